@@ -56,8 +56,8 @@ describe('a cursor', () => {
 
   it('is the same for an omitted and an explicit default order', async () => {
     const cursor = await firstCursor('users');
-    const said = `{ users(first: 1, after: "${cursor}", orderBy: {field: NAME, direction: ASC}, filter: {}) { totalCount } }`;
-    expect((await service.query(said, { authorization })).errors).toEqual([]);
+    const output = `{ users(first: 1, after: "${cursor}", orderBy: {field: NAME, direction: ASC}, filter: {}) { totalCount } }`;
+    expect((await service.query(output, { authorization })).errors).toEqual([]);
   });
 
   it('is rejected if it is truncated, changed or invented', async () => {

@@ -15,7 +15,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 };
 
 /** Effects of the last commands of a page. */
-const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
+const LAST_OUTPUT: Readonly<Record<string, RegExp>> = {
   // The account of the backup exists again.
   'docs/operations.md': /^ *demo\b/m,
 };
@@ -41,33 +41,33 @@ describe('the commands of the pages', () => {
   it.each(pagesWithCommands().filter((page) => runnable(page).length > 0))('%s', async (page) => {
     const shell = await PageShell.open(environment, NEEDS[page] ?? {});
     try {
-      let said = '';
+      let output = '';
       for (const block of runnable(page)) {
-        const text = await fillIn(block.text, said);
-        said = await shell.run(text).catch((error: unknown) => {
+        const text = await fillIn(block.text, output);
+        output = await shell.run(text).catch((error: unknown) => {
           throw new Error(`${page}:${block.line}: ${String(error)}`);
         });
-        if (block.output !== null) expectOutput(said, block.output);
+        if (block.output !== null) expectOutput(output, block.output);
       }
-      expect(said).toMatch(SAYS_IN_THE_END[page] ?? '');
+      expect(output).toMatch(LAST_OUTPUT[page] ?? '');
     } finally {
       await shell.close();
     }
   });
 
   /** Placeholders that a reader replaces by earlier output: `NAME=…`. */
-  async function fillIn(text: string, said: string): Promise<string> {
+  async function fillIn(text: string, output: string): Promise<string> {
     const [line, name = ''] = /^([A-Z_]+)=….*$/m.exec(text) ?? [];
     const take = TAKEN[name];
     if (line === undefined) return text;
     if (take === undefined) throw new Error(`No value is known for ${name}`);
-    return text.replace(line, `${name}='${await take(said)}'`);
+    return text.replace(line, `${name}='${await take(output)}'`);
   }
 
-  const TAKEN: Readonly<Record<string, (said: string) => Promise<string> | string>> = {
+  const TAKEN: Readonly<Record<string, (output: string) => Promise<string> | string>> = {
     TOKEN: () => environment.service.authorization.slice('Basic '.length),
-    DEVICE_CODE: async (said) => {
-      const device = JSON.parse(said) as Record<string, string>;
+    DEVICE_CODE: async (output) => {
+      const device = JSON.parse(output) as Record<string, string>;
       const browser = new FormBrowser(urlOf(environment.service));
       const { url, response } = await browser.open(device['verification_uri_complete'] ?? '');
       const secret = /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
@@ -76,9 +76,9 @@ describe('the commands of the pages', () => {
       await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
       return device['device_code'] ?? '';
     },
-    CODE: async (said) => {
+    CODE: async (output) => {
       const browser = new FormBrowser(urlOf(environment.service));
-      const question = await browser.open(said.trim());
+      const question = await browser.open(output.trim());
       const { response } = await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
       return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
     },
@@ -89,7 +89,7 @@ function runnable(page: string): CommandBlock[] {
   return commandBlocksOf(page).filter(({ reason }) => reason === null);
 }
 
-function expectOutput(said: string, shown: { language: string; text: string }): void {
-  if (shown.language === 'json') expect(JSON.parse(said)).toEqual(JSON.parse(shown.text));
-  else expect(said.trim()).toBe(shown.text.trim());
+function expectOutput(output: string, shown: { language: string; text: string }): void {
+  if (shown.language === 'json') expect(JSON.parse(output)).toEqual(JSON.parse(shown.text));
+  else expect(output.trim()).toBe(shown.text.trim());
 }

@@ -17,7 +17,7 @@ const OWNER = 'ada.martin';
 const GROUPS: TestGroup[] = [
   { id: 'club', name: 'Club of people', members: ['ben', 'cleo'], owners: [OWNER] },
 ];
-const EVER = { from: '2000-01-01', to: '2100-01-01', principal: null };
+const ALL_DAYS = { from: '2000-01-01', to: '2100-01-01', principal: null };
 
 let service: TestService;
 let log: AccessLog;
@@ -65,13 +65,13 @@ function anotherLog(accessLogDays = 90): AccessLog {
 /** The counts: by field, requests and users. */
 async function readCounts(principal: string | null = null): Promise<Record<string, [number, number]>> {
   await log.flush();
-  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), { ...EVER, principal });
+  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), { ...ALL_DAYS, principal });
   return Object.fromEntries(counts.map(({ field, requests, people }) => [field, [requests, people]]));
 }
 
 async function readActors(): Promise<string[]> {
   await log.flush();
-  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), EVER);
+  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS);
   return [...new Set(counts.map(({ principal, actingFor }) => `${principal} for ${actingFor}`))].sort();
 }
 
@@ -106,7 +106,7 @@ describe('the access log', () => {
     await ask(query, other);
     expect(executions.count - before).toBe(2);
     expect(await readActors()).toHaveLength(2);
-    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), EVER);
+    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS);
     expect(counts.map(({ requests, people }) => [requests, people])).toEqual([
       [6, 12],
       [1, 2],
@@ -210,7 +210,7 @@ describe('the access log', () => {
       [days],
     );
     const readDays = async () =>
-      (await listCounts(dataSource.getRepository(AccessLogEntity), EVER)).map(({ day }) => day);
+      (await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS)).map(({ day }) => day);
     await anotherLog().flush();
     expect(await readDays()).toEqual(days.slice(0, 2));
 

@@ -249,7 +249,7 @@ describe('the Authorization header', () => {
   it('with a token that the embedded provider has not signed is rejected', async () => {
     const response = await fetch(`${service.url}/oauth2/jwks`);
     const { keys } = (await response.json()) as { keys: PublishedKey[] };
-    const forgeries = forgeTokens({ token: bearer, keys, lure: 'http://127.0.0.1:9/' });
+    const forgeries = forgeTokens({ token: bearer, keys, foreignServer: 'http://127.0.0.1:9/' });
     const answers = await Promise.all(forgeries.map(([, token]) => send([`Authorization: Bearer ${token}`])));
     const wrong = forgeries.filter((_, index) => answers[index]?.status !== 401);
     expect(wrong.map(([what]) => what)).toEqual([]);

@@ -174,12 +174,12 @@ describe('a service with all its dependencies', () => {
     for (const secret of [...secrets, SIGNING_KEY, REDIS_PASSWORD, INTROSPECTION_SECRET, EMAIL, TELEPHONE]) {
       const { around, within } = await sendEverywhere(service, secret, tokens.reader);
       expect([...around, ...within].filter(({ status }) => status === 500)).toEqual([]);
-      const told = around.filter(({ headers, body }) => (JSON.stringify(headers) + body).includes(secret));
-      expect([secret, told]).toEqual([secret, []]);
+      const leaks = around.filter(({ headers, body }) => (JSON.stringify(headers) + body).includes(secret));
+      expect([secret, leaks]).toEqual([secret, []]);
     }
-    expect(canaries.foundIn(service.said)).toEqual([]);
+    expect(canaries.foundIn(service.output)).toEqual([]);
     // Each request has a log line and a span.
-    expect(service.said.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
+    expect(service.output.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
     expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
   });
 
@@ -195,13 +195,13 @@ describe('a service with all its dependencies', () => {
     expect(body).toContain('directory_requests_total{route="/graphql/v1"');
     expect(canaries.foundIn(body)).toEqual([]);
     // Nor principals.
-    for (const told of [collector.received, body, service.said]) {
-      expect(told).not.toMatch(/\b(anna|ben|reader)\b/);
+    for (const text of [collector.received, body, service.output]) {
+      expect(text).not.toMatch(/\b(anna|ben|reader)\b/);
     }
   });
 
   it('reports unavailable dependencies without their data', async () => {
-    const before = service.said.length;
+    const before = service.output.length;
     await redis.kill();
     await slapd.stop();
     await issuer.pause();
@@ -212,17 +212,17 @@ describe('a service with all its dependencies', () => {
     for (const { status, headers, body } of answers) {
       expect([status, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([503, []]);
     }
-    await service.untilSaid(new RegExp(`^[^]{${before},}Redis is unavailable`));
-    await service.untilSaid(new RegExp(`^[^]{${before},}Synchronization (fails|waits)`));
-    proxy.mend();
-    expect(canaries.foundIn(service.said)).toEqual([]);
+    await service.untilPrinted(new RegExp(`^[^]{${before},}Redis is unavailable`));
+    await service.untilPrinted(new RegExp(`^[^]{${before},}Synchronization (fails|waits)`));
+    proxy.restore();
+    expect(canaries.foundIn(service.output)).toEqual([]);
   });
 
   it('ends after a fault of the program with the location of the fault only', async () => {
     expect(await service.fail('crash', FAULT)).toBe(1);
-    expect(service.said).toContain('The program is at fault');
-    expect(service.said).toMatch(/at .*watch\.mjs:\d+/);
-    expect(canaries.foundIn(service.said)).toEqual([]);
+    expect(service.output).toContain('The program is at fault');
+    expect(service.output).toMatch(/at .*watch\.mjs:\d+/);
+    expect(canaries.foundIn(service.output)).toEqual([]);
   });
 });
 
@@ -280,7 +280,7 @@ describe('a service with its own identity provider', () => {
       expect(canaries.foundIn(JSON.stringify(headers) + body)).toEqual([]);
     }
     await sendEverywhere(service, CLIENT_SECRET, `Bearer ${accessToken}`);
-    expect(canaries.foundIn(service.said)).toEqual([]);
+    expect(canaries.foundIn(service.output)).toEqual([]);
   });
 
   it('reports the line of an error in a directory file, without its content', async () => {
@@ -294,16 +294,16 @@ describe('a service with its own identity provider', () => {
       people().replaceAll(/^mail:: .*$/gm, 'mail:: /w=='),
     ];
     for (const [turn, text] of wrong.entries()) {
-      const before = service.said.length;
+      const before = service.output.length;
       writeFileSync(source.file, text);
-      await service.untilSaid(new RegExp(`^[^]{${before},}(Synchronization|Revision|quarantine)`, 'i'));
-      expect([turn, canaries.foundIn(service.said)]).toEqual([turn, []]);
+      await service.untilPrinted(new RegExp(`^[^]{${before},}(Synchronization|Revision|quarantine)`, 'i'));
+      expect([turn, canaries.foundIn(service.output)]).toEqual([turn, []]);
     }
   });
 
   it('ends after an unhandled rejection with the location of the fault only', async () => {
     expect(await service.fail('reject', FAULT)).toBe(1);
-    expect(service.said).toContain('The program is at fault');
-    expect(canaries.foundIn(service.said)).toEqual([]);
+    expect(service.output).toContain('The program is at fault');
+    expect(canaries.foundIn(service.output)).toEqual([]);
   });
 });

@@ -37,23 +37,23 @@ async function statusesOf(service: TestService, authorizations: readonly string[
 describe('an access token', () => {
   let issuer: ExternalIssuerProcess;
   let service: TestService;
-  let lure: Server;
-  let lured = 0;
+  let foreignServer: Server;
+  let foreignRequests = 0;
 
   beforeAll(async () => {
     issuer = await ExternalIssuerProcess.start();
     service = await TestService.start({ environment: issuer.environment });
-    lure = createServer((_request, response) => {
-      lured += 1;
+    foreignServer = createServer((_request, response) => {
+      foreignRequests += 1;
       response.end();
     });
-    await new Promise<void>((resolve) => lure.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
   });
 
   afterAll(async () => {
     await service.stop();
     await issuer.stop();
-    await new Promise((resolve) => lure.close(resolve));
+    await new Promise((resolve) => foreignServer.close(resolve));
   });
 
   async function publishedKeys(): Promise<PublishedKey[]> {
@@ -68,8 +68,8 @@ describe('an access token', () => {
   it('is rejected if the issuer has not signed it, with any header', async () => {
     const token = (await issuer.sign()).slice('Bearer '.length);
     const keys = await publishedKeys();
-    const { port } = lure.address() as AddressInfo;
-    const forgeries = forgeTokens({ token, keys, lure: `http://127.0.0.1:${port}/keys` });
+    const { port } = foreignServer.address() as AddressInfo;
+    const forgeries = forgeTokens({ token, keys, foreignServer: `http://127.0.0.1:${port}/keys` });
     expect(forgeries.length).toBeGreaterThan(MUTATIONS);
     const statuses = await statusesOf(
       service,
@@ -80,7 +80,7 @@ describe('an access token', () => {
       return status !== 401 && !(status === 503 && isOfUnknownKey(forged, keys));
     });
     expect(wrong.map(([what]) => what)).toEqual([]);
-    expect(lured).toBe(0);
+    expect(foreignRequests).toBe(0);
     expect((await ask(service, `Bearer ${token}`)).status).toBe(200);
   });
 

@@ -42,9 +42,9 @@ const NOTHING = { onWait: () => undefined, onLost: () => undefined };
 const NAMESPACE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
 
 class Taker {
-  said = '';
+  output = '';
   private constructor(private readonly child: ChildProcessWithoutNullStreams) {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
 
   /** @param prefix a command that runs another one */
@@ -52,20 +52,20 @@ class Taker {
     const command = [...prefix, process.execPath, '-e', TAKE, directory];
     const [program = process.execPath] = command;
     const taker = new Taker(spawnBound(program, command.slice(1), { env }));
-    await taker.untilSaid(/here\n/);
+    await taker.untilPrinted(/here\n/);
     return taker;
   }
 
   async take(moment = 0): Promise<string> {
-    const before = this.said.length;
+    const before = this.output.length;
     this.child.stdin.write(`${moment}\n`);
-    const isSettled = () => /held\n|is in use|keep taking/.test(this.said.slice(before));
+    const isSettled = () => /held\n|is in use|keep taking/.test(this.output.slice(before));
     while (!isSettled()) await once(this.child.stdout, 'data');
-    return this.said.slice(before);
+    return this.output.slice(before);
   }
 
-  async untilSaid(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.said)) await once(this.child.stdout, 'data');
+  async untilPrinted(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.output)) await once(this.child.stdout, 'data');
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -150,7 +150,7 @@ describe('the lock of a database directory', () => {
     expect(await second.take()).toMatch(/in use by process \d+:/);
     await first.kill();
     expect(await second.take()).toBe('held\n');
-    expect(first.said).not.toContain('lost');
+    expect(first.output).not.toContain('lost');
   });
 
   it('does not depend on clocks', async () => {
@@ -257,7 +257,7 @@ describe('the lock of a database directory', () => {
       expect(await dead.take()).toMatch(/held\n$/);
       stopped.signal('SIGCONT');
       expect(await stopped.end()).toBe(3);
-      expect(stopped.said).toMatch(/lost\n$/);
+      expect(stopped.output).toMatch(/lost\n$/);
       expect(readFileSync(join(directory, HOLDER_FILE), 'utf8')).not.toContain(holder.id);
     });
   });

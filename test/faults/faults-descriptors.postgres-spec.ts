@@ -7,7 +7,7 @@ import { post, send } from '../support/clients/http.js';
 import { WatchedService } from '../support/watched-service.js';
 
 /** Maximum of bytes that are logged about it. */
-const SAID = 10_000;
+const MAX_LOGGED_BYTES = 10_000;
 /** Idle connections. */
 const IDLE = 150;
 /** Files that a process may open in addition to the current ones. */
@@ -53,7 +53,7 @@ describe('a process without free file descriptors', () => {
     const usual = await service.restlessness();
     const { descriptors } = service;
     for (let round = 0; round < 3; round++) {
-      const said = service.said.length;
+      const before = service.output.length;
       const sockets = await Promise.all(Array.from({ length: IDLE }, open));
       await eventually(() => Promise.resolve(service.descriptors >= limit - 1), true);
       for (let time = 0; time < 5; time++) expect((await ask(agent)).status).toBe(200);
@@ -62,7 +62,7 @@ describe('a process without free file descriptors', () => {
       await eventually(async () => (await service.restlessness()) < usual + 0.5, true);
       for (const socket of sockets) socket.destroy();
       await eventually(async () => (await ask().catch(() => null))?.status, 200);
-      expect(service.said.length - said).toBeLessThan(SAID);
+      expect(service.output.length - before).toBeLessThan(MAX_LOGGED_BYTES);
     }
     expect(service.hasEnded).toBe(false);
     await eventually(() => Promise.resolve(service.descriptors <= descriptors), true);

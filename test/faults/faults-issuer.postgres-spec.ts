@@ -4,7 +4,7 @@ import { IssuerKeys } from '../../src/auth/tokens/issuer-keys.js';
 import { mayHaveNewKey } from '../../src/auth/tokens/jwt.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
-import { ExternalIssuerProcess, type Nonsense } from '../support/servers/external-issuer.js';
+import { ExternalIssuerProcess, type IssuerOverride } from '../support/servers/external-issuer.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -13,7 +13,7 @@ const OPAQUE = { active: true, sub: 'anna', scope: 'read' };
 const MINUTE = 60;
 
 /** Responses that a careless client could accept as an introspection result or as a key set. */
-const NONSENSE: [string, Nonsense][] = [
+const INVALID_RESPONSES: [string, IssuerOverride][] = [
   ['500', { status: 500, body: JSON.stringify(OPAQUE) }],
   ['401, to a client that it does not know any more', { status: 401, body: '{"error":"invalid_client"}' }],
   ['404', { status: 404 }],
@@ -108,7 +108,7 @@ describe('a faulty identity provider', () => {
     const [remembered, unknown] = [await issuer.opaque(OPAQUE), await issuer.opaque(OPAQUE)];
     await eventually(() => statusOf(remembered), 200);
     count += 1;
-    return { remembered, unknown, jwt: unseen.pop() ?? '', madeUp: `Bearer made-up-${count}`, ...bad };
+    return { remembered, unknown, jwt: unseen.pop() ?? '', invented: `Bearer made-up-${count}`, ...bad };
   }
 
   /**
@@ -130,7 +130,7 @@ describe('a faulty identity provider', () => {
       remembered: 200,
       jwt: 200,
       unknown: 503,
-      madeUp: 503,
+      invented: 503,
       stranger: 503,
       forged: 401,
       expired: 401,
@@ -139,7 +139,7 @@ describe('a faulty identity provider', () => {
     await restore();
     // Old connections may be dead, and each is detected separately.
     await eventually(() => statusOf(asked.unknown), 200);
-    await eventually(() => statusOf(asked.madeUp), 401);
+    await eventually(() => statusOf(asked.invented), 401);
     const judgeAMinuteLater = () => {
       seconds += MINUTE;
       return judgeByKeys(asked.stranger);
@@ -156,11 +156,11 @@ describe('a faulty identity provider', () => {
       const statuses = await Promise.all([...old, ...fresh].map(statusOf));
       expect(new Set(statuses)).toEqual(new Set([200]));
     }
-    proxy.mend();
+    proxy.restore();
   });
 
   it('does not delay known tokens if it is slow', async () => {
-    const { remembered, jwt, unknown, madeUp } = await callers();
+    const { remembered, jwt, unknown, invented } = await callers();
     proxy.slow(300);
     const order: number[] = [];
     const note = async (authorization: string, place: number) => {
@@ -170,13 +170,13 @@ describe('a faulty identity provider', () => {
     };
     const statuses = await Promise.all([
       note(unknown, 2),
-      note(madeUp, 2),
+      note(invented, 2),
       note(jwt, 1),
       note(remembered, 1),
     ]);
     expect(statuses).toEqual([200, 401, 200, 200]);
     expect(order).toEqual([1, 1, 2, 2]);
-    proxy.mend();
+    proxy.restore();
   });
 
   it.each<[string, () => void]>([
@@ -213,18 +213,18 @@ describe('a faulty identity provider', () => {
     [
       'does not speak HTTP',
       () => {
-        proxy.say('220 Welcome\r\n');
+        proxy.respondWith('220 Welcome\r\n');
       },
     ],
     [
       'stops in the middle',
       () => {
-        proxy.say('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
+        proxy.respondWith('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
       },
     ],
   ])('that %s causes neither accepted nor rejected tokens', async (_what, fail) => {
     await expectSafety(fail, () => {
-      proxy.mend();
+      proxy.restore();
     });
   });
 
@@ -234,25 +234,25 @@ describe('a faulty identity provider', () => {
         issuer.freeze();
       },
       () => {
-        issuer.wake();
+        issuer.unfreeze();
       },
     );
   });
 
-  it.each(NONSENSE)(
+  it.each(INVALID_RESPONSES)(
     'with responses of %s causes neither accepted nor rejected tokens',
     async (_what, nonsense) => {
       await expectSafety(
-        () => issuer.say(nonsense),
+        () => issuer.respondWith(nonsense),
         () => issuer.resume(),
       );
     },
   );
 
   it('that is killed causes neither accepted nor rejected tokens, and is trusted after its restart', async () => {
-    const { remembered, jwt, unknown, madeUp, stranger } = await callers();
+    const { remembered, jwt, unknown, invented, stranger } = await callers();
     await issuer.stop();
-    const statuses = await Promise.all([remembered, jwt, unknown, madeUp, stranger].map(statusOf));
+    const statuses = await Promise.all([remembered, jwt, unknown, invented, stranger].map(statusOf));
     expect(statuses).toEqual([200, 200, 503, 503, 503]);
     expect([await judgeByKeys(jwt), await judgeByKeys(stranger)]).toEqual(['good', 'SERVICE_UNAVAILABLE']);
     await startIssuer();

@@ -102,26 +102,26 @@ class Follower {
   moveTo(port: number): void {
     this.proxy.cut();
     this.target.port = port;
-    this.proxy.mend();
+    this.proxy.restore();
   }
 }
 
 describe('a faulty directory server', () => {
-  let told: Follower;
-  let asked: Follower;
+  let notified: Follower;
+  let polled: Follower;
 
   beforeAll(async () => {
-    told = await Follower.start(true);
-    asked = await Follower.start(false);
+    notified = await Follower.start(true);
+    polled = await Follower.start(false);
   });
 
   afterAll(async () => {
-    await Promise.all([told.stop(), asked.stop()]);
+    await Promise.all([notified.stop(), polled.stop()]);
   });
 
   /** With notifications, and by polling. */
   async function both(test: (follower: Follower) => Promise<void>): Promise<void> {
-    await Promise.all([told, asked].map(test));
+    await Promise.all([notified, polled].map(test));
   }
 
   async function survive(
@@ -153,7 +153,7 @@ describe('a faulty directory server', () => {
     [
       'talks nonsense',
       (proxy) => {
-        proxy.say('HTTP/1.1 400 Bad Request\r\n\r\n');
+        proxy.respondWith('HTTP/1.1 400 Bad Request\r\n\r\n');
       },
     ],
   ])('that %s is waited for, and no change is lost', async (_what, fail) => {
@@ -164,7 +164,7 @@ describe('a faulty directory server', () => {
           fail(follower.proxy);
         },
         () => {
-          follower.proxy.mend();
+          follower.proxy.restore();
         },
       ),
     );
@@ -173,23 +173,23 @@ describe('a faulty directory server', () => {
   it('that hangs is detected, whether its process is paused or the network fails silently', async () => {
     await Promise.all([
       survive(
-        told,
+        notified,
         () => {
-          told.slapd.freeze();
+          notified.slapd.freeze();
         },
         () => {
-          told.slapd.wake();
+          notified.slapd.unfreeze();
         },
       ),
       survive(
-        asked,
+        polled,
         () => {
-          asked.proxy.freeze();
+          polled.proxy.freeze();
         },
         () => {
           // A restarted machine does not know earlier connections.
-          asked.proxy.cut();
-          asked.proxy.mend();
+          polled.proxy.cut();
+          polled.proxy.restore();
         },
       ),
     ]);
@@ -199,7 +199,7 @@ describe('a faulty directory server', () => {
     await both(async (follower) => {
       follower.proxy.slow(100);
       await follower.untilBack();
-      follower.proxy.mend();
+      follower.proxy.restore();
     });
   });
 
@@ -209,14 +209,14 @@ describe('a faulty directory server', () => {
       follower.proxy.cut();
       await follower.change(...PEOPLE.flatMap((id) => [rename(id, 'After'), repaint(id)]));
       const { received } = follower.proxy;
-      follower.proxy.mend();
+      follower.proxy.restore();
       follower.proxy.slow(5);
       while (follower.proxy.received < received + (PEOPLE.length * WEIGHT) / 2) await sleep(1);
       follower.proxy.cut();
       await follower.slapd.stop('SIGKILL');
       await follower.expectUnmoved(before, 'FAILING');
       await follower.slapd.start();
-      follower.proxy.mend();
+      follower.proxy.restore();
       await follower.untilBack();
       expect(JSON.stringify(await follower.read())).not.toContain('Before');
     });
@@ -251,7 +251,7 @@ describe('a faulty directory server', () => {
           follower.moveTo(follower.slapd.port);
         },
         // The service waits for a server without a contextCSN, like for one that lags.
-        follower === told ? 'FAILING' : 'BLOCKED',
+        follower === notified ? 'FAILING' : 'BLOCKED',
       ),
     );
     await yes.stop();

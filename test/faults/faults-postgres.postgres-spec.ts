@@ -78,14 +78,14 @@ beforeAll(async () => {
   expect((await seePhoto()).status).toBe(200);
 });
 
-function mend(): void {
-  server.goOn();
-  proxy.mend();
+function restore(): void {
+  server.resume();
+  proxy.restore();
   disk?.free();
 }
 
 /** The state of one test must not affect the next one. */
-afterEach(mend);
+afterEach(restore);
 
 afterAll(async () => {
   try {
@@ -228,7 +228,7 @@ describe('a PostgreSQL that', () => {
     await expectAway();
     // Existing connections.
     if (areLost) proxy.cut();
-    mend();
+    restore();
     await expectBack();
   });
 
@@ -242,7 +242,7 @@ describe('a PostgreSQL that', () => {
         await sleep(50);
       }
     } finally {
-      mend();
+      restore();
     }
     expect([...statuses]).toEqual([200]);
     await expectBack();
@@ -291,7 +291,7 @@ describe('a PostgreSQL that', () => {
       if (!full) others.push(client);
     }
     expect(others.length).toBeGreaterThan(CONNECTIONS / 2);
-    proxy.mend();
+    proxy.restore();
     changeDirectory();
     await expectAway();
     await Promise.all(others.map((client) => client.end()));

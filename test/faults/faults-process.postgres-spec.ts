@@ -115,11 +115,11 @@ describe('a process', () => {
     await sleep(500);
     const { answered } = traffic;
     // Simultaneous reconnections may be rejected for a moment.
-    traffic.isTroubled = true;
+    traffic.hasFault = true;
     await hold();
     const { status } = await send(service, { path: '/_health' });
     await sleep(200);
-    traffic.isTroubled = false;
+    traffic.hasFault = false;
     await eventually(() => Promise.resolve(traffic.answered > answered + 20), true);
     await traffic.end();
     expect([status, traffic.problems]).toEqual([200, []]);
@@ -130,7 +130,7 @@ describe('a process', () => {
   async function stopFor(milliseconds: number): Promise<void> {
     service.freeze();
     await sleep(milliseconds);
-    service.goOn();
+    service.resume();
   }
 
   interface Served {
@@ -144,7 +144,7 @@ describe('a process', () => {
   }
 
   /** The mirror follows the directory and reports the time, responses are correct, and no timer runs continuously. */
-  async function expectToGoOn(hours: number, usual: number): Promise<string> {
+  async function expectToContinue(hours: number, usual: number): Promise<string> {
     const authorization = await signAt(hours);
     // Although nothing has changed. The time is that of the database, which is correct.
     const begun = Date.now();
@@ -172,7 +172,7 @@ describe('a process', () => {
   it(`whose clock moves by ${HOURS} hours and back continues, and accepts and rejects the same tokens`, async () => {
     guesser++;
     const usual = await service.restlessness();
-    const url = await expectToGoOn(0, usual);
+    const url = await expectToContinue(0, usual);
     const known = await signAt(0);
     servedBy(await ask(known));
 
@@ -180,7 +180,7 @@ describe('a process', () => {
     expect((await ask(known)).status).toBe(401);
     const expired = await fetch(url);
     expect([expired.status, await expired.text()]).toEqual([403, expect.stringContaining('URL_EXPIRED')]);
-    const later = await expectToGoOn(HOURS, usual);
+    const later = await expectToContinue(HOURS, usual);
     const claims = { active: true, sub: 'p1', scope: 'read directory' };
     const opaque = await issuer.opaque(claims);
     servedBy(await ask(opaque));
@@ -204,7 +204,7 @@ describe('a process', () => {
     const [, seconds] =
       /"requests";r=\d+;t=(\d+)/.exec(String((await ask(known)).headers['ratelimit'])) ?? [];
     expect(Number(seconds)).toBeLessThanOrEqual(60);
-    await expectToGoOn(0, usual);
+    await expectToContinue(0, usual);
     expect(service.hasEnded).toBe(false);
   });
 });

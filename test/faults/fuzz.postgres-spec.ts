@@ -8,7 +8,7 @@ import { mutatedRequests } from '../support/builders/mutated-requests.js';
 import { naughtyRequests } from '../support/builders/naughty-requests.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { schema } from '../support/clients/scope-walk.js';
-import { expectSound } from '../support/builders/sound-answer.js';
+import { expectSound } from '../support/builders/sound-response.js';
 import { WatchedService } from '../support/watched-service.js';
 import { repetitions } from '../support/repetitions.js';
 
@@ -22,7 +22,7 @@ const SHARE = REQUESTS > 5000 ? 1 : repetitions({ usually: 24, long: 6 });
 const LANES = 4;
 
 /** Strings that databases and encoders fail on, and that a list of well-formed strings does not contain. */
-const ILL = ['\0', 'a\0b', '\ud800', '\udc00a'];
+const ILL_FORMED = ['\0', 'a\0b', '\ud800', '\udc00a'];
 
 const SCOPES = 'profile read directory write';
 const CURSORS = `{
@@ -64,7 +64,7 @@ afterAll(async () => {
 /** No failure without an error in the response. */
 afterEach(() => {
   expect(service.hasEnded).toBe(false);
-  expect(service.said).not.toMatch(/"level":"(error|fatal)"|failed:|UnhandledPromise/);
+  expect(service.output).not.toMatch(/"level":"(error|fatal)"|failed:|UnhandledPromise/);
 });
 
 /** Runs one after the other. */
@@ -87,8 +87,8 @@ async function exchange(request: HttpRequest): Promise<void> {
 
 it('a text in every position of the schema gets a sound response', async () => {
   const builds = naughtyRequests(schema);
-  for (const [place, text] of [...ILL, ...NAUGHTY_STRINGS].entries()) {
-    const share = ILL.includes(text) ? 1 : SHARE;
+  for (const [place, text] of [...ILL_FORMED, ...NAUGHTY_STRINGS].entries()) {
+    const share = ILL_FORMED.includes(text) ? 1 : SHARE;
     const chosen = builds.filter((_, at) => (place + at) % share === 0);
     await Promise.all(chosen.map((build) => ask(build(text))));
   }

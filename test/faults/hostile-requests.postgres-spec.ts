@@ -5,7 +5,7 @@ import { HOSTILE_REQUESTS } from '../support/builders/hostile-requests.js';
 import { dataOf, post, refusalOf, send } from '../support/clients/http.js';
 import { percentile } from '../support/percentile.js';
 import { processorTime } from '../support/processor-time.mjs';
-import { type Doings, WatchedService } from '../support/watched-service.js';
+import { type ProcessWork, WatchedService } from '../support/watched-service.js';
 
 /** Milliseconds between hostile requests, from the limit of 300 a minute and eight clients. */
 const PAUSE = 25;
@@ -125,22 +125,25 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   it('is rejected with 4xx, before a resolver is called and a statement is sent', async () => {
     expect(HOSTILE_REQUESTS.length).toBeGreaterThanOrEqual(SHAPES);
     await askWell();
-    await service.look();
+    await service.collectWork();
     for (const index of HOSTILE_REQUESTS.keys()) await askBadly(index);
-    expect(await service.look()).toMatchObject({ operations: 0, statements: 0 } satisfies Partial<Doings>);
+    expect(await service.collectWork()).toMatchObject({
+      operations: 0,
+      statements: 0,
+    } satisfies Partial<ProcessWork>);
     // The request counts against the rate limit.
     await askWell();
-    expect((await service.look()).operations).toBe(1);
+    expect((await service.collectWork()).operations).toBe(1);
   });
 
   it('costs at most about as much as a good request', async () => {
     const usual = await costOf(askWell);
-    const dear: string[] = [];
+    const expensive: string[] = [];
     for (const [index, { name }] of HOSTILE_REQUESTS.entries()) {
       const cost = await costOf(() => askBadly(index));
-      if (cost > COST * usual) dear.push(`${name}: ${cost / usual} times as much`);
+      if (cost > COST * usual) expensive.push(`${name}: ${cost / usual} times as much`);
     }
-    expect(dear).toEqual([]);
+    expect(expensive).toEqual([]);
   });
 
   /** Windows with and without hostile requests alternate, so that other load affects both. */

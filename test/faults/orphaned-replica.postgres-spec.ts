@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
-import { directoryOf } from '../support/clients/asking.js';
+import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { runCommand } from '../support/clients/command.js';
 import { post, send } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -97,7 +97,7 @@ async function untilAsked(of: TestService | TwinService, current: number): Promi
   await service.until(async () => JSON.stringify(await countAsked(of)) === wanted);
 }
 
-async function look(server: TestPostgres): Promise<Seen> {
+async function readRevision(server: TestPostgres): Promise<Seen> {
   const client = new pg.Client(server.url('directory'));
   await client.connect();
   const { rows } = await client.query<Seen>(
@@ -112,8 +112,8 @@ async function look(server: TestPostgres): Promise<Seen> {
 
 /** Until the diverged replica has the data of the promoted server. */
 async function untilFollowed(): Promise<void> {
-  const { id } = await look(promoted);
-  await service.until(async () => (await look(orphan.server)).id === id);
+  const { id } = await readRevision(promoted);
+  await service.until(async () => (await readRevision(orphan.server)).id === id);
 }
 
 /** Every response has the data of the primary, and only the valid replica is read. */
@@ -145,7 +145,7 @@ async function readUp(): Promise<Record<string, number>> {
 
 describe('a replica with revisions that the primary never had', () => {
   it('diverges, with a higher revision number, another id and other data', async () => {
-    const [there, here] = [await look(orphan.server), await look(servers.primary)];
+    const [there, here] = [await readRevision(orphan.server), await readRevision(servers.primary)];
     expect(there).toMatchObject({ isReplica: true, name: 'p1 of 9000' });
     expect(here).toMatchObject({ isReplica: false, name: `p1 of ${directory}` });
     expect(there.number).toBeGreaterThan(here.number);
@@ -164,7 +164,7 @@ describe('a replica with revisions that the primary never had', () => {
   });
 
   it('is never read when the primary reaches the same number with another revision', async () => {
-    const { number, id } = await look(orphan.server);
+    const { number, id } = await readRevision(orphan.server);
     // Without the numbers in between.
     await administrate(
       servers.primary,
@@ -173,7 +173,7 @@ describe('a replica with revisions that the primary never had', () => {
     );
     service.replaceDirectory(directoryOf(++directory));
     expect((await service.synchronize()).kind).toBe('applied');
-    const here = await look(servers.primary);
+    const here = await readRevision(servers.primary);
     expect(here.number).toBe(number);
     expect(here.id).not.toBe(id);
     await expectSound(service);

@@ -35,7 +35,7 @@ fragment page on GroupMembershipConnection {
 
 describe('a load of ten times the capacity', () => {
   let service: WatchedService;
-  let knee: number;
+  let capacity: number;
   let outcomes: LoadOutcome[];
   let looks: Look[];
   let afterwards: number;
@@ -72,7 +72,7 @@ describe('a load of ten times the capacity', () => {
     const ended = performance.now();
     while ((await quietly(what)) > 2 * calm && performance.now() - ended < CALM_AGAIN);
     afterwards = performance.now() - ended;
-    knee = Math.min(before.ofOwnTime, (await measure()).ofOwnTime);
+    capacity = Math.min(before.ofOwnTime, (await measure()).ofOwnTime);
   }, 600_000);
 
   afterAll(() => service.stop());
@@ -90,17 +90,17 @@ describe('a load of ten times the capacity', () => {
         some.length,
       );
     const whole = together(parts);
-    console.log({ knee, ...whole, afterwards });
-    const areKept = whole.refusal.most < REFUSAL && whole.answered > GOODPUT * knee;
+    console.log({ capacity, ...whole, afterwards });
+    const areKept = whole.refusal.most < REFUSAL && whole.answered > GOODPUT * capacity;
     const described = JSON.stringify(parts.map((part) => together([part])));
-    if (!areKept) throw new Error(`Of ${knee} a second: ${described}`);
+    if (!areKept) throw new Error(`Of ${capacity} a second: ${described}`);
   });
 
   it('gets rejections with a time to retry, and loses no request', () => {
     const refused = outcomes.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThan(outcomes.length / 2);
-    const said = refused.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`);
-    expect(new Set(said)).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']));
+    const output = refused.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`);
+    expect(new Set(output)).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']));
   });
 
   it('leaves health and memory unchanged', () => {
@@ -182,12 +182,12 @@ async function quietly(what: Load): Promise<number> {
 /** Reads the state of the process twice a second. */
 async function watch(service: WatchedService) {
   const looks: Look[] = [];
-  const look = async () => looks.push(lookAt(service, (await fetch(`${service.url}/_health`)).status));
-  await look();
+  const readState = async () => looks.push(lookAt(service, (await fetch(`${service.url}/_health`)).status));
+  await readState();
   const over = new AbortController();
   const looking = (async () => {
     while (!over.signal.aborted) {
-      await look();
+      await readState();
       await sleep(500);
     }
   })();

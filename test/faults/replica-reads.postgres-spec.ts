@@ -3,14 +3,14 @@ import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { checkReplica, ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
-import { Asking, directoryOf } from '../support/clients/asking.js';
+import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
 import { dataOf, post, send } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import {
   administrate,
   endConnections,
-  goOn,
+  resumeReplay,
   pause,
   ReplicatedPostgres,
   urlOfReader,
@@ -115,12 +115,12 @@ describe('read replicas', () => {
     const status = await post(service, { query: '{ directoryStatus { state } }' }, { authorization });
     expect(dataOf(status)).toEqual({ directoryStatus: { state: 'IDLE' } });
     // An empty result of a replica is not trusted, although the replica is read.
-    const nobody = await post(
+    const unknownUser = await post(
       service,
       { query: '{ user(user: {id: "nobody"}) { name } }' },
       { authorization },
     );
-    expect(nobody.body).toContain('NOT_FOUND');
+    expect(unknownUser.body).toContain('NOT_FOUND');
     expect(asked.mock.calls).toHaveLength(1);
   });
 
@@ -157,14 +157,17 @@ describe('read replicas', () => {
     await service.until(async () => (await read(twin)).number === revision);
     expect(await read(twin)).toEqual({ number: revision, byReplica: 0 });
     await untilAsked(0);
-    await goOn(servers.replicas[0].server);
+    await resumeReplay(servers.replicas[0].server);
     await untilAsked(1);
     expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
-    await goOn(servers.replicas[1].server);
+    await resumeReplay(servers.replicas[1].server);
   });
 
   it('that lag occasionally never cause a response of two revisions, or one that goes back', async () => {
-    const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
+    const [here, there] = [
+      new MonotonicReader(service, authorization),
+      new MonotonicReader(twin, authorization),
+    ];
     try {
       for (let count = 0; count < 8; count++) {
         const lagging = servers.replicas[count % 2 === 0 ? 0 : 1].server;
@@ -172,7 +175,7 @@ describe('read replicas', () => {
         await apply();
         here.expect(revision);
         await service.until(() => Promise.resolve(there.newest === revision));
-        await goOn(lagging);
+        await resumeReplay(lagging);
       }
     } finally {
       await Promise.all([here.end(), there.end()]);
@@ -198,7 +201,7 @@ describe('read replicas', () => {
     });
     target.port = other.port;
     await endConnections(laggard, 'true');
-    await goOn(laggard);
+    await resumeReplay(laggard);
   });
 
   it('of other servers are detected', async () => {
@@ -225,7 +228,7 @@ describe('read replicas', () => {
     ).not.toEqual([]);
     await apply();
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
-    for (const { proxy } of servers.replicas) proxy.mend();
+    for (const { proxy } of servers.replicas) proxy.restore();
     await untilAsked(2);
     expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
   });
@@ -235,7 +238,7 @@ describe('read replicas', () => {
     expect((await read(service)).number).toBe(revision);
     await untilAsked(0);
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
-    for (const { server } of servers.replicas) server.goOn();
+    for (const { server } of servers.replicas) server.resume();
   });
 
   it('that are promoted are not used, and are used again after they are replicas', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AskingClients } from '../support/clients/asking-clients.js';
+import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestHaproxy } from '../support/servers/haproxy.js';
 import type { Listening } from '../support/clients/http.js';
@@ -40,13 +40,13 @@ describe('two replicas behind balancers', () => {
   });
 
   /** Clients of both balancers, which send requests continuously. */
-  function startClients(): { ofNginx: AskingClients; ofHaproxy: AskingClients } {
+  function startClients(): { ofNginx: ContinuousClients; ofHaproxy: ContinuousClients } {
     const authorization = replicas.each[0]?.authorization ?? '';
     const headers = { 'content-type': 'application/json', authorization };
     const request = { method: 'POST', headers, body: QUERY };
     const askAt = ({ port }: { port: number }) => {
       const to: Listening = { config: { host: '127.0.0.1', port } };
-      return new AskingClients(to, { count: CLIENTS, pause: PAUSE, request });
+      return new ContinuousClients(to, { count: CLIENTS, pause: PAUSE, request });
     };
     return { ofNginx: askAt(nginx), ofHaproxy: askAt(haproxy) };
   }

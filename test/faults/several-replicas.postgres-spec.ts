@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { AskingClients } from '../support/clients/asking-clients.js';
+import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { readPod } from '../support/servers/deployment.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -82,7 +82,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     let newest = 0;
     const query =
       '{ users(first: 50) { nodes { name } } group(group: {id: "all"}) { name members(first: 50) { nodes { user { name } } } } }';
-    const clients = new AskingClients(front, {
+    const clients = new ContinuousClients(front, {
       count: 2,
       pause: 50,
       request: { method: 'POST', headers: { ...TYPE, authorization }, body: JSON.stringify({ query }) },

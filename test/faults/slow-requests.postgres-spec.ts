@@ -29,7 +29,7 @@ afterAll(() => service.stop());
 
 /** The log line of a request. */
 async function lineOf(requestId: string): Promise<Record<string, unknown> | null> {
-  const line = () => service.said.split('\n').find((each) => each.includes(requestId)) ?? null;
+  const line = () => service.output.split('\n').find((each) => each.includes(requestId)) ?? null;
   await eventually(() => Promise.resolve(line() !== null), true);
   return JSON.parse(line() ?? 'null') as Record<string, unknown> | null;
 }

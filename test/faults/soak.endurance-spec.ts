@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { dataOf, post, send } from '../support/clients/http.js';
 import { type Callers, MixedTraffic } from '../support/clients/mixed-traffic.js';
-import { passingFaults } from '../support/builders/passing-faults.js';
+import { temporaryFaults } from '../support/builders/temporary-faults.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestRedis } from '../support/servers/redis.js';
 import { WatchedService } from '../support/watched-service.js';
@@ -16,7 +16,7 @@ import { WatchedService } from '../support/watched-service.js';
 const SECONDS = Number(process.env['SOAK_MINUTES'] ?? 2) * 60;
 const FAULT_SECONDS = Number(process.env['SOAK_FAULT_SECONDS'] ?? 15);
 /** Share of a fault in the interval between two faults. */
-const LASTS = 0.4;
+const FAULT_SHARE = 0.4;
 /** Seconds of one cycle of all periodic work. */
 const WARM_SECONDS = 10;
 /** Maximal growth in megabytes. */
@@ -27,7 +27,7 @@ const BACK = 5000;
 const ANSWERED = 15_000;
 const PEOPLE = 100;
 
-interface Footprint {
+interface ResourceUse {
   /** Memory of the heap, and of the process. */
   readonly held: number;
   readonly megabytes: number;
@@ -45,8 +45,8 @@ describe('a service under load for a long time, with occasional faults', () => {
   let callers: Callers;
   let traffic: MixedTraffic;
   let version = 0;
-  let before: Footprint;
-  let after: Footprint;
+  let before: ResourceUse;
+  let after: ResourceUse;
 
   /** In each version, all users have other names, and all have the same picture. */
   const directory = () =>
@@ -91,7 +91,7 @@ describe('a service under load for a long time, with occasional faults', () => {
 
   afterAll(async () => {
     await Promise.all([issuer.stop(), redis.kill(), administration.end()]);
-    proxy.mend();
+    proxy.restore();
     await service.stop();
     await proxy.stop();
   });
@@ -122,7 +122,7 @@ describe('a service under load for a long time, with occasional faults', () => {
 
     const busy = new MixedTraffic(service, callers, 4, 80);
     const end = performance.now() + SECONDS * 1000;
-    const faults = passingFaults({
+    const faults = temporaryFaults({
       service,
       authorization: callers.account,
       proxy,
@@ -135,12 +135,12 @@ describe('a service under load for a long time, with occasional faults', () => {
       const fault = faults[turn % faults.length];
       version++;
       service.replaceDirectory(directory());
-      busy.isTroubled = true;
+      busy.hasFault = true;
       await fault?.strike();
-      await sleep(LASTS * FAULT_SECONDS * 1000);
+      await sleep(FAULT_SHARE * FAULT_SECONDS * 1000);
       await fault?.restore();
       await untilWell();
-      busy.isTroubled = false;
+      busy.hasFault = false;
       await sleep(Math.max(0, next - performance.now()));
     }
     await busy.end();
@@ -179,7 +179,7 @@ describe('a service under load for a long time, with occasional faults', () => {
     return rows[0]?.count ?? NaN;
   }
 
-  async function measure(): Promise<Footprint> {
+  async function measure(): Promise<ResourceUse> {
     // The process returns free memory gradually.
     let held = await service.collect();
     for (let last = Infinity; service.megabytes < last - 1;) {
@@ -210,7 +210,7 @@ describe('a service under load for a long time, with occasional faults', () => {
 
   it('is alive, has no unhandled rejection, and is up to date', async () => {
     expect(service.hasEnded).toBe(false);
-    expect(service.said).not.toMatch(/unhandled|TypeError|RangeError/i);
+    expect(service.output).not.toMatch(/unhandled|TypeError|RangeError/i);
     const { person: authorization } = callers;
     const answer = await post(service, { query: '{ user(user: {id: "p7"}) { name } }' }, { authorization });
     expect(dataOf(answer)).toEqual({ user: { name: `Person 7 of ${version}` } });

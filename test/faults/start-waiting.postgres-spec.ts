@@ -27,7 +27,7 @@ describe('a service that is started while its database', () => {
 
   afterEach(async () => {
     for (const process of running.splice(0)) if (!process.hasEnded) await process.kill('SIGKILL');
-    proxy.mend();
+    proxy.restore();
   });
 
   afterAll(async () => {
@@ -101,14 +101,14 @@ describe('a service that is started while its database', () => {
     );
     expect(await readDatabaseUp()).toBe(0);
 
-    proxy.mend();
+    proxy.restore();
     while (!(await seesDatabase(agent))) await sleep(20);
     // The database fails again during the first synchronization.
     proxy.refuse();
     expect((await post({ config }, { query: '{ buildInfo { version } }' }, {}, agent)).status).toBe(200);
     expect(process.stdout).not.toContain('Ready at');
     while (await seesDatabase(agent)) await sleep(20);
-    proxy.mend();
+    proxy.restore();
     while ((await ask('/_readiness', agent)).status !== 200) await sleep(20);
     watched.abort();
     await watching;

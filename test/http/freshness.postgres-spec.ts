@@ -8,7 +8,7 @@ const PEOPLE = [{ id: 'anna', name: 'Anna' }, { id: 'ben' }];
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const USER = '{ user(user: {id: "anna"}) { name } }';
 
-interface Told {
+interface FreshnessResponse {
   status: number;
   revision: string | null;
   asOf: string | null;
@@ -27,7 +27,7 @@ describe('the freshness of a response', () => {
     await stopFollowing(service);
   });
 
-  async function ask(query: string, headers: Record<string, string> = {}): Promise<Told> {
+  async function ask(query: string, headers: Record<string, string> = {}): Promise<FreshnessResponse> {
     const { status, errors, headers: fields } = await service.query(query, { authorization, headers });
     return {
       status,
@@ -57,9 +57,9 @@ describe('the freshness of a response', () => {
   ])('is in the headers of a response about %s, on every path', async (_, query) => {
     const asOf = await readAsOf();
     for (const headers of WAYS) {
-      const told = await ask(query, headers);
-      expect(told.revision).toMatch(ID);
-      expect(told.asOf).toBe(asOf);
+      const response = await ask(query, headers);
+      expect(response.revision).toMatch(ID);
+      expect(response.asOf).toBe(asOf);
     }
   });
 
@@ -103,10 +103,10 @@ describe('the freshness of a response', () => {
       await eventually(async () => (await ask(USER, { 'directory-max-staleness': '3600' })).status, 503);
       for (const query of [USER, '{ buildInfo { version } groups(first: 1) { nodes { id } } }']) {
         for (let time = 0; time < 3; time++) {
-          const told = await ask(query, { 'directory-max-staleness': '3600' });
-          expect(told).toMatchObject({ status: 503, codes: ['STALE'], retryAfter: '1' });
-          expect(told.extensions).toMatchObject({ maxStaleness: 3600 });
-          expect(Number(told.extensions?.['ageSeconds'])).toBeGreaterThanOrEqual(7200);
+          const response = await ask(query, { 'directory-max-staleness': '3600' });
+          expect(response).toMatchObject({ status: 503, codes: ['STALE'], retryAfter: '1' });
+          expect(response.extensions).toMatchObject({ maxStaleness: 3600 });
+          expect(Number(response.extensions?.['ageSeconds'])).toBeGreaterThanOrEqual(7200);
         }
       }
       expect(await ask(USER)).toMatchObject({ status: 200, asOf: await readAsOf() });

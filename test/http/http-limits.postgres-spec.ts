@@ -4,7 +4,7 @@ import { TestService } from '../support/servers/service.js';
 
 const CHEAP = '{ buildInfo { __typename } }';
 /** Costs three points. */
-const DEAR =
+const EXPENSIVE =
   '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
 
 /** The limits of a response: name → parameters. */
@@ -80,7 +80,7 @@ describe('a service of 10 points an hour', () => {
   it('charges the cost of each operation, and rejects one that costs more than is left', async () => {
     const authorization = await service.serviceAccount('read');
     for (const left of [7, 4, 1]) {
-      const answer = await post(service, { query: DEAR }, { authorization });
+      const answer = await post(service, { query: EXPENSIVE }, { authorization });
       expect(dataOf(answer)).toEqual({ groups: { nodes: [] } });
       expect(rateLimits(answer, 'ratelimit-policy')['points']).toBe('q=10;w=3600');
       expect(rateLimits(answer, 'ratelimit')['points']).toMatch(
@@ -88,7 +88,7 @@ describe('a service of 10 points an hour', () => {
       );
     }
     for (let again = 0; again < 2; again++) {
-      const refused = await post(service, { query: DEAR }, { authorization });
+      const refused = await post(service, { query: EXPENSIVE }, { authorization });
       expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3500);
       const reset = refused.headers['retry-after'];

@@ -203,7 +203,7 @@ describe('a response', () => {
 });
 
 /** Responses with errors other than an invalid document, and their statuses. */
-const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
+const REPEATED: [what: string, status: number, body: Record<string, unknown>][] = [
   ['data', 200, { query: QUERY }],
   ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
   [
@@ -226,7 +226,7 @@ const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
 ];
 
 describe('a repeated document', () => {
-  it.each(AGAIN)('has the same response as the first time: %s', async (_what, status, body) => {
+  it.each(REPEATED)('has the same response as the first time: %s', async (_what, status, body) => {
     const authorization = await service.accessToken('read');
     // A unique document.
     const query = `${String(body['query'])} # again`;
@@ -243,8 +243,8 @@ describe('a repeated document', () => {
             },
             headers,
           ));
-      const { date: _date, ratelimit: _ratelimit, ...told } = answer.headers;
-      return { ...answer, headers: told };
+      const { date: _date, ratelimit: _ratelimit, ...rest } = answer.headers;
+      return { ...answer, headers: rest };
     };
     const [first, again] = [await ask('POST'), await ask('POST')];
     expect(first.status).toBe(status);

@@ -32,7 +32,7 @@ describe('a service whose database is unavailable', () => {
   });
 
   afterEach(async () => {
-    proxy.mend();
+    proxy.restore();
     await service.until(async () => (await ask()).status === 200);
   });
 
@@ -67,7 +67,7 @@ describe('a service whose database is unavailable', () => {
     expect(refusalOf(await ask(READ, basic))).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(await readiness()).toEqual([503, 'down']);
 
-    proxy.mend();
+    proxy.restore();
     await service.until(async () => (await readiness())[0] === 200);
     expect(dataOf(await ask(READ, basic))).toEqual(ANNA);
     expect(dataOf(await ask())).toEqual(ANNA);

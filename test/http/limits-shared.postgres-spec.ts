@@ -16,7 +16,7 @@ import { variable } from '../support/servers/store.js';
 
 const CHEAP = '{ rateLimit { remaining } }';
 /** Costs three points. */
-const DEAR =
+const EXPENSIVE =
   '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
 const REQUESTS = 20;
 const POINTS = 40;
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await second.stop();
   await first.stop();
-  redis.goOn();
+  redis.resume();
   await redis.kill();
   process.off('unhandledRejection', noteUnhandled);
 });
@@ -85,8 +85,8 @@ const untilAway = () => first.until(async () => !(await isShared(first)) && !(aw
 
 describe('a service without its Redis', () => {
   it('starts, logs it once, and counts on its own', async () => {
-    const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is unavailable'));
-    expect(said).toHaveLength(2); // Once by each of the two.
+    const output = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is unavailable'));
+    expect(output).toHaveLength(2); // Once by each of the two.
     const headers = newAddress();
     expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
     expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
@@ -134,7 +134,7 @@ describe('two replicas', () => {
   it('charge exactly the available points', async () => {
     const authorization = await first.serviceAccount('read');
     const prices = Array.from({ length: REQUESTS - 1 }, (_, index) =>
-      ask(replica(index), { authorization }, DEAR),
+      ask(replica(index), { authorization }, EXPENSIVE),
     );
     const answers = await Promise.all(prices);
     // Thirteen times three leave one, which is enough for a cheap operation; rejected requests do not refund more.
@@ -167,8 +167,8 @@ describe('two replicas', () => {
 
   it('report the remaining points if they are fewer than the cost', async () => {
     const headers = { authorization: await first.serviceAccount('read') };
-    for (let index = 0; index < 13; index++) await ask(replica(index), headers, DEAR);
-    const refused = await ask(first, headers, DEAR);
+    for (let index = 0; index < 13; index++) await ask(replica(index), headers, EXPENSIVE);
+    const refused = await ask(first, headers, EXPENSIVE);
     expect([refusalOf(refused), left(refused, 'points')]).toEqual([LIMITED, 1]);
   });
 
@@ -325,14 +325,14 @@ describe('failed logins', () => {
 });
 
 /** Faults of a Redis, and how they end. */
-const TROUBLES: [what: string, begin: () => unknown, mend: () => unknown][] = [
+const FAULTS: [what: string, begin: () => unknown, restore: () => unknown][] = [
   [
     'hangs',
     () => {
       redis.hang();
     },
     () => {
-      redis.goOn();
+      redis.resume();
     },
   ],
   ['is killed', () => redis.kill(), () => redis.start()],
@@ -364,7 +364,7 @@ async function askTenTimes(
   }
 }
 
-describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
+describe.each(FAULTS)('a Redis that %s', (_what, begin, restore) => {
   it('delays no request for long, leaves limits to each process, and is used again after the fault', async () => {
     const headers = newAddress();
     expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
@@ -380,7 +380,7 @@ describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
     expect(Math.min(...during.map((each) => left(each, 'requests')))).toBe(REQUESTS - 11);
     expect((await ask(second, goodLogin)).status).toBe(200);
 
-    await mend();
+    await restore();
     await untilShared();
     const after = newAddress();
     expect(left(await ask(first, after), 'requests')).toBe(REQUESTS - 1);

@@ -52,7 +52,7 @@ afterAll(async () => {
 
 function lines(): Line[] {
   // The last line may be incomplete.
-  return service.said
+  return service.output
     .split('\n')
     .slice(0, -1)
     .filter((line) => line.startsWith('{'))
@@ -60,7 +60,7 @@ function lines(): Line[] {
 }
 
 async function lineOf(requestId: string): Promise<Line> {
-  await service.untilSaid(new RegExp(`"requestId":"${requestId}".*\n`));
+  await service.untilPrinted(new RegExp(`"requestId":"${requestId}".*\n`));
   const [line, ...others] = lines().filter((each) => each['requestId'] === requestId);
   if (line === undefined || others.length > 0) throw new Error(`There are ${others.length} other lines`);
   return line;
@@ -111,7 +111,7 @@ describe('the log line of a request', () => {
       route: 'none',
       status: 404,
     });
-    expect(service.said).not.toMatch(/anna|aaaa/);
+    expect(service.output).not.toMatch(/anna|aaaa/);
   });
 
   it('is written once with 499 for a connection that closes before the response', async () => {
@@ -126,7 +126,7 @@ describe('the log line of a request', () => {
       socket.write(`${head}\r\n${more}\r\n\r\n${body}`, () => socket.destroy());
       expect(await lineOf('cut')).toMatchObject({ route: '/graphql/v1', method: 'POST', status: 499 });
     } finally {
-      issuer.wake();
+      issuer.unfreeze();
     }
     // The response is ready by then, and has no recipient.
     expect((await ask('not-cut', { authorization: token })).status).toBe(200);
@@ -323,7 +323,7 @@ describe('the log', () => {
     const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
     await Promise.all(ids.map((id) => ask(id)));
     expect(await service.fail('crash', {})).toBe(1);
-    const told = new Set(lines().map((line) => line['requestId']));
-    expect(ids.filter((id) => !told.has(id))).toEqual([]);
+    const loggedIds = new Set(lines().map((line) => line['requestId']));
+    expect(ids.filter((id) => !loggedIds.has(id))).toEqual([]);
   });
 });

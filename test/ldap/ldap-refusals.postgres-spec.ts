@@ -31,7 +31,7 @@ const CASES: [string, Refusals, string | undefined, string[]][] = [
   ],
 ];
 
-describe.each(CASES)('a polled server that responds with %s', (_, refusals, limits, told) => {
+describe.each(CASES)('a polled server that responds with %s', (_, refusals, limits, expected) => {
   let slapd: TestSlapd;
   let proxy: RefusingProxy;
   let service: TestService;
@@ -76,6 +76,6 @@ describe.each(CASES)('a polled server that responds with %s', (_, refusals, limi
     const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
     expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
     const changes = findings.find(({ what }) => what === 'changes');
-    expect(changes?.text?.split('. ').slice(-told.length)).toEqual(told);
+    expect(changes?.text?.split('. ').slice(-expected.length)).toEqual(expected);
   });
 });

@@ -27,14 +27,14 @@ const GROUPS: TestGroup[] = Array.from({ length: 10 }, (_, index) => ({
   owners: IDS.slice(1, 2),
 }));
 
-interface Vanished {
+interface MissingAttribute {
   people?: number;
   groups?: number;
   attribute: string;
 }
 
 /** A directory in which the first entries of a type lack an attribute. */
-function without({ people = 0, groups = 0, attribute }: Vanished): string {
+function without({ people = 0, groups = 0, attribute }: MissingAttribute): string {
   const [version = '', ...records] = buildLdif(PEOPLE, GROUPS).split('\n\n');
   const isWithout = (index: number) =>
     index < people || (index >= PEOPLE.length && index < PEOPLE.length + groups);

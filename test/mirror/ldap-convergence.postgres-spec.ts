@@ -125,7 +125,7 @@ describe.each([
     if (atOnce) await Promise.all(changes.map((change) => slapd.modify(change(entries))));
     else for (const change of changes) await slapd.modify(change(entries));
     await cut;
-    proxy.mend();
+    proxy.restore();
   }
 
   it.each(Array.from({ length: repetitions({ usually: 1, long }) }, (_, run) => SEED + run))(

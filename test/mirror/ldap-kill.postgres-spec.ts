@@ -14,7 +14,7 @@ import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 const KILLS = repetitions({ usually: 2, long: 16 });
 /** Maximum of milliseconds between the first change and a kill. */
-const LATEST = 400;
+const MAX_DELAY_MS = 400;
 /** Milliseconds between two changes: shorter than a revision, and long enough for the service to run. */
 const PAUSE = 20;
 
@@ -105,7 +105,7 @@ describe('a service that is killed during changes', () => {
     const changing = keepChanging({ aborted: () => isOver });
     for (let kill = 0; kill < KILLS; kill++) {
       const service = await start();
-      await sleep(Math.random() * LATEST);
+      await sleep(Math.random() * MAX_DELAY_MS);
       await service.kill('SIGKILL');
       expect(await findBroken()).toEqual([]);
     }

@@ -80,14 +80,14 @@ describe('three providers that replicate each other', () => {
   });
 
   /** New connections of both services go to these servers. */
-  async function letMoveTo(...places: number[]): Promise<void> {
+  async function allowOnly(...places: number[]): Promise<void> {
     balancer.use(...places.map((place) => slapd.at(place).port));
     await haproxy.use(...places);
   }
 
   /** Existing connections are closed. */
   async function moveTo(...places: number[]): Promise<void> {
-    await letMoveTo(...places);
+    await allowOnly(...places);
     balancer.breakConnections();
     third.breakConnections();
   }
@@ -119,7 +119,7 @@ describe('three providers that replicate each other', () => {
   it('are followed when the current one is killed during writes', async () => {
     await moveTo(0);
     await expectAllToEqual(0);
-    await letMoveTo(...PLACES);
+    await allowOnly(...PLACES);
     const writing = Promise.allSettled(
       Array.from({ length: 4 }, (_, round) => changeOn(slapd, 0, `killed-${round}`)),
     );
@@ -167,7 +167,7 @@ describe('three providers that replicate each other', () => {
       for (const follower of followers) await eventually(follower.readState, SyncState.IDLE);
       expect(await Promise.all(followers.map(readKeys))).toEqual(keys);
     } finally {
-      slapd.at(0).wake();
+      slapd.at(0).unfreeze();
       third.use(slapd.at(2).port);
       failing.mockRestore();
     }

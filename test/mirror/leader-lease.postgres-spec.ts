@@ -15,10 +15,10 @@ import { type ServiceProcess, ServiceProcesses } from '../support/servers/servic
 import { TestService } from '../support/servers/service.js';
 
 /** Milliseconds between two attempts of a waiting process at the lease. */
-const LOOK = 3000;
+const ATTEMPT_INTERVAL_MS = 3000;
 const QUESTION = '{ user(user: {id: "anna"}) { name } }';
 /** Number of attempts after which a hanging leader is certainly replaced: those of 30 seconds. */
-const MOST_LOOKS = (2 * EXPECTED_LEASE_MS) / LOOK;
+const MAX_ATTEMPTS = (2 * EXPECTED_LEASE_MS) / ATTEMPT_INTERVAL_MS;
 
 describe('two processes on one database', () => {
   let processes: ServiceProcesses;
@@ -66,7 +66,7 @@ describe('two processes on one database', () => {
     process.kill(leader.process.id, 'SIGSTOP');
     try {
       const name = replaceDirectory();
-      expect(await observer.countLooksUntilTakenOver(before.token)).toBeLessThanOrEqual(MOST_LOOKS);
+      expect(await observer.countAttemptsUntilTakenOver(before.token)).toBeLessThanOrEqual(MAX_ATTEMPTS);
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
       expect((await observer.lease()).token).toBe(before.token + 1);
     } finally {
@@ -92,7 +92,7 @@ describe('two processes on one database', () => {
       const name = replaceDirectory();
       // Its statement ends, and its transaction stays open and holds locks that the next leader needs.
       await locking.run('rollback');
-      expect(await observer.countLooksUntilTakenOver(token)).toBeLessThanOrEqual(MOST_LOOKS);
+      expect(await observer.countAttemptsUntilTakenOver(token)).toBeLessThanOrEqual(MAX_ATTEMPTS);
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
     } finally {
       process.kill(leader.process.id, 'SIGCONT');

@@ -57,7 +57,7 @@ describe('a single process on a database whose role has unusual defaults', () =>
   });
 
   afterEach(async () => {
-    proxy.mend();
+    proxy.restore();
     await locking.run('rollback');
   });
 
@@ -117,11 +117,11 @@ describe('a single process on a database whose role has unusual defaults', () =>
   it('continues after all its connections are lost silently, during a change and without one', async () => {
     const wanted = await beginChange('lock table revisions in share mode');
     proxy.freeze();
-    proxy.mend();
+    proxy.restore();
     await locking.run('rollback');
     await eventually(name, wanted);
     proxy.freeze();
-    proxy.mend();
+    proxy.restore();
     await eventually(name, replaceDirectory());
   });
 

@@ -21,7 +21,7 @@ describe('an invalid directory file', () => {
     await replaceUntil(service, GOOD, 'IDLE');
   });
 
-  async function expectEverybodyIsServed(): Promise<void> {
+  async function expectAllUsersAreServed(): Promise<void> {
     const data = await service.read(
       '{ users(first: 5) { nodes { name } } group(group: {id: "club"}) { members(first: 0) { totalCount } } }',
       { authorization },
@@ -53,7 +53,7 @@ describe('an invalid directory file', () => {
     expect(status.blockedReason).toContain(reason);
     expect(status.blockedReason).not.toMatch(/confidential|secret/);
     expect(status.asOf).toBe(asOf);
-    await expectEverybodyIsServed();
+    await expectAllUsersAreServed();
 
     expect(await replaceUntil(service, GOOD, 'IDLE')).toMatchObject({ blockedReason: null });
     expect(await readRevision(service)).toBe(revision);
@@ -65,7 +65,7 @@ describe('an invalid directory file', () => {
     await service.until(async () => (await readStatus(service)).state === 'FAILING');
     const { blockedReason } = await readStatus(service);
     expect(blockedReason).toBe('The directory file does not exist, or cannot be read');
-    await expectEverybodyIsServed();
+    await expectAllUsersAreServed();
 
     renameSync(`${file}.away`, file);
     await service.until(async () => (await readStatus(service)).state === 'IDLE');
@@ -78,6 +78,6 @@ describe('an invalid directory file', () => {
   ])('with %s is held, and all users are still served', async (_, ldif) => {
     const status = await replaceUntil(service, ldif, 'BLOCKED');
     expect(status.blockedReason).toBe('The directory no longer contains people');
-    await expectEverybodyIsServed();
+    await expectAllUsersAreServed();
   });
 });

@@ -39,11 +39,11 @@ interface Contents {
 
 /** A process that writes, and prints what it has written. */
 class Writer {
-  private said = '';
+  private output = '';
   private readonly ended: Promise<unknown>;
 
   constructor(private readonly child: ChildProcess) {
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
     this.ended = once(child, 'close');
   }
 
@@ -74,7 +74,7 @@ class Writer {
 
   /** Writes that it could finish. */
   private lines(): unknown[] {
-    return this.said
+    return this.output
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as unknown);

@@ -397,7 +397,7 @@ describe('an interrupted reconciliation', () => {
       proxy.cut();
       await eventually(async () => (await readStatus(service)).state, 'FAILING');
       if (!isHealed) expect(await readRevision(service)).toBe(revision);
-      proxy.mend();
+      proxy.restore();
       await eventually(() => countPeople(service), 1997);
       await eventually(async () => (await readStatus(service)).state, 'IDLE');
       expect((await countDeletions(service)).people).toBe(3);
@@ -421,7 +421,7 @@ describe('an interrupted reconciliation', () => {
       await service.stop();
       expect(timers.mock.calls.some(([, delay]) => delay === SILENCE)).toBe(true);
       timers.mockRestore();
-      proxy.mend();
+      proxy.restore();
       const next = await TestService.start({ environment, compared: false });
       try {
         await eventually(() => countPeople(next), 1997);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { directoryOf } from '../support/clients/asking.js';
+import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { dump, restore, SteppedRestore } from '../support/builders/dump.js';
 import { writeClients } from '../support/clients/clients.js';
 import { dataOf, post } from '../support/clients/http.js';
@@ -113,8 +113,8 @@ describe('a database that is restored step by step while the service follows its
       const basic = await service.serviceAccount('read');
       let asked = 0;
       const ask = (authorization: string, query = QUESTION) => post(service, { query }, { authorization });
-      const askNews = () => ask(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
-      const askAll = () => Promise.all([ask(bearer), ask(basic), askNews()]);
+      const askUncached = () => ask(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
+      const askAll = () => Promise.all([ask(bearer), ask(basic), askUncached()]);
       const expectNothing = async () => {
         for (const { status, body } of await askAll()) {
           expect([status, body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);

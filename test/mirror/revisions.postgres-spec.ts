@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Database } from '../../src/database/database.js';
 import type { Revision } from '../../src/database/revisions/revision.js';
 import { Revisions } from '../../src/database/revisions/revisions.js';
-import { Asking, directoryOf } from '../support/clients/asking.js';
+import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { post } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -32,7 +32,10 @@ describe('the revision of a response', () => {
 
   it('never goes back, and is the only one of a response, during concurrent changes', async () => {
     const authorization = await service.serviceAccount('read', 'directory');
-    const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
+    const [here, there] = [
+      new MonotonicReader(service, authorization),
+      new MonotonicReader(twin, authorization),
+    ];
     try {
       for (let revision = 2; revision <= REVISIONS + 1; revision++) {
         service.replaceDirectory(directoryOf(revision));

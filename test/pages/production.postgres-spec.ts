@@ -104,7 +104,7 @@ describe('a service in production', () => {
   it('sends no internals in the response to a failure', async () => {
     proxy.cut();
     const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
-    proxy.mend();
+    proxy.restore();
     expect(failed.status).toBe(503);
     expect(failed.body).not.toMatch(/stack|node_modules|\.(js|ts):\d|ECONN|127\.0\.0\.1/);
     await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);
@@ -219,7 +219,7 @@ describe('pages of an allowed origin', () => {
     ];
     for (const [status, ask] of cases) {
       const answer = await ask();
-      proxy.mend();
+      proxy.restore();
       expect(answer.status).toBe(status);
       expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
       expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');

@@ -83,8 +83,8 @@ describe('the pages of the schema', () => {
 
   it.each(Object.entries(NEEDED))('contain the requirements: %s', (coordinate, scopes = []) => {
     const [, section = ''] = html.split(` id="${anchorOf(coordinate)}"`);
-    const [, said = ''] = /<em>(.+)<\/em>/.exec(section) ?? [];
-    expect([...said.matchAll(/<code>(\w+)<\/code>/g)].map(([, scope]) => scope)).toEqual(scopes);
+    const [, output = ''] = /<em>(.+)<\/em>/.exec(section) ?? [];
+    expect([...output.matchAll(/<code>(\w+)<\/code>/g)].map(([, scope]) => scope)).toEqual(scopes);
   });
 });
 

@@ -87,7 +87,7 @@ describe('a preview', () => {
         { path: ['addGroupMember'], extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'] } },
       ],
     });
-    expect(told(await send(query('nobody'), 'write'))).toEqual(told({ status, body }));
+    expect(comparable(await send(query('nobody'), 'write'))).toEqual(comparable({ status, body }));
   });
 
   it.each(['write', 'profile write'])(
@@ -115,7 +115,7 @@ describe('a preview', () => {
           const query = `mutation { ${mutation.replace('ID', id)} }`;
           // The first one of a kind may read what is cached afterwards.
           await send(query, scope);
-          const sent = await statementsOf(async () => answers.push(told(await send(query, scope))));
+          const sent = await statementsOf(async () => answers.push(comparable(await send(query, scope))));
           statements.push(sent.map(({ text }) => text));
         }
         expect(answers[0]).toEqual(answers[1]);
@@ -134,7 +134,7 @@ describe('a preview', () => {
         data: { createGroup: null },
         errors: [{ extensions: { code: 'CONFLICT', argument: 'id' } }],
       });
-      expect(told(await make('closed'))).toEqual(told(refused));
+      expect(comparable(await make('closed'))).toEqual(comparable(refused));
     });
   });
 
@@ -150,6 +150,6 @@ describe('a preview', () => {
 });
 
 /** The content of a response, without the id of its request. */
-function told({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): unknown {
+function comparable({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): unknown {
   return [status, body.replaceAll(/"requestId":"[^"]*"/g, '')];
 }

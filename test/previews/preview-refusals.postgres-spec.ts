@@ -3,7 +3,7 @@ import { checksums, type Payload, preview, recordsIn, startPreviews } from '../s
 import type { TestService } from '../support/servers/service.js';
 
 /** Entries with an id or a DN that are not mirrored: two with the same id, and one with an id that is too long. */
-const PUT_ASIDE = [
+const SKIPPED_ENTRIES = [
   ['cn=twice,ou=groups', 'twice'],
   ['cn=TWICE,ou=old,ou=groups', 'TWICE'],
   ['CN = hidden ,ou=groups', `${'x'.repeat(300)}\ncn: hidden`],
@@ -78,7 +78,7 @@ describe('a rejected preview', () => {
   let stored: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews(PUT_ASIDE);
+    service = await startPreviews(SKIPPED_ENTRIES);
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
   });

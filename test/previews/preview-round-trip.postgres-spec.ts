@@ -126,7 +126,7 @@ describe('a preview with naughty strings', () => {
   async function make(mutations: readonly Mutation[], as?: 'me'): Promise<Payload[]> {
     const { payloads, codes } = await trip.preview(mutations, as);
     expect(codes).toEqual([]);
-    expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+    expect([await trip.apply(ldifOf(payloads)), trip.lastOutput]).toEqual([0, '']);
     return payloads.filter((payload) => payload !== null);
   }
 

@@ -98,7 +98,7 @@ describe('a preview transaction', () => {
   });
 
   it('reports a failure to later statements until it is handled', async () => {
-    const told = await database.previewTransaction(async (transaction) => {
+    const errors = await database.previewTransaction(async (transaction) => {
       const failed = await codeOf(transaction.query('select 1 / 0'));
       return [
         failed,
@@ -106,8 +106,8 @@ describe('a preview transaction', () => {
         await codeOf(transaction.savepoint(() => Promise.resolve())),
       ];
     });
-    expect(new Set(told).size).toBe(1);
-    expect(String(told[0])).toContain('division by zero');
+    expect(new Set(errors).size).toBe(1);
+    expect(String(errors[0])).toContain('division by zero');
     expect(await database.read(NAMES)).toEqual(STORED);
   });
 

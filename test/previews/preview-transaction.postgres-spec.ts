@@ -72,13 +72,13 @@ describe('a preview transaction on a server', () => {
   async function hold(): Promise<{
     transaction: PreviewTransaction;
     ended: Promise<unknown>;
-    letGo: () => void;
+    release: () => void;
   }> {
-    let letGo: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
     return new Promise((resolve, reject) => {
       const ended = database.previewTransaction((transaction) => {
-        resolve({ transaction, ended, letGo });
+        resolve({ transaction, ended, release });
         return held;
       });
       ended.catch(reject);
@@ -146,14 +146,14 @@ describe('a preview transaction on a server', () => {
   });
 
   it('ends with its connection, and the next one works', async () => {
-    const { transaction, ended, letGo } = await hold();
+    const { transaction, ended, release } = await hold();
     await rename(transaction);
     const [{ pid } = { pid: 0 }] = await transaction.query<{ pid: number }[]>(
       'select pg_backend_pid() as pid',
     );
     await dataSource.query('select pg_terminate_backend($1)', [pid]);
     expect(await codeOf(ended)).toBe('SERVICE_UNAVAILABLE');
-    letGo();
+    release();
     expect(await codeOf(transaction.read(NAME))).toBe('SERVICE_UNAVAILABLE');
     expect(await database.read(NAME)).toEqual([['Club']]);
     expect((await send(RENAME)).status).toBe(200);
@@ -197,7 +197,7 @@ describe('a preview transaction on a server', () => {
 
     const waiting = send(RENAME);
     await sleep(200);
-    for (const { letGo } of held) letGo();
+    for (const { release } of held) release();
     expect((await waiting).status).toBe(200);
     await Promise.all(held.map(({ ended }) => ended));
   });

@@ -4,14 +4,14 @@ import { ports } from './ports.mjs';
 import { shareModules } from './shared-modules.mjs';
 
 /** Milliseconds between two checks whether the runner still exists. */
-const LOOK = 200;
+const INTERVAL_MS = 200;
 
 // A worker whose runner was killed would continue with its test file. A listener for 'disconnect' would keep the worker from
 // ending.
 if (process.connected) {
   setInterval(() => {
     if (!process.connected) process.kill(process.pid, 'SIGKILL');
-  }, LOOK).unref();
+  }, INTERVAL_MS).unref();
 }
 
 /**

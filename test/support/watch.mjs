@@ -29,7 +29,7 @@ diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
 });
 
 const ACTIONS = {
-  look() {
+  collectWork() {
     process.send({ operations, statements });
     operations = 0;
     statements = 0;

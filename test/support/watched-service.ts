@@ -9,7 +9,7 @@ import { spawnBound } from './spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from './servers/store.js';
 
 /** The work of a process during an interval. */
-export interface Doings {
+export interface ProcessWork {
   /** Operations whose resolvers were called. */
   readonly operations: number;
   /** Statements of these operations. */
@@ -27,7 +27,7 @@ export interface WatchedOptions {
 /** A built service in a process of its own, which reports its work. */
 export class WatchedService {
   /** Its output on standard output and standard error. */
-  said = '';
+  output = '';
   private readonly ended: Promise<unknown>;
 
   private constructor(
@@ -37,7 +37,7 @@ export class WatchedService {
     private readonly directory: string,
   ) {
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
     }
     this.ended = once(child, 'close');
   }
@@ -67,7 +67,7 @@ export class WatchedService {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const service = new WatchedService(readConfig(settings), child, database, directory);
-    await service.untilSaid(/Ready at /);
+    await service.untilPrinted(/Ready at /);
     return service;
   }
 
@@ -157,21 +157,21 @@ export class WatchedService {
     return done;
   }
 
-  /** Pauses the process (SIGSTOP) until `goOn`. */
+  /** Pauses the process (SIGSTOP) until `resume`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
 
-  goOn(): void {
+  resume(): void {
     this.child.kill('SIGCONT');
   }
 
   /** Returns the work since the last call. */
-  async look(): Promise<Doings> {
-    const answer = once(this.child, 'message') as Promise<[Doings]>;
-    this.child.send({ action: 'look' });
-    const [doings] = await answer;
-    return doings;
+  async collectWork(): Promise<ProcessWork> {
+    const answer = once(this.child, 'message') as Promise<[ProcessWork]>;
+    this.child.send({ action: 'collectWork' });
+    const [reported] = await answer;
+    return reported;
   }
 
   /**
@@ -186,10 +186,10 @@ export class WatchedService {
   }
 
   /** Waits for a text in the output, and fails if the process ends before. */
-  async untilSaid(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.said)) {
+  async untilPrinted(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.output)) {
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.ended]);
-      if (this.hasEnded && !pattern.test(this.said)) throw new Error(`It has ended: ${this.said}`);
+      if (this.hasEnded && !pattern.test(this.output)) throw new Error(`It has ended: ${this.output}`);
     }
   }
 

@@ -16,7 +16,7 @@ export interface Genuine {
   /** The keys that the issuer publishes: RS256 and others. */
   readonly keys: readonly PublishedKey[];
   /** URL of foreign keys, which the service must never request. */
-  readonly lure: string;
+  readonly foreignServer: string;
 }
 
 export type PublishedKey = JsonWebKey & { readonly alg: string; readonly kid: string };
@@ -36,7 +36,7 @@ export function forgeTokens(genuine: Genuine): Forgery[] {
   return [
     ...withoutSignature(parts),
     ...signedWithPublicKey(parts, keyOf(genuine, 'RS256')),
-    ...signedByStranger(parts, genuine.lure),
+    ...signedByStranger(parts, genuine.foreignServer),
     ...signedByNothing(parts, genuine),
     ...changedAfterwards(parts),
     ...outOfShape(parts, genuine.token),
@@ -110,7 +110,7 @@ function signedWithPublicKey({ header, payload }: Parts, jwk: PublishedKey): For
 }
 
 /** A valid signature with a key that the token contains or refers to (RFC 7515 §4.1). */
-function signedByStranger({ header, payload }: Parts, lure: string): Forgery[] {
+function signedByStranger({ header, payload }: Parts, foreignServer: string): Forgery[] {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = publicKey.export({ format: 'jwk' });
   const der = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
@@ -120,16 +120,16 @@ function signedByStranger({ header, payload }: Parts, lure: string): Forgery[] {
     ['jwk', { ...header, jwk }],
     ['jwk with the published kid', { ...header, jwk: { ...jwk, kid: header['kid'] } }],
     ['jwk with the private part', { ...header, jwk: privateKey.export({ format: 'jwk' }) }],
-    ['jku', { ...header, jku: lure }],
-    ['x5u', { ...header, x5u: lure }],
+    ['jku', { ...header, jku: foreignServer }],
+    ['x5u', { ...header, x5u: foreignServer }],
     ['x5c', { ...header, x5c: [der] }],
-    ['jku and x5u in crit', { ...header, jku: lure, x5u: lure, crit: ['jku', 'x5u'] }],
-    ['another iss in the header', { ...header, iss: lure }],
+    ['jku and x5u in crit', { ...header, jku: foreignServer, x5u: foreignServer, crit: ['jku', 'x5u'] }],
+    ['another iss in the header', { ...header, iss: foreignServer }],
     ['no kid', nameless],
     ['no kid, and jwk', { ...nameless, jwk }],
-    ['no kid, and jku', { ...nameless, jku: lure }],
+    ['no kid, and jku', { ...nameless, jku: foreignServer }],
     ['a kid that is a path', { ...header, kid: '../../../../dev/null' }],
-    ['a kid that is a URL', { ...header, kid: lure }],
+    ['a kid that is a URL', { ...header, kid: foreignServer }],
     ['a kid that is SQL', { ...header, kid: "' union select 'key" }],
     ['a kid that is every object’s', { ...header, kid: '__proto__' }],
     ['a kid that is a number', { ...header, kid: 0 }],

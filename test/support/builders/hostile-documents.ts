@@ -26,7 +26,7 @@ const doublingNothing = (levels: number) =>
 const cycle = (length: number) =>
   `{ ...F0 } ${repeat(length, (at) => `fragment F${at} on Query { ...F${(at + 1) % length} }`)}`;
 
-const everybodySpreadsAll = (fragments: number) => {
+const mutualSpreads = (fragments: number) => {
   const spreads = repeat(fragments, (at) => `...F${at}`);
   return `{ ...F0 } ${repeat(fragments, (at) => `fragment F${at} on Query { ${spreads} }`)}`;
 };
@@ -97,7 +97,7 @@ const FRAGMENTS: HostileDocument[] = [
   { name: 'a fragment in itself', query: cycle(1) },
   { name: 'two fragments in one another', query: cycle(2) },
   { name: 'a cycle of 120 fragments', query: cycle(120) },
-  { name: '20 fragments, each with all of them', query: everybodySpreadsAll(20) },
+  { name: '20 fragments, each with all of them', query: mutualSpreads(20) },
   { name: 'fragments that double 70 times', query: doubling(70) },
   { name: 'fragments that double 70 times, and never apply', query: doublingNothing(70) },
   {

@@ -38,7 +38,7 @@ function rolesIn(group: TestGroup, groups: readonly TestGroup[]): Map<string, He
   const ways: { person: string; role: Role; via: string | null }[] = [];
   for (const [person, role] of namedBy(group, 'people')) ways.push({ person, role, via: null });
   for (const [inner, role] of namedBy(group, 'groups')) {
-    for (const person of everybodyInside(inner, group.id, groups)) ways.push({ person, role, via: inner });
+    for (const person of usersInside(inner, group.id, groups)) ways.push({ person, role, via: inner });
   }
   const held = new Map<string, HeldRole>();
   for (const { person } of ways) {
@@ -53,7 +53,7 @@ function rolesIn(group: TestGroup, groups: readonly TestGroup[]): Map<string, He
 }
 
 /** Users that a group or one of its inner groups references, on paths that do not contain `outer`. */
-function everybodyInside(inner: string, outer: string, groups: readonly TestGroup[]): Set<string> {
+function usersInside(inner: string, outer: string, groups: readonly TestGroup[]): Set<string> {
   const people = new Set<string>();
   const seen = new Set([outer]);
   const visit = (id: string) => {

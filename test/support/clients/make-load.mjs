@@ -10,7 +10,7 @@ import { processorWait } from '../processor-time.mjs';
 /** Milliseconds between two checks for due requests. */
 const TICK = 2;
 /** Milliseconds between two readings of the time that other processes had the processors. */
-const LOOK = 5;
+const INTERVAL_MS = 5;
 /** Maximum number of connections. */
 const CONNECTIONS = 300;
 
@@ -51,7 +51,7 @@ function waitedSoFar() {
 /** One reading. A late reading stands for the readings that were missed. */
 function noteWait() {
   const now = { at: performance.now(), waited: waitedSoFar() };
-  const missing = Math.floor((now.at - begunAt) / LOOK) - (waits.length - 1);
+  const missing = Math.floor((now.at - begunAt) / INTERVAL_MS) - (waits.length - 1);
   if (missing < 1) return;
   // Both can wait at the same time, but not longer than the interval.
   const more = Math.min(now.at - last.at, now.waited - last.waited);
@@ -61,7 +61,7 @@ function noteWait() {
 }
 
 function waitedUntil(moment) {
-  const place = Math.min((moment - begunAt) / LOOK, waits.length - 1);
+  const place = Math.min((moment - begunAt) / INTERVAL_MS, waits.length - 1);
   const low = Math.floor(place);
   return waits[low] + ((waits[low + 1] ?? waits[low]) - waits[low]) * (place - low);
 }
@@ -100,7 +100,7 @@ function sendNext() {
 function open() {
   opened++;
   const line = { connection: null, resolve: null };
-  const tell = (answer) => {
+  const record = (answer) => {
     const { resolve } = line;
     line.resolve = null;
     idle.push(line);
@@ -109,9 +109,9 @@ function open() {
   };
   const fail = ({ message }) => {
     line.connection.close();
-    tell({ status: 0, code: message, retryAfter: null });
+    record({ status: 0, code: message, retryAfter: null });
   };
-  line.connection = new HttpConnection(port, (bytes) => tell(read(bytes)), fail);
+  line.connection = new HttpConnection(port, (bytes) => record(read(bytes)), fail);
   return line;
 }
 
@@ -153,15 +153,15 @@ async function askInTurn() {
   await Promise.all(Array.from({ length: clients }, client));
 }
 
-const looking = setInterval(noteWait, LOOK);
+const looking = setInterval(noteWait, INTERVAL_MS);
 await (rate === undefined ? askInTurn() : askAtRate());
 clearInterval(looking);
 noteWait();
 for (const { connection } of idle) connection.close();
-const told = answers.map(({ begun, milliseconds, ...answer }) => ({
+const outcomes = answers.map(({ begun, milliseconds, ...answer }) => ({
   ...answer,
   at: performance.timeOrigin + begun,
   milliseconds,
   waited: waitedUntil(begun + milliseconds) - waitedUntil(begun),
 }));
-process.stdout.write(JSON.stringify(told));
+process.stdout.write(JSON.stringify(outcomes));

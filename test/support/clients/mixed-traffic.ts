@@ -41,7 +41,7 @@ export class MixedTraffic {
   longest = 0;
   readonly problems: string[] = [];
   /** A fault is active: any request may be rejected. */
-  isTroubled = false;
+  hasFault = false;
   private readonly agent = new Agent({ keepAlive: true });
   private readonly over = new AbortController();
   private readonly ended: Promise<unknown>;
@@ -59,7 +59,7 @@ export class MixedTraffic {
     clients: number,
     thought: number,
   ) {
-    this.ended = Promise.all(Array.from({ length: clients }, () => this.goOn(thought)));
+    this.ended = Promise.all(Array.from({ length: clients }, () => this.runClient(thought)));
   }
 
   async end(): Promise<void> {
@@ -68,7 +68,7 @@ export class MixedTraffic {
     this.agent.destroy();
   }
 
-  private async goOn(thought: number): Promise<void> {
+  private async runClient(thought: number): Promise<void> {
     while (!this.over.signal.aborted) {
       await this.ask();
       await sleep(thought);
@@ -77,7 +77,7 @@ export class MixedTraffic {
 
   private async ask(): Promise<void> {
     const { request, statuses } = this.choose(this.count++);
-    const wasTroubled = this.isTroubled;
+    const hadFault = this.hasFault;
     const begun = performance.now();
     const { status, body } = await send(this.service, { ...request, agent: this.agent }).catch(
       (error: unknown) => ({ status: 0, body: String(error) }),
@@ -87,7 +87,7 @@ export class MixedTraffic {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     const path = /"photo":"[^"]*?(\/photo\/[^"]+)"/.exec(body)?.[1];
     if (path !== undefined) this.photo = path;
-    const isExpected = statuses.includes(status) || (status === 503 && (wasTroubled || this.isTroubled));
+    const isExpected = statuses.includes(status) || (status === 503 && (hadFault || this.hasFault));
     const isBroken = status === 200 && body.includes('INTERNAL_SERVER_ERROR');
     if (isExpected && !isBroken) return;
     this.problems.push(`${request.method ?? 'GET'} ${request.path ?? ''}: ${status} ${body.slice(0, 300)}`);

@@ -9,7 +9,7 @@ import { TestService } from '../servers/service.js';
  */
 const PEOPLE = ['olga', 'adam', 'mia', 'ines', 'sven'];
 /** The user of a client without an owner, and of one whose owner does not exist. */
-const NOBODIES = ['machine', 'ghost'];
+const CLIENTS_WITHOUT_USER = ['machine', 'ghost'];
 
 /** A club that contains a team; the school and the union contain the club. The board is for other roles. */
 const DIRECTORY = buildLdif(
@@ -48,11 +48,14 @@ const DIRECTORY = buildLdif(
  */
 export function startPreviews(more = ''): Promise<TestService> {
   const people = PEOPLE.map((id) => ({ id: `${id}-app`, owner: id }));
-  const nobodies = NOBODIES.map((id) => ({ id: `${id}-app`, owner: id === 'machine' ? null : id }));
+  const clientsWithoutUser = CLIENTS_WITHOUT_USER.map((id) => ({
+    id: `${id}-app`,
+    owner: id === 'machine' ? null : id,
+  }));
   return TestService.start({
     ldif: DIRECTORY + more,
     environment: {
-      AUTH_EMBEDDED_CLIENTS: writeClients([...people, ...nobodies]),
+      AUTH_EMBEDDED_CLIENTS: writeClients([...people, ...clientsWithoutUser]),
       DIRECTORY_SYNC_SECONDS: '3600',
       LIMIT_TOKENS: '100000',
     },

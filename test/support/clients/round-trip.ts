@@ -28,7 +28,7 @@ interface Outcome {
 }
 
 /** The user whose name changes last, which shows that the mirror is up to date. */
-const BEACON = 'beacon';
+const LAST_CHANGED = 'beacon';
 /** A user who is a member of every group. */
 export const SENTINEL = 'sentinel';
 
@@ -50,7 +50,7 @@ export class RoundTrip {
 
   /** @param me the user for whom the client `my` acts */
   static async start(ldif: string, me: string): Promise<RoundTrip> {
-    const watchers = [BEACON, SENTINEL].map(
+    const watchers = [LAST_CHANGED, SENTINEL].map(
       (id) => `\ndn: ${personDn(id)}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: 0\nsn: 0\n`,
     );
     const directory = await FollowedDirectory.start(
@@ -93,22 +93,23 @@ export class RoundTrip {
   /** The result code of the directory for LDIF: 0, or the code of the first rejected record. */
   async apply(...ldif: string[]): Promise<number> {
     const { code, stderr } = await this.directory.slapd.modify(ldif.join(''));
-    this.said = stderr;
+    this.lastOutput = stderr;
     return code;
   }
 
   /** The last output of ldapmodify. */
-  said = '';
+  lastOutput = '';
 
   /** Waits until the applied changes are visible. */
   async catchUp(): Promise<void> {
     const name = `Caught up ${++this.caughtUp}`;
     await this.directory.change(
-      `dn: ${personDn(BEACON)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`,
+      `dn: ${personDn(LAST_CHANGED)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`,
     );
     await eventually(
       async () =>
-        (await this.read<{ name: string }>({ it: `user(user: {id: "${BEACON}"}) { name }` }))['it']?.name,
+        (await this.read<{ name: string }>({ it: `user(user: {id: "${LAST_CHANGED}"}) { name }` }))['it']
+          ?.name,
       name,
     );
   }
@@ -135,7 +136,7 @@ export class RoundTrip {
     };
     const { payloads, codes } = await this.preview([...mutations, last]);
     const ldif = ldifOf(payloads);
-    if ((await this.apply(ldif)) !== 0) throw new Error(`${this.said}\n${ldif}`);
+    if ((await this.apply(ldif)) !== 0) throw new Error(`${this.lastOutput}\n${ldif}`);
     await this.catchUp();
     const { it } = await this.read({ it: `user(user: {id: "${SENTINEL}"}) { ${AROUND} }` });
     return { promised: payloads.at(-1)?.['user'], answered: it, codes, ldif };

@@ -98,7 +98,7 @@ export class Collector {
         });
       }
     }
-    for (const tell of this.arrived.splice(0)) tell();
+    for (const notify of this.arrived.splice(0)) notify();
   }
 }
 

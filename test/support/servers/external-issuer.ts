@@ -13,7 +13,7 @@ export interface SignRequest {
 }
 
 /** Replaces all responses: as JSON unless the headers state another type. */
-export interface Nonsense {
+export interface IssuerOverride {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
@@ -64,12 +64,12 @@ export class ExternalIssuerProcess {
     await exit;
   }
 
-  /** Pauses the process (SIGSTOP) until `wake`. */
+  /** Pauses the process (SIGSTOP) until `unfreeze`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
 
-  wake(): void {
+  unfreeze(): void {
     this.child.kill('SIGCONT');
   }
 
@@ -109,8 +109,8 @@ export class ExternalIssuerProcess {
   }
 
   /** Returns only this response until `resume`. */
-  async say(nonsense: Nonsense): Promise<void> {
-    await this.post('say', nonsense);
+  async respondWith(override: IssuerOverride): Promise<void> {
+    await this.post('respond', override);
   }
 
   /** Returns only 503 until `resume`. */

@@ -45,11 +45,11 @@ const HOUR = 3600;
 
 const clients = new Map();
 const artifacts = new Map();
-const toldOpaque = new Map();
+const opaqueResponses = new Map();
 const requests = {};
 const traces = {};
 /** Replaces all responses; null: nothing. */
-let said = null;
+let override = null;
 let keys = await createKeys();
 
 addClient({ client_id: 'jwt-client', client_secret: 'jwt-secret' });
@@ -78,11 +78,11 @@ server.on('request', (request, response) => {
   requests[pathname] = (requests[pathname] ?? 0) + 1;
   const { traceparent, tracestate } = request.headers;
   traces[pathname] = { traceparent, tracestate };
-  if (said === null) {
+  if (override === null) {
     handle(request, response);
     return;
   }
-  const { status = 200, headers = {}, body = '', times = 1 } = said;
+  const { status = 200, headers = {}, body = '', times = 1 } = override;
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body.repeat(times));
 });
 console.log(JSON.stringify({ issuer, port }));
@@ -157,7 +157,7 @@ function createHandler() {
   provider.use(async (context, next) => {
     await next();
     if (context.path !== '/oauth2/introspect' || context.body?.active !== false) return;
-    context.body = toldOpaque.get(context.oidc.params.token) ?? context.body;
+    context.body = opaqueResponses.get(context.oidc.params.token) ?? context.body;
   });
   return provider.callback();
 }
@@ -249,20 +249,20 @@ const ACTIONS = {
   opaque(body, parameters) {
     const token = parameters.get('token') ?? randomUUID();
     const { aud = AUDIENCE, ...rest } = body;
-    toldOpaque.set(token, aud === null ? rest : { aud, ...rest });
+    opaqueResponses.set(token, aud === null ? rest : { aud, ...rest });
     return { access_token: token };
   },
 
-  say(body) {
-    said = body;
+  respond(body) {
+    override = body;
   },
 
   pause() {
-    said = { status: 503, headers: { 'retry-after': '1' } };
+    override = { status: 503, headers: { 'retry-after': '1' } };
   },
 
   resume() {
-    said = null;
+    override = null;
   },
 };
 

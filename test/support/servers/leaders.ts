@@ -49,7 +49,7 @@ export class Observer {
   }
 
   /** Counts the attempts of a waiting process at the lease until it becomes the leader. A busy machine has fewer of them. */
-  async countLooksUntilTakenOver(token: number): Promise<number> {
+  async countAttemptsUntilTakenOver(token: number): Promise<number> {
     const looks = new Set<string>();
     const latest = performance.now() + LONGEST_WAIT;
     while ((await this.lease()).token === token) {

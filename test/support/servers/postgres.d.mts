@@ -6,7 +6,7 @@ export interface TestPostgres {
   stop(): Promise<void>;
   kill(): Promise<void>;
   hang(): void;
-  goOn(): void;
+  resume(): void;
   /** Promotes a replica. */
   promote(): Promise<void>;
 }

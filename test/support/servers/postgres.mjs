@@ -130,7 +130,7 @@ class TestPostgres {
     this.#signal('SIGSTOP');
   }
 
-  goOn() {
+  resume() {
     this.#signal('SIGCONT');
   }
 

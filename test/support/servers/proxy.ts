@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { Transform } from 'node:stream';
 
 /** States of connections. */
-type Mode = 'pass' | 'cut' | 'reset' | 'freeze' | 'say';
+type Mode = 'pass' | 'cut' | 'reset' | 'freeze' | 'respond';
 
 /** A TCP proxy between a service and one of its dependencies, which a test can break in several ways and restore. */
 export class TestProxy {
@@ -17,7 +17,7 @@ export class TestProxy {
   /** Both sockets of each connection, by the local port towards the target. */
   private readonly onward = new Map<number, readonly Socket[]>();
   private mode: Mode = 'pass';
-  private nonsense: string | Buffer = '';
+  private bytes: string | Buffer = '';
   /** Delay of each chunk in milliseconds. */
   private latency = 0;
 
@@ -77,15 +77,15 @@ export class TestProxy {
   }
 
   /** Sends these bytes on existing connections, and on new ones instead of connecting to the target. */
-  say(nonsense: string | Buffer): void {
-    this.mode = 'say';
-    this.nonsense = nonsense;
+  respondWith(bytes: string | Buffer): void {
+    this.mode = 'respond';
+    this.bytes = bytes;
     this.hold();
-    for (const client of this.clients) client.write(nonsense);
+    for (const client of this.clients) client.write(bytes);
   }
 
   /** Accepts new connections again. Existing ones stay as they are, except for their delay. */
-  mend(): void {
+  restore(): void {
     this.mode = 'pass';
     this.latency = 0;
     if (!this.server.listening) this.server.listen(this.port, '127.0.0.1');
@@ -112,9 +112,9 @@ export class TestProxy {
       case 'freeze':
         this.keep(socket.pause());
         break;
-      case 'say':
+      case 'respond':
         this.keep(socket.resume());
-        socket.write(this.nonsense);
+        socket.write(this.bytes);
         break;
     }
   }

@@ -71,7 +71,7 @@ export class ReplicatedPostgres {
   async stop(): Promise<void> {
     for (const { proxy } of this.replicas) await proxy.stop();
     for (const server of this.servers) {
-      server.goOn();
+      server.resume();
       await server.stop();
     }
   }
@@ -99,7 +99,7 @@ export const endConnections = (server: TestPostgres, which: string) =>
 /** Makes a replica lag. */
 export const pause = (server: TestPostgres) =>
   administrate(server, 'postgres', 'select pg_wal_replay_pause()');
-export const goOn = (server: TestPostgres) =>
+export const resumeReplay = (server: TestPostgres) =>
   administrate(server, 'postgres', 'select pg_wal_replay_resume()');
 
 async function startReplica(primary: TestPostgres): Promise<ReplicaBehindProxy> {

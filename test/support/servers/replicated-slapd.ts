@@ -68,7 +68,7 @@ export class ReplicatedSlapd {
 
   /** Resumes replication to the server. */
   release(index: number): void {
-    for (const link of this.links[index] ?? []) link.mend();
+    for (const link of this.links[index] ?? []) link.restore();
   }
 
   /** Waits until these servers, or all, have the same changes. */

@@ -17,7 +17,7 @@ import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
 import { type RunOptions, Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
-import { ComparedAnswers } from '../builders/compared-answers.js';
+import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
 import { findFreePort } from './postgres.mjs';
@@ -44,7 +44,7 @@ export class TestService {
   config!: Config;
   private database!: TestDatabase;
   private directory!: string;
-  private comparedAnswers: ComparedAnswers | null = null;
+  private comparedExecutions: ComparedExecutions | null = null;
 
   static async start(options: ServiceOptions = {}): Promise<TestService> {
     const service = new TestService();
@@ -89,7 +89,7 @@ export class TestService {
     this.app = await createAppWithRetry(this.config);
     await this.app.listen(this.config.port, this.config.host);
     await this.app.get(MirrorService).start();
-    if (compared) this.comparedAnswers = new ComparedAnswers(this.app);
+    if (compared) this.comparedExecutions = new ComparedExecutions(this.app);
     if (confirmed) await this.confirmEmpty();
   }
 
@@ -101,7 +101,7 @@ export class TestService {
     await this.app.close();
     await this.database.drop();
     rmSync(this.directory, { recursive: true, force: true });
-    this.comparedAnswers?.check();
+    this.comparedExecutions?.check();
   }
 
   /** Creates a service account with these scopes, and returns its Authorization header. */

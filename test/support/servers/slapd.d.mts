@@ -54,7 +54,7 @@ export interface TestSlapd {
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
   freeze(): void;
-  wake(): void;
+  unfreeze(): void;
   restart(options?: SlapdOptions): Promise<void>;
   /** The whole database with operational attributes, like a backup. */
   dump(): Promise<string>;

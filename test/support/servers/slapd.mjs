@@ -146,8 +146,8 @@ class TestSlapd {
       ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
       { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...clockOf(this.#options) } },
     );
-    let said = '';
-    server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    let errorOutput = '';
+    server.stderr.setEncoding('utf8').on('data', (text) => (errorOutput += text));
     server.ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve(signal ?? code)));
     while (server.exitCode === null && server.signalCode === null) {
       if (await this.#isServedBy(server.pid)) {
@@ -156,7 +156,7 @@ class TestSlapd {
       }
       await sleep(20);
     }
-    return said;
+    return errorOutput;
   }
 
   /** Whether this process responds, and not another one that had the port before. */
@@ -177,12 +177,12 @@ class TestSlapd {
     await server.ended;
   }
 
-  /** Pauses the process (SIGSTOP) until `wake`. */
+  /** Pauses the process (SIGSTOP) until `unfreeze`. */
   freeze() {
     this.#process?.kill('SIGSTOP');
   }
 
-  wake() {
+  unfreeze() {
     this.#process?.kill('SIGCONT');
   }
 

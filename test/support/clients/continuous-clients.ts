@@ -10,7 +10,7 @@ export interface FailedRequest {
   readonly what: string;
 }
 
-export interface AskingOptions {
+export interface MonotonicReaderOptions {
   readonly count: number;
   readonly request: HttpRequest;
   /** Milliseconds between a response and the next request. */
@@ -21,7 +21,7 @@ export interface AskingOptions {
 }
 
 /** Clients that send requests continuously, each on a kept connection, and record failures. */
-export class AskingClients {
+export class ContinuousClients {
   answered = 0;
   readonly failures: FailedRequest[] = [];
   private isEnding = false;
@@ -29,7 +29,7 @@ export class AskingClients {
 
   constructor(
     private readonly to: Listening,
-    private readonly options: AskingOptions,
+    private readonly options: MonotonicReaderOptions,
   ) {
     this.all = Promise.all(Array.from({ length: options.count }, () => this.askOn()));
   }

@@ -27,7 +27,7 @@ const QUESTIONS = [
 ];
 
 /** A client that repeats queries, and checks that responses never return to an older revision. */
-export class Asking {
+export class MonotonicReader {
   asked = 0;
   /** The revision of the newest response. */
   newest = 0;

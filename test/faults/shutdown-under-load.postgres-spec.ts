@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AskingClients } from '../support/clients/asking-clients.js';
+import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { send } from '../support/clients/http.js';
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
@@ -12,7 +12,7 @@ const CLIENTS = 50;
  * Number of requests that a process may still answer without noticing a signal: libuv handles signals after the connections of
  * the same turn of the event loop.
  */
-const UNTIL_HEARD = 3;
+const MAX_UNAWARE_RESPONSES = 3;
 /** Milliseconds after which Kubernetes kills a process; the service ends after half of that. */
 const GRACE_PERIOD = 30_000;
 
@@ -24,11 +24,11 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
   let replicas: ServiceProcesses;
   let replica: ServiceProcess;
   /** Time of the signal; times are those of performance.now(). */
-  let told = 0;
+  let signaledAt = 0;
   /** Time of the first response that reports the shutdown. */
-  let heard = Infinity;
+  let noticedAt = Infinity;
   let ended = 0;
-  let clients: AskingClients;
+  let clients: ContinuousClients;
   /** The header Connection of later responses. */
   const connections: (string | undefined)[] = [];
   const readiness: number[] = [];
@@ -43,12 +43,12 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
     if (first === undefined) throw new Error('There is no replica');
     replica = first;
     const headers = { 'content-type': 'application/json', authorization: replica.authorization };
-    clients = new AskingClients(replica, {
+    clients = new ContinuousClients(replica, {
       count: CLIENTS,
       request: { method: 'POST', headers, body: QUERY },
       untilRefused: true,
       onAnswer: ({ headers: { connection } }, begun) => {
-        if (begun > heard) connections.push(connection);
+        if (begun > noticedAt) connections.push(connection);
       },
     });
     await clients.untilAnswered(10 * CLIENTS);
@@ -56,7 +56,7 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
     slow = text(finished);
     unfinished.on('error', () => undefined);
 
-    told = performance.now();
+    signaledAt = performance.now();
     const over = replica.process.kill('SIGTERM');
     const watching = watchReadiness();
     await clients.untilRefused();
@@ -87,7 +87,7 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
         () => null,
       );
       if (status === null) return;
-      if (status === 503) heard = Math.min(heard, performance.now());
+      if (status === 503) noticedAt = Math.min(noticedAt, performance.now());
       readiness.push(status);
       await sleep(20);
     }
@@ -96,7 +96,7 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
   it('reports immediately that it is not ready, for long enough that balancers notice', () => {
     const before = readiness.findIndex((status) => status === 503);
     expect(before).toBeGreaterThanOrEqual(0);
-    expect(before).toBeLessThanOrEqual(UNTIL_HEARD);
+    expect(before).toBeLessThanOrEqual(MAX_UNAWARE_RESPONSES);
     expect(new Set(readiness.slice(before))).toEqual(new Set([503]));
   });
 
@@ -113,6 +113,6 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
 
   it('ends with 0 in time, although one client never completes its request', () => {
     expect(replica.process.code).toBe(0);
-    expect(ended - told).toBeLessThan(GRACE_PERIOD);
+    expect(ended - signaledAt).toBeLessThan(GRACE_PERIOD);
   });
 });

@@ -17,7 +17,7 @@ export interface FaultTargets {
 }
 
 /** A temporary fault. */
-export interface PassingFault {
+export interface TemporaryFault {
   readonly name: string;
   strike(): void | Promise<void>;
   restore(): void | Promise<void>;
@@ -28,18 +28,18 @@ const BURST = 300;
 const LISTS = '{ users(first: 100) { nodes { id groups(first: 10) { nodes { group { id } } } } } }';
 
 /** All faults of the dependencies of a service, in the order in which they occur. */
-export function passingFaults({
+export function temporaryFaults({
   service,
   authorization,
   proxy,
   redis,
   issuer,
   directory,
-}: FaultTargets): PassingFault[] {
+}: FaultTargets): TemporaryFault[] {
   const repair = () => {
     // Existing connections would stay unchanged.
     proxy.cut();
-    proxy.mend();
+    proxy.restore();
   };
   return [
     {
@@ -73,7 +73,7 @@ export function passingFaults({
         redis.hang();
       },
       restore: () => {
-        redis.goOn();
+        redis.resume();
       },
     },
     { name: 'the identity provider is away', strike: () => issuer.pause(), restore: () => issuer.resume() },

@@ -58,7 +58,7 @@ describe('a first reading of a server', () => {
   });
 
   afterEach(() => {
-    proxy.mend();
+    proxy.restore();
   });
 
   afterAll(async () => {
@@ -117,7 +117,7 @@ describe('a first reading of a server', () => {
     try {
       const authorization = await service.serviceAccount('directory');
       for (const each of [url, beside.url]) expect(await count(each, authorization)).toEqual([503, null]);
-      proxy.mend();
+      proxy.restore();
       proxy.slow(200);
       const all = [200, PEOPLE.length];
       for (const each of [url, beside.url]) {

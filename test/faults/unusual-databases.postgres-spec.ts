@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Revisions } from '../../src/database/revisions/revisions.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { directoryOf } from '../support/clients/asking.js';
+import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
 import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
@@ -26,7 +26,7 @@ async function run(url: string, ...statements: string[]): Promise<void> {
 }
 
 /** Responses to several uncached requests. */
-class Asking {
+class MonotonicReader {
   private asked = 0;
 
   private constructor(
@@ -40,12 +40,15 @@ class Asking {
       environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: null }]), ...environment },
       compared: false,
     });
-    return { service, asking: new Asking(service, await service.accessToken('read directory', 'app')) };
+    return {
+      service,
+      asking: new MonotonicReader(service, await service.accessToken('read directory', 'app')),
+    };
   }
 
   ask(query: string) {
-    const news = query.replace('{ ', `{ a${++this.asked}: __typename `);
-    return post(this.service, { query: news }, { authorization: this.authorization });
+    const uncached = query.replace('{ ', `{ a${++this.asked}: __typename `);
+    return post(this.service, { query: uncached }, { authorization: this.authorization });
   }
 
   async statusOf(query: string): Promise<number> {
@@ -66,7 +69,7 @@ describe('a role without the privilege to read one of the tables', () => {
     );
     const url = new URL(database.url);
     url.username = role;
-    const { service, asking } = await Asking.start({ DATABASE_URL: url.href });
+    const { service, asking } = await MonotonicReader.start({ DATABASE_URL: url.href });
     try {
       expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
       await run(database.url, `revoke select on nestings from ${role}`);
@@ -91,7 +94,7 @@ describe('a role without the privilege to read one of the tables', () => {
 
 describe('a server without temporary tables in sessions', () => {
   it('is read, and its revisions are noticed', async () => {
-    const { service, asking } = await Asking.start();
+    const { service, asking } = await MonotonicReader.start();
     try {
       const url = urlOf(service);
       await run(url, `alter database ${new URL(url).pathname.slice(1)} set temp_file_limit = 0`);
@@ -110,7 +113,7 @@ describe('a server without temporary tables in sessions', () => {
 describe('a database that a newer release has migrated', () => {
   it('works with this release, so that replicas can be replaced one after the other', async () => {
     const database = await createDatabase();
-    const first = await Asking.start({ DATABASE_URL: database.url });
+    const first = await MonotonicReader.start({ DATABASE_URL: database.url });
     await first.service.stop();
     await run(
       database.url,
@@ -118,7 +121,7 @@ describe('a database that a newer release has migrated', () => {
       'alter table users add later text',
       'create table later_table (id integer)',
     );
-    const { service, asking } = await Asking.start({ DATABASE_URL: database.url });
+    const { service, asking } = await MonotonicReader.start({ DATABASE_URL: database.url });
     try {
       expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
       service.replaceDirectory(directoryOf(2));
@@ -132,8 +135,8 @@ describe('a database that a newer release has migrated', () => {
 
 describe('two services whose databases are exchanged', () => {
   it('mix and overwrite nothing, and continue with their own databases afterwards', async () => {
-    const one = await Asking.start({}, directoryWith('one'));
-    const two = await Asking.start({}, directoryWith('two'));
+    const one = await MonotonicReader.start({}, directoryWith('one'));
+    const two = await MonotonicReader.start({}, directoryWith('two'));
     const urls = [urlOf(one.service), urlOf(two.service)] as const;
     /** The directories of the responses of each revision. */
     const seen = new Map<string, Set<string>>();

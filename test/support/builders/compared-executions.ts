@@ -9,7 +9,7 @@ const ATTEMPTS = 3;
  * Makes a service execute each operation that can be compiled twice: compiled, and by graphql-js. So all queries of a suite also
  * test that both responses are identical.
  */
-export class ComparedAnswers {
+export class ComparedExecutions {
   readonly differences: string[] = [];
 
   constructor(app: NestFastifyApplication) {

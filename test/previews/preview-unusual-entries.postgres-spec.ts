@@ -188,7 +188,7 @@ describe('a preview of unusual entries', () => {
     }
     await trip.catchUp();
     for (const { payloads } of await Promise.all(texts.map((change) => trip.preview([change])))) {
-      expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+      expect([await trip.apply(ldifOf(payloads)), trip.lastOutput]).toEqual([0, '']);
     }
   });
 });

@@ -63,7 +63,7 @@ describe.each([
     const { state, reason } = await app.get(MirrorState).get();
     return [state, reason];
   };
-  const WELL = [SyncState.IDLE, null];
+  const HEALTHY = [SyncState.IDLE, null];
 
   const namesOf =
     (...ids: string[]) =>
@@ -109,14 +109,14 @@ describe.each([
   });
 
   it('shows no partial state when the connection breaks during a full reading', async () => {
-    proxy.mend();
+    proxy.restore();
     while (proxy.received < WHOLE / 2) await sleep(1);
     proxy.cut();
     await eventually(async () => (await readState())[0], SyncState.FAILING);
     expect(await readIds({ app })).toEqual([]);
-    proxy.mend();
+    proxy.restore();
     await eventually(async () => (await readIds({ app })).length, PEOPLE.length);
-    expect(await readState()).toEqual(WELL);
+    expect(await readState()).toEqual(HEALTHY);
   });
 
   it('that limits what the account may read is reported, with the remedy', async () => {
@@ -129,7 +129,7 @@ describe.each([
     expect((await readState())[0]).toBe(SyncState.FAILING);
     expect(await readPeople({ app })).toEqual(before);
     await slapd.restart({ limits: LIMITS });
-    await eventually(readState, WELL);
+    await eventually(readState, HEALTHY);
     expect(await readPeople({ app })).toEqual(before);
   });
 
@@ -140,12 +140,12 @@ describe.each([
     await change(slapd, rename('person-100', 'Anna'), remove('person-101'));
     // The session log is lost with the restart, and all existing entries are listed by name.
     await slapd.restart();
-    proxy.mend();
+    proxy.restore();
     await eventually(namesOf('person-100', 'person-101'), ['Anna', null]);
     await slapd.stop();
     await eventually(async () => (await readState())[0], SyncState.FAILING);
     await slapd.start();
-    await eventually(readState, WELL);
+    await eventually(readState, HEALTHY);
     expect(proxy.received - before).toBeLessThan(WHOLE / 10);
   });
 
@@ -157,11 +157,11 @@ describe.each([
       );
     await setPassword('another');
     proxy.cut();
-    proxy.mend();
+    proxy.restore();
     const reason = `The directory server rejects the bind of ${MIRROR_DN}: invalidCredentials (49)`;
     await eventually(readState, [SyncState.FAILING, reason]);
     await setPassword(MIRROR_PASSWORD);
-    await eventually(readState, WELL);
+    await eventually(readState, HEALTHY);
   });
 
   it('is asked only for the changes since the service was stopped', async () => {
@@ -193,11 +193,11 @@ describe.each([
     await change(slapd, rename('person-104', 'Cleo'), remove('person-105'));
     await slapd.stop('SIGKILL');
     await slapd.start();
-    proxy.mend();
+    proxy.restore();
     await eventually(namesOf('person-104', 'person-105'), ['Cleo', null]);
     await change(slapd, rename('person-106', 'Dan'), remove('person-107'));
     await eventually(namesOf('person-106', 'person-107'), ['Dan', null]);
-    expect(await readState()).toEqual(WELL);
+    expect(await readState()).toEqual(HEALTHY);
     expect((await readIds({ app })).length).toBe(PEOPLE.length - 4);
   });
 });
