@@ -189,7 +189,7 @@ async function timeJoins(service, client, size, times) {
 
 await withDirectory(SCHOOL, async ({ environment, client }) => {
   const service = new Service(environment);
-  await service.untilLogged(/tells of changes by itself/);
+  await service.untilLogged(/pushes changes/);
   await service.account();
   await timeRenames(service, client, SCHOOL, 20);
   runStep('A changed user is visible', await timeRenames(service, client, SCHOOL, CHANGES));
@@ -200,7 +200,7 @@ await withDirectory(SCHOOL, async ({ environment, client }) => {
 await withDirectory(LARGE, async ({ environment, client }) => {
   const first = new Service(environment);
   const startedAt = performance.now();
-  await first.untilLogged(/tells of changes by itself/);
+  await first.untilLogged(/pushes changes/);
   console.log(
     `First read and apply: ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${first.megabytes} MB at most`,
   );

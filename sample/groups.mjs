@@ -149,10 +149,10 @@ function buildStaff(people) {
 }
 
 /**
- * Everybody into one team, and one of the team as its administrator.
+ * Assigns each person to one team, and one of each team as its administrator.
  * @param {readonly string[]} uids
  * @param {import('./structure.mjs').Titles} teams
- * @param {Readonly<Record<string, string>>} heads who is the administrator, where that is not left to chance
+ * @param {Readonly<Record<string, string>>} heads administrators that are not chosen at random
  * @returns {Group[]}
  */
 function shareOut(uids, teams, heads) {

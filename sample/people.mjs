@@ -166,7 +166,7 @@ function mailOf(uid) {
 }
 
 /**
- * Students were entered in the summer before their first year, everybody else in one of the last twelve years.
+ * Students were added in the summer before their first year, all others in one of the last twelve years.
  * @param {string} uid
  * @param {Kind} kind
  * @param {string | undefined} schoolYear

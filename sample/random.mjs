@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * A generator of its own for every purpose and every person, so that one more person or one more hair style
- * leaves everybody else as they were.
+ * changes no other person.
  * @param {...string} purpose
  * @returns {Random}
  */

@@ -42,7 +42,7 @@ export const STAFF_TEAMS = [
 /** @typedef {{ member?: readonly string[], groupAdmin?: readonly string[], owner?: readonly string[] }} Roles */
 
 /**
- * Who of the featured people has which role in which club; nobody of them is drawn by lot.
+ * Roles of the featured people in clubs, to which they are not assigned at random.
  * @type {Readonly<Record<string, Roles>>}
  */
 export const FEATURED_ROLES = {

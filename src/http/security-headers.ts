@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 /** Seconds: a year. */
 const TRANSPORT_SECURITY_AGE = 31_536_000;
 
-/** The headers that tell browsers that a response is data and no page. helmet computes them once. */
+/** The headers with which browsers treat a response as data and not as a page. helmet computes them once. */
 export function securityHeaders({ baseUrl }: Pick<Config, 'baseUrl'>): Record<string, string> {
   const nothing = [`'none'`];
   return valuesOf({

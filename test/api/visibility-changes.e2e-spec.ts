@@ -97,7 +97,7 @@ describe('changes of what is hidden', () => {
     await apply([], [CLUB]);
     const gone = ['MEMBER_REMOVED anna club', 'USER_DELETED anna'];
     expect(await newsOfAll()).toEqual({ vera: gone, mia: [], olaf: [], machine: [], confidant: gone });
-    // Nobody is hidden any more, but the log still has rows that not everyone sees.
+    // No user is hidden any more, but the log still has rows that not every viewer sees.
     const { nodes } = await read('machine', 'kinds: [MEMBER_REMOVED]');
     expect(nodes).toEqual([]);
   });

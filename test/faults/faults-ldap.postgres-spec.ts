@@ -119,7 +119,7 @@ describe('a faulty directory server', () => {
     await Promise.all([notified.stop(), polled.stop()]);
   });
 
-  /** With notifications, and by polling. */
+  /** A server that pushes changes, and one that is polled. */
   async function both(test: (follower: Follower) => Promise<void>): Promise<void> {
     await Promise.all([notified, polled].map(test));
   }

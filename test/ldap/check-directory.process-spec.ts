@@ -96,8 +96,8 @@ describe('diagnostics of a directory server', () => {
   });
 
   it.each([
-    ['changes are told', true],
-    ['changes are asked for', false],
+    ['changes are pushed', true],
+    ['changes are polled', false],
   ])('contain the lines of slapd.conf for a limited account, with %s', async (_, syncprov) => {
     await slapd.restart({ syncprov, limits: `dn.exact="${MIRROR_DN}" size=3` });
     const found = await examine();

@@ -54,7 +54,7 @@ describe.each([
   });
 });
 
-describe('a server that notifies of changes in another database only', () => {
+describe('a server that pushes changes of another database only', () => {
   it('is polled', async () => {
     const acl = [AUTH, `access to * ${READ}`, 'moduleload syncprov'];
     const directory = await FollowedDirectory.start({

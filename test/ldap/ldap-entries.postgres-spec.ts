@@ -25,8 +25,8 @@ const modify = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: modif
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 describe.each([
-  ['notified', true],
-  ['asked for', false],
+  ['pushed', true],
+  ['polled', false],
 ])('unusual entries, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;
 

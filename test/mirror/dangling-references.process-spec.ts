@@ -59,7 +59,7 @@ describe('diagnostics of the references of groups', () => {
   });
 
   it.each([
-    ['notifies of', true],
+    ['pushes', true],
     ['is polled for', false],
   ])('warns of a server that %s changes, and of hidden users', async (_, syncprov) => {
     const slapd = await startSlapd({ ldif: withOthers('gone', 'left'), syncprov });

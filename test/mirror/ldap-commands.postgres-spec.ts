@@ -162,8 +162,8 @@ function countHeld(reason: unknown): number {
 }
 
 describe.each([
-  ['a directory with notifications', true],
-  ['a directory without notifications', false],
+  ['a directory that pushes changes', true],
+  ['a polled directory', false],
 ])('a mass deletion on %s', (_, syncprov) => {
   const people = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
   let directory: FollowedDirectory;

@@ -44,16 +44,16 @@ const STEP = fc.record({
 type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
 
 describe.each([
-  { way: 'a server that tells of them', syncprov: true, refint: false, cuts: false, long: 4 },
+  { way: 'a server that pushes them', syncprov: true, refint: false, cuts: false, long: 4 },
   {
-    way: 'a server that tells of them, and rewrites groups',
+    way: 'a server that pushes them, and rewrites groups',
     syncprov: true,
     refint: true,
     cuts: false,
     long: 3,
   },
   {
-    way: 'a server that tells of them over a connection that breaks',
+    way: 'a server that pushes them over a connection that breaks',
     syncprov: true,
     refint: false,
     cuts: true,

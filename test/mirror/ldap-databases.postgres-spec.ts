@@ -18,7 +18,7 @@ describe.each([
   ['a separate database', 'separate', '{}'],
   ['a glued database, and the base of both kinds above it', 'glued', 'users: {base: ""}\ngroups: {base: ""}'],
 ] as const)(
-  'a directory that notifies of groups only, with users in %s without syncprov',
+  'a directory that pushes changes of groups only, with users in %s without syncprov',
   (_, kind, bases) => {
     let directory: FollowedDirectory;
 
@@ -90,7 +90,7 @@ describe.each(['glued', 'separate'] as const)('a directory with users in a %s da
     return [state, blockedReason];
   };
 
-  it('is followed if both databases notify of changes, also across connections', async () => {
+  it('is followed if both databases push changes, also across connections', async () => {
     await directory.change(rename('anna', 'Anna Berg'));
     await eventually(() => nameOf('anna'), 'Anna Berg');
     for (const name of ['Anna Bach', 'Anna Boll']) {

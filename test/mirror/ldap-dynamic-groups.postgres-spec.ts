@@ -26,7 +26,7 @@ const replace = (dn: string, attribute: string, value: string) =>
   `dn: ${dn}\nchangetype: modify\nreplace: ${attribute}\n${attribute}: ${value}\n`;
 
 describe.each([
-  ['notified', true],
+  ['pushed', true],
   ['polled', false],
 ])('a dynamic group of a directory whose changes are %s', (_, syncprov) => {
   let directory: FollowedDirectory;

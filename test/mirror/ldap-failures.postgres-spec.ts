@@ -38,7 +38,7 @@ async function change(slapd: TestSlapd, ...records: string[]): Promise<void> {
 }
 
 describe.each([
-  ['notified', true],
+  ['pushed', true],
   ['polled', false],
 ])('a server in trouble, if changes are %s,', (_, syncprov) => {
   let slapd: TestSlapd;

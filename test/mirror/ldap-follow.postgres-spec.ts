@@ -10,8 +10,8 @@ const GROUPS = [
 ];
 
 describe.each([
-  ['a directory with notifications', true],
-  ['a directory without notifications', false],
+  ['a directory that pushes changes', true],
+  ['a polled directory', false],
 ])('%s', (_, syncprov) => {
   let directory: FollowedDirectory;
   let authorization: string;

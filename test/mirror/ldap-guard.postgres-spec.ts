@@ -30,7 +30,7 @@ const hide = (what: string) => [OPEN[0] ?? '', `access to ${what} by * none`, OP
 const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
 
 describe.each([
-  ['notified', true],
+  ['pushed', true],
   ['polled', false],
 ])('the deletion guard, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;

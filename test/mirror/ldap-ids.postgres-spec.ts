@@ -19,7 +19,7 @@ const CONTENT = [person('one', 'u1'), person('two', 'u2'), person('three', 'u3')
 const SUB = `dn: ou=sub,ou=groups,${BASE_DN}\nobjectClass: organizationalUnit\n`;
 
 describe.each([
-  ['notified', true],
+  ['pushed', true],
   ['polled', false],
 ])('ids, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;

@@ -29,8 +29,8 @@ function move(dn: string, rdn: string, superior?: string): string {
 }
 
 describe.each([
-  { way: 'notified', syncprov: true, refint: true },
-  { way: 'notified', syncprov: true, refint: false },
+  { way: 'pushed', syncprov: true, refint: true },
+  { way: 'pushed', syncprov: true, refint: false },
   { way: 'polled', syncprov: false, refint: true },
 ])('changes that are $way, overlay refint: $refint', ({ syncprov, refint }) => {
   let directory: FollowedDirectory;

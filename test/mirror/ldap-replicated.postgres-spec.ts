@@ -6,7 +6,7 @@ import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
 import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
-/** Large enough to tell a complete transfer from a partial one. */
+/** Large enough to distinguish a complete transfer from a partial one. */
 const CROWD = Array.from({ length: 200 }, (_, index) => `crowd-${index}`);
 const LDIF = buildLdif(
   ['anna', 'ben', 'cleo', 'dan', 'eva', ...CROWD].map((id) => ({ id })),
@@ -189,7 +189,7 @@ describe('a consumer that lags behind its provider', () => {
   });
 });
 
-describe('consumers without notifications, behind one address', () => {
+describe('consumers that push no changes, behind one address', () => {
   let slapd: ReplicatedSlapd;
   let balancer: TcpBalancer;
   let follower: ReplicatedFollower;

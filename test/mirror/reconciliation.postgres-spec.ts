@@ -38,7 +38,7 @@ const rename = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
 
 describe.each([
-  ['notifies of changes', true],
+  ['pushes changes', true],
   ['is polled for changes', false],
 ])('a mirror of a server that %s', (_, syncprov) => {
   let directory: FollowedDirectory;

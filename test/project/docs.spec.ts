@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ERROR_CODES } from '../../src/common/errors.js';
 import { SETTING_GROUPS } from '../../src/config/settings.js';
+import { findWord } from '../../tools/eslint/plain-words.mjs';
 import { formatEnvironmentExample, formatSettingsPage } from '../../tools/settings/format-settings.mjs';
 import { commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
 
@@ -80,6 +81,18 @@ describe.each(pages())('%s', (page) => {
     expect(hidden.map(([fence]) => fence)).toEqual([]);
     const isRun = pagesWithCommands().includes(page);
     expect(isRun ? [] : commandBlocksOf(page)).toEqual([]);
+  });
+});
+
+/** Words of the sample directory. */
+const SAMPLE_WORDS = ['room', 'rooms'];
+
+describe.each(pages())('%s', (page) => {
+  it('uses standard terms', () => {
+    const prose = read(page)
+      .replace(/^```.*?^```$/gms, '')
+      .replace(/`[^`]*`/g, '');
+    expect(findWord(prose, false, SAMPLE_WORDS)).toBeNull();
   });
 });
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parseStrictJson } from './request-body.js';
 
-describe('parseUnequivocalJson', () => {
-  it('reads whatever JSON.stringify writes', () => {
+describe('parseStrictJson', () => {
+  it('parses any output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary' }), fc.boolean(), (text, isSpaced) => {
         fc.pre(!/__proto__|constructor/.test(text));

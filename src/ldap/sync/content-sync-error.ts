@@ -2,7 +2,7 @@ import { LdapError, LdapResultError } from '../client/ldap-error.js';
 
 /**
  * The server cannot continue from the cookie (RFC 4533 §2.6). The content has to be requested without a
- * cookie; only that request shows whether the server refuses content synchronization altogether.
+ * cookie; only that request shows whether the server refuses all content synchronization.
  */
 export class RefreshRequiredError extends LdapResultError {}
 

@@ -142,7 +142,7 @@ UserEdge.node                                 inherited
 /**
  * The outcome of each mutation of a user, by its arguments and by what the token can read besides `write`: nothing, the own
  * profile, users and groups (`read`), everything (`directory`). The group `inner` is the user's own, the group `far` is not;
- * `anna` is the user, `mia` another one; `nobody` and `nothing` do not exist.
+ * `anna` is the user, `mia` another one. Other ids do not exist.
  *
  * - `ok`: a payload;
  * - `withheld`: the scopes of the field are missing;

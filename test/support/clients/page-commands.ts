@@ -72,7 +72,7 @@ export class PageShell {
     const database = (own ?? surroundings.database).url;
     const server = new URL(database);
     const port = String(await findFreePort());
-    // Files that a page tells its reader to write.
+    // Files that the reader of a page writes.
     if (needs.slapd === 'with people') writeFileSync(join(directory, 'ldap-password'), MIRROR_PASSWORD);
     writeFileSync(join(directory, 'change.ldif'), shownLdif());
     const shell = new Shell(directory, {

@@ -10,7 +10,7 @@ import { eventually } from '../eventually.js';
 import { findProgram } from './system-packages.mjs';
 
 /** Scripts of pages are strings, because the types of tests are those of Node.js and not of the DOM. */
-const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => {
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => {
   noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI);
 });`;
 const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
@@ -72,7 +72,7 @@ export class Visit {
     await context.exposeBinding('noteViolation', (_source, violation: string) => {
       visit.complaints.push(violation);
     });
-    await context.addInitScript({ content: TELL_VIOLATIONS });
+    await context.addInitScript({ content: REPORT_VIOLATIONS });
     return visit;
   }
 
