@@ -26,6 +26,10 @@ const item = fc.oneof(
     .tuple(fc.constantFrom(...ATTRIBUTES), value)
     .map(([attribute, each]) => `(${attribute}=${escaped(each)})`),
   fc
+    .tuple(fc.constantFrom(...ATTRIBUTES), fc.constantFrom('', ':dn'), value)
+    .map(([attribute, dn, each]) => `(${attribute}${dn}:=${escaped(each)})`),
+  fc.constantFrom('(ou:dn:=People)', '(ou:dn:=alumni)', '(ou:=people)', '(uid:dn:=p1)', '(dc:DN:=example)'),
+  fc
     .tuple(
       fc.constantFrom(...ATTRIBUTES),
       fc.option(value),

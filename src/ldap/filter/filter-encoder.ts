@@ -1,5 +1,5 @@
 import { Ber, type BerWriter, Filter as LdaptsFilter, SearchFilter, type SearchFilterValues } from 'ldapts';
-import type { Filter } from './filter-parser.js';
+import type { ExtensibleMatch, Filter } from './filter-parser.js';
 
 const TAGS = {
   and: SearchFilter.and,
@@ -11,11 +11,17 @@ const TAGS = {
   lessOrEqual: SearchFilter.lessOrEqual,
   present: SearchFilter.present,
   substrings: SearchFilter.substrings,
+  extensible: SearchFilter.extensibleMatch,
 } as const;
 
 const INITIAL = 0x80;
 const ANY = 0x81;
 const FINAL = 0x82;
+
+const MATCHING_RULE = 0x81;
+const TYPE = 0x82;
+const MATCH_VALUE = 0x83;
+const DN_ATTRIBUTES = 0x84;
 
 /**
  * The BER encoding of a filter (RFC 4511 §4.5.1.7). The filters of ldapts store values as text, which loses
@@ -57,6 +63,9 @@ function writeFilter(filter: Filter, writer: BerWriter): void {
       writer.writeString(filter.attribute);
       writePieces(filter.pieces, writer);
       break;
+    case 'extensible':
+      writeExtensible(filter, writer);
+      break;
     default:
       writer.writeString(filter.attribute);
       writer.writeBuffer(filter.value, Ber.OctetString);
@@ -72,4 +81,11 @@ function writePieces(pieces: readonly Buffer[], writer: BerWriter): void {
     if (piece.length > 0) writer.writeBuffer(piece, tag);
   });
   writer.endSequence();
+}
+
+function writeExtensible({ attribute, rule, includesDn, value }: ExtensibleMatch, writer: BerWriter): void {
+  if (rule !== null) writer.writeString(rule, MATCHING_RULE);
+  if (attribute !== null) writer.writeString(attribute, TYPE);
+  writer.writeBuffer(value, MATCH_VALUE);
+  if (includesDn) writer.writeBoolean(true, DN_ATTRIBUTES);
 }

@@ -21,7 +21,20 @@ export type Filter =
       readonly attribute: string;
       /** The pieces between the asterisks: at least two, of which the first and the last may be empty. */
       readonly pieces: readonly Buffer[];
-    };
+    }
+  | ExtensibleMatch;
+
+/** A match by a rule that the filter names (RFC 4511 §4.5.1.7.7). */
+export interface ExtensibleMatch {
+  readonly kind: 'extensible';
+  /** Null: all attributes that the rule applies to. */
+  readonly attribute: string | null;
+  /** A name or an OID, as written; null: the equality rule of the attribute. */
+  readonly rule: string | null;
+  /** Whether the attributes in the DN of an entry match, too. */
+  readonly includesDn: boolean;
+  readonly value: Buffer;
+}
 
 interface Parsed {
   readonly filter: Filter;
@@ -29,14 +42,20 @@ interface Parsed {
 }
 
 const MAXIMUM_DEPTH = 100;
-const ITEM =
-  /([A-Za-z][A-Za-z0-9-]*(?:;[A-Za-z0-9-]+)*|\d+(?:\.\d+)+(?:;[A-Za-z0-9-]+)*)([~<>:]?=)([^()\0]*)\)/y;
+/** The description of an attribute: a name or an OID, and options (RFC 4512 §2.5). */
+const DESCRIPTION = String.raw`(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*`;
+const ITEM = new RegExp(String.raw`(${DESCRIPTION})([~<>]?=)([^()\0]*)\)`, 'y');
+/** An attribute, `:dn` and a rule, of which some may be missing (RFC 4515 §3), before the value. */
+const EXTENSIBLE = new RegExp(
+  String.raw`(${DESCRIPTION})?(:dn)?(?::([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+))?:=([^()*\0]*)\)`,
+  'iy',
+);
 const KINDS = { '=': 'equal', '~=': 'approximate', '>=': 'greaterOrEqual', '<=': 'lessOrEqual' } as const;
 
 /**
  * Parses the string representation of a search filter (RFC 4515 §3), including the empty `(&)` and `(|)` of RFC
- * 4526. The outermost parentheses are optional. Extensible matches are rejected. The parser of ldapts accepts
- * `(&(a=b)` and `(!(a=b)x`, and decodes `\c3\a9` as two characters.
+ * 4526. The outermost parentheses are optional. The parser of ldapts accepts `(&(a=b)` and `(!(a=b)x`, and
+ * decodes `\c3\a9` as two characters.
  * @throws {InvalidFilterError} with the position of the error
  */
 export function parseFilter(text: string): Filter {
@@ -55,7 +74,7 @@ export function attributesOfFilter(filter: Filter): string[] {
   const visit = (each: Filter): void => {
     if ('filters' in each) each.filters.forEach(visit);
     else if ('filter' in each) visit(each.filter);
-    else found.add(each.attribute);
+    else if (each.attribute !== null) found.add(each.attribute);
   };
   visit(filter);
   return [...found];
@@ -105,10 +124,7 @@ function parseItem(text: string, start: number): Parsed {
   const [, attribute, operator, value] = ITEM.exec(text) ?? [];
   const end = ITEM.lastIndex;
   if (attribute === undefined || operator === undefined || value === undefined) {
-    throw new InvalidFilterError(`expected an attribute, a comparison and ")" from character ${start + 1}`);
-  }
-  if (operator === ':=') {
-    throw new InvalidFilterError(`an extensible match, which is not supported, at character ${start + 1}`);
+    return parseExtensible(text, start);
   }
   if (operator === '=' && value === '*') {
     return { filter: { kind: 'present', attribute }, end };
@@ -122,6 +138,16 @@ function parseItem(text: string, start: number): Parsed {
     throw new InvalidFilterError(`a misplaced "*" after character ${start + 1}`);
   }
   return { filter: { kind: 'substrings', attribute, pieces }, end };
+}
+
+function parseExtensible(text: string, start: number): Parsed {
+  EXTENSIBLE.lastIndex = start;
+  const [, attribute = null, dn, rule = null, value] = EXTENSIBLE.exec(text) ?? [];
+  if (value === undefined || (attribute === null && rule === null)) {
+    throw new InvalidFilterError(`expected an attribute, a comparison and ")" from character ${start + 1}`);
+  }
+  const match = { attribute, rule, includesDn: dn !== undefined, value: parseValue(value, start) };
+  return { filter: { kind: 'extensible', ...match }, end: EXTENSIBLE.lastIndex };
 }
 
 function parseValue(text: string, position: number): Buffer {

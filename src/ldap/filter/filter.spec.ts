@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { Entry } from '../entry.js';
+import { BerWriter } from 'ldapts';
+import { EncodedFilter } from './filter-encoder.js';
 import { attributesOfFilter, InvalidFilterError, parseFilter } from './filter-parser.js';
 import { compileFilter } from './filter.js';
 
@@ -11,6 +13,8 @@ const ann = new Entry('uid=ann,ou=people', [
   ['cn;lang-fr', bytes('Anne')],
   ['star', bytes('a*b')],
   ['octets', [Buffer.from([0xc3, 0x28])]],
+  ['userAccountControl', bytes('514')],
+  ['groupType', bytes('-2147483646')],
 ]);
 
 describe('compileFilter', () => {
@@ -39,6 +43,17 @@ describe('compileFilter', () => {
     '(octets=\\c3\\28)',
     '(!(octets=\\c3))',
     '(!(octets=*a*))',
+    '(cn:=élodie ann \\28BA\\29)',
+    '(octets:=\\c3\\28)',
+    '(ou:dn:=PEOPLE)',
+    '(UID:DN:=ann)',
+    '(cn:dn:=Élodie Ann \\28Ba\\29)',
+    '(userAccountControl:1.2.840.113556.1.4.803:=2)',
+    '(userAccountControl:1.2.840.113556.1.4.803:=514)',
+    '(userAccountControl:1.2.840.113556.1.4.803:=0)',
+    '(userAccountControl:1.2.840.113556.1.4.804:=3)',
+    '(groupType:1.2.840.113556.1.4.803:=2147483648)',
+    '(!(userAccountControl:1.2.840.113556.1.4.804:=4))',
   ])('matches an entry with %s', (filter) => {
     expect(compileFilter(filter)(ann)).toBe(true);
   });
@@ -56,6 +71,14 @@ describe('compileFilter', () => {
     '(schoolYear>=2025)',
     '(schoolYear<=2023)',
     '(star=a)',
+    '(cn:=élodie)',
+    '(ou:=people)',
+    '(ou:dn:=alumni)',
+    '(uid:dn:=people)',
+    '(userAccountControl:1.2.840.113556.1.4.803:=3)',
+    '(userAccountControl:1.2.840.113556.1.4.804:=0)',
+    '(schoolYear:1.2.840.113556.1.4.804:=1)',
+    '(cn:1.2.840.113556.1.4.803:=0)',
   ])('does not match an entry with %s', (filter) => {
     expect(compileFilter(filter)(ann)).toBe(false);
   });
@@ -82,7 +105,15 @@ describe('compileFilter', () => {
     '(cn=a**b)',
     '(cn>=a*)',
     '(cn:caseExactMatch:=a)',
-    '(cn:=a)',
+    '(:=a)',
+    '(:dn:=a)',
+    '(cn:dn:=a*)',
+    '(cn::=a)',
+    '(cn:dn:a:b:=a)',
+    '(:caseExactMatch:=a)',
+    '(:dn:2.5.13.5:=a)',
+    '(member:1.2.840.113556.1.4.1941:=cn=a)',
+    '(userAccountControl:1.2.840.113556.1.4.803:=two)',
     '(cn>=\\ff)',
     '('.repeat(5) + 'cn=a' + ')'.repeat(5),
     '(!'.repeat(10_000) + '(cn=a)' + ')'.repeat(10_000),
@@ -111,7 +142,25 @@ describe('attributesOfFilter', () => {
     ['(!(|(mail=*)(&(cn=a*)(sn>=b)(cn~=c))))', ['mail', 'cn', 'sn']],
     ['(cn;lang-fr<=a)', ['cn;lang-fr']],
     ['(&)', []],
+    [
+      '(|(ou:dn:=a)(userAccountControl:1.2.840.113556.1.4.803:=2)(:caseExactMatch:=a))',
+      ['ou', 'userAccountControl'],
+    ],
   ])('lists those of %s', (filter, attributes) => {
     expect(attributesOfFilter(parseFilter(filter))).toEqual(attributes);
+  });
+});
+
+describe('EncodedFilter', () => {
+  // Elements of MatchingRuleAssertion (RFC 4511 §4.5.1): matchingRule [1], type [2], matchValue [3], dnAttributes [4].
+  it.each([
+    ['(cn:=a)', 'a907 8202636e 830161'],
+    ['(ou:dn:=a)', 'a90a 82026f75 830161 8401ff'],
+    ['(cn:2.5.13.5:=\\ff)', 'a911 8108322e352e31332e35 8202636e 8301ff'],
+    ['(:DN:caseExactMatch:=a)', 'a916 810e6361736545786163744d61746368 830161 8401ff'],
+  ])('encodes %s', (text, hex) => {
+    const writer = new BerWriter();
+    new EncodedFilter(parseFilter(text)).write(writer);
+    expect(writer.buffer.toString('hex')).toBe(hex.replaceAll(' ', ''));
   });
 });

@@ -1,6 +1,7 @@
 import { foldPiece, foldValue } from '../naming/case-ignore-match.js';
+import { InvalidDnError, parseDn } from '../naming/dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
-import { type Filter, InvalidFilterError, parseFilter } from './filter-parser.js';
+import { type ExtensibleMatch, type Filter, InvalidFilterError, parseFilter } from './filter-parser.js';
 
 type EntryPredicate = (entry: Entry) => boolean;
 
@@ -14,6 +15,10 @@ type EntryPredicate = (entry: Entry) => boolean;
 export function compileFilter(text: string): EntryPredicate {
   return compile(parseFilter(text));
 }
+
+/** The bits of a number that all have to be set, or one of which has to be ([MS-ADTS] 3.1.1.3.4.4). */
+const BITWISE_AND = '1.2.840.113556.1.4.803';
+const BITWISE_OR = '1.2.840.113556.1.4.804';
 
 function compile(filter: Filter): EntryPredicate {
   switch (filter.kind) {
@@ -32,7 +37,7 @@ function compile(filter: Filter): EntryPredicate {
       return (entry) => entry.bytes(filter.attribute).length > 0;
     case 'equal':
     case 'approximate':
-      return compileEquality(filter.attribute, filter.value);
+      return someBytes(filter.attribute, compileEqual(filter.value));
     case 'greaterOrEqual':
     case 'lessOrEqual': {
       const bound = foldValue(textOf(filter.value));
@@ -41,16 +46,58 @@ function compile(filter: Filter): EntryPredicate {
     }
     case 'substrings':
       return someText(filter.attribute, compilePieces(filter.pieces));
+    case 'extensible':
+      return compileExtensible(filter);
   }
 }
 
-function compileEquality(attribute: string, value: Buffer): EntryPredicate {
+function compileEqual(value: Buffer): (candidate: Buffer) => boolean {
   const text = decodeUtf8(value);
-  if (text === null) {
-    return (entry) => entry.bytes(attribute).some((candidate) => candidate.equals(value));
-  }
+  if (text === null) return (candidate) => candidate.equals(value);
   const folded = foldValue(text);
-  return someText(attribute, (candidate) => candidate === folded);
+  return (candidate) => {
+    const candidateText = decodeUtf8(candidate);
+    return candidateText !== null && foldValue(candidateText) === folded;
+  };
+}
+
+/**
+ * Compiles the matches that need neither a schema nor other entries: by the equality rule, and by the bitwise
+ * rules of Active Directory, whose numbers have a sign and any number of bits.
+ */
+function compileExtensible({ attribute, rule, includesDn, value }: ExtensibleMatch): EntryPredicate {
+  if (attribute === null || !(rule === null || rule === BITWISE_AND || rule === BITWISE_OR))
+    throw new InvalidFilterError(`a match by the rule ${rule ?? ''}, which only a server can evaluate`);
+  const matches = rule === null ? compileEqual(value) : compileBits(rule, value);
+  return (entry) =>
+    entry.bytes(attribute).some(matches) || (includesDn && valuesInDn(entry.dn, attribute).some(matches));
+}
+
+function compileBits(rule: string, value: Buffer): (candidate: Buffer) => boolean {
+  const bits = parseInteger(value);
+  if (bits === null) throw new InvalidFilterError(`a value that is not an integer, for the rule ${rule}`);
+  return (candidate) => {
+    const number = parseInteger(candidate);
+    if (number === null) return false;
+    return rule === BITWISE_AND ? (number & bits) === bits : (number & bits) !== 0n;
+  };
+}
+
+function parseInteger(bytes: Buffer): bigint | null {
+  const text = bytes.toString('latin1');
+  return /^-?\d{1,20}$/.test(text) ? BigInt(text) : null;
+}
+
+/** The values of an attribute in the relative DNs of a DN; none if the DN is malformed. */
+function valuesInDn(dn: string, attribute: string): Buffer[] {
+  const type = attribute.toLowerCase();
+  try {
+    const pairs = parseDn(dn).flat();
+    return pairs.filter((pair) => pair.type.toLowerCase() === type).map(({ value }) => Buffer.from(value));
+  } catch (error) {
+    if (error instanceof InvalidDnError) return [];
+    throw error;
+  }
 }
 
 /** Matches the pieces in order and without overlap: the first at the beginning, the last at the end. */
@@ -74,6 +121,10 @@ function compilePieces(pieces: readonly Buffer[]): (value: string) => boolean {
     }
     return value.length - final.length >= position && value.endsWith(final);
   };
+}
+
+function someBytes(attribute: string, matches: (value: Buffer) => boolean): EntryPredicate {
+  return (entry) => entry.bytes(attribute).some(matches);
 }
 
 function someText(attribute: string, matches: (value: string) => boolean): EntryPredicate {
