@@ -5,19 +5,25 @@ import { decodeUtf8, type Entry } from '../entry.js';
 /** The namespace of X.500 DNs (RFC 9562 §6.6). */
 const NAMESPACE = Buffer.from('6ba7b8149dad11d180b400c04fd430c8', 'hex');
 
-/** Length in bytes of an identifier that is stored in binary form (objectGUID of Active Directory). */
+/** Length in bytes of an identifier that is stored in binary form. */
 const UUID_BYTES = 16;
+/** The identifier of no entry (RFC 9562 §5.9). */
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The UUID that identifies an entry: the value of the attribute, as text (RFC 4530) or as 16 bytes. If the
- * entry does not have the attribute, the UUID is derived from its DN.
+ * The UUID that identifies an entry: the value of the attribute, as text or as 16 bytes. If the entry does not
+ * have the attribute, the UUID is derived from its DN.
  *
- * @returns the UUID in lower case with dashes; null when the value is not a UUID, or when the DN is needed
- *   and malformed
+ * Text is a UUID (entryUUID, RFC 4530; ipaUniqueID), or 32 hexadecimal digits with hyphens in any place
+ * (nsUniqueId of 389 Directory Server). Bytes are in the order of the text, except for objectGUID of Active
+ * Directory ([MS-DTYP] 2.3.4).
+ *
+ * @returns the UUID in lower case with dashes; null when the value is not a UUID or has only zeros, or when
+ *   the DN is needed and malformed
  */
 export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
-  if (bytes !== undefined) return parseUuid(bytes);
+  if (bytes !== undefined) return parseUuid(bytes, attribute);
   try {
     return uuidOfDn(entry.dn);
   } catch (error) {
@@ -26,11 +32,48 @@ export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   }
 }
 
-/** Parses a UUID as text or as 16 bytes. Null: it is neither. */
-export function parseUuid(bytes: Buffer): string | null {
-  if (bytes.length === UUID_BYTES) return formatUuid(bytes.toString('hex'));
+/** The value of an attribute that has a UUID, as a filter finds the entry by it: the inverse of uuidOfEntry. */
+export function identityValue(uuid: string, attribute: string): Buffer {
+  const digits = uuid.replaceAll('-', '');
+  switch (attribute.toLowerCase()) {
+    case 'entryuuid':
+    case 'ipauniqueid':
+      return Buffer.from(uuid);
+    case 'nsuniqueid':
+      return Buffer.from(digits.replace(/(.{8})(?=.)/g, '$1-'));
+    case 'objectguid':
+      return swapGuid(Buffer.from(digits, 'hex'));
+    default:
+      return Buffer.from(digits, 'hex');
+  }
+}
+
+/**
+ * Parses a UUID as text or as 16 bytes, in the form of an attribute. Null: it is neither, or has only zeros.
+ */
+export function parseUuid(bytes: Buffer, attribute = 'entryUUID'): string | null {
+  const uuid = bytes.length === UUID_BYTES ? uuidOfBytes(bytes, attribute) : uuidOfText(bytes, attribute);
+  return uuid === NIL_UUID ? null : uuid;
+}
+
+function uuidOfBytes(bytes: Buffer, attribute: string): string {
+  const ordered = attribute.toLowerCase() === 'objectguid' ? swapGuid(bytes) : bytes;
+  return formatUuid(ordered.toString('hex'));
+}
+
+function uuidOfText(bytes: Buffer, attribute: string): string | null {
   const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null;
+  const uuid = attribute.toLowerCase() === 'nsuniqueid' ? formatUuid(text.replaceAll('-', '')) : text;
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) ? uuid : null;
+}
+
+/** Between the order of the text and the one of a GUID in bytes, whose first three numbers are little-endian. */
+function swapGuid(bytes: Buffer): Buffer {
+  const swapped = Buffer.from(bytes);
+  swapped.subarray(0, 4).reverse();
+  swapped.subarray(4, 6).reverse();
+  swapped.subarray(6, 8).reverse();
+  return swapped;
 }
 
 /** Formats 32 hexadecimal digits as a UUID. */

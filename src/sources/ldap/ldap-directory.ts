@@ -3,7 +3,7 @@ import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js'
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { Entry } from '../../ldap/entry.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { identityValue, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { Filter } from '../../ldap/filter/filter-parser.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../ldap/client/limit-error.js';
@@ -76,7 +76,7 @@ export class LdapDirectory {
   async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
     const found: KnownEntry[] = [];
     for (const some of chunksOf(uuids, AT_ONCE)) {
-      const filters = some.map((uuid) => isEqual(this.uuid, this.identityValue(uuid)));
+      const filters = some.map((uuid) => isEqual(this.uuid, identityValue(uuid, this.uuid)));
       for (const kind of KINDS) {
         for await (const each of this.readChosen(connection, kind, { kind: 'or', filters })) found.push(each);
       }
@@ -229,10 +229,6 @@ export class LdapDirectory {
 
   private get isByEntryUuid(): boolean {
     return this.uuid.toLowerCase() === 'entryuuid';
-  }
-
-  private identityValue(uuid: string): Buffer {
-    return this.isByEntryUuid ? Buffer.from(uuid) : Buffer.from(uuid.replaceAll('-', ''), 'hex');
   }
 }
 
