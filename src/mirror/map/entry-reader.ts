@@ -220,7 +220,7 @@ export class EntryReader {
 
   private instant(attribute: string): Date | null {
     const value = this.single(attribute, LONGEST_ID);
-    return value === null ? null : parseGeneralizedTime(value);
+    return value === null ? null : (parseGeneralizedTime(value) ?? parseRfc3339(value));
   }
 
   private quarantine(attribute: string | null, reason: string): null {
@@ -241,6 +241,16 @@ export function parseGeneralizedTime(text: string): Date | null {
   const instant = new Date(
     `${year ?? ''}-${month ?? ''}-${day ?? ''}T${hour ?? ''}:${minute ?? ''}:${second ?? ''}Z`,
   );
+  return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/** Parses a time of RFC 3339, which lldap writes instead of Generalized Time; null for any other form. */
+export function parseRfc3339(text: string): Date | null {
+  const parts = /^(\d{4}-\d{2}-(\d{2}))T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.exec(text);
+  if (parts === null) return null;
+  // A day that the month does not have would become one of the next month.
+  if (new Date(parts[1] ?? '').getUTCDate() !== Number(parts[2])) return null;
+  const instant = new Date(text);
   return Number.isNaN(instant.getTime()) ? null : instant;
 }
 

@@ -1,7 +1,7 @@
 import { readConfig } from '../../config/config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
-import { parseGeneralizedTime } from './entry-reader.js';
+import { parseGeneralizedTime, parseRfc3339 } from './entry-reader.js';
 import { mapGroup, mapPerson } from './map.js';
 
 const { users: people, groups } = readConfig({}).directory.mapping;
@@ -174,6 +174,32 @@ describe('the mapping of a group', () => {
       ]);
     },
   );
+});
+
+describe('a time of RFC 3339', () => {
+  it.each([
+    ['2024-02-29T08:09:10Z', '2024-02-29T08:09:10.000Z'],
+    ['2024-02-29T08:09:10+00:00', '2024-02-29T08:09:10.000Z'],
+    ['2024-02-29T08:09:10.123456789+01:30', '2024-02-29T06:39:10.123Z'],
+  ])('%s is read', (text, instant) => {
+    expect(parseRfc3339(text)?.toISOString()).toBe(instant);
+  });
+
+  it.each([
+    '',
+    '2023-02-29T08:09:10Z',
+    '2024-13-01T00:00:00Z',
+    '2024-02-29T08:09:10',
+    '2024-02-29',
+    '20240229080910Z',
+  ])('«%s» is not taken for one', (text) => {
+    expect(parseRfc3339(text)).toBeNull();
+  });
+
+  it('is when an entry was created', () => {
+    const { value } = person({ createTimestamp: '2024-02-29T08:09:10+00:00' });
+    expect(value?.createdAt).toEqual(new Date('2024-02-29T08:09:10Z'));
+  });
 });
 
 describe('a generalized time', () => {
