@@ -15,7 +15,9 @@ import { LimitExceededError } from '../../src/ldap/client/limit-error.js';
 import { readPaged } from '../../src/ldap/client/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../../src/ldap/client/requests.js';
 import { readContext } from '../../src/ldap/sync/context-csn.js';
+import { readOne as readEntry } from '../../src/ldap/client/read-one.js';
 import { readRootDse } from '../../src/ldap/client/root-dse.js';
+import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
 import { buildLdif, personDn, type TestPerson } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import {
@@ -272,6 +274,7 @@ describe("a server's root DSE", () => {
     expect(namingContexts).toEqual([SUFFIX]);
     expect(supportedControls).toContain('1.3.6.1.4.1.4203.1.9.1.1');
     expect(vendorName).toBe('OpenLDAP');
+    expect(recognizeServer((await readEntry(root, '', KIND_ATTRIBUTES)) as Entry)).toBe('openldap');
     root.close();
   });
 

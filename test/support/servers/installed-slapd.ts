@@ -7,7 +7,7 @@ import { findFreePort } from './postgres.mjs';
 import { makeCertificates, ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
 import { variable } from './store.js';
-import { findProgram } from './system-packages.mjs';
+import { requireProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
@@ -35,12 +35,14 @@ export class InstalledSlapd {
     writeFileSync(configuration, configurationOf(directory, schema));
     writeFileSync(content, `${FRAME}\n${ldif}`);
     const config = ['-F', join(directory, 'config')];
-    const slapadd = program('slapadd');
+    const slapadd = requireProgram('slapadd');
     await execute(slapadd, [...config, '-n', '0', '-l', configuration]);
     await execute(slapadd, [...config, '-q', '-w', '-b', SUFFIX, '-l', content]);
     const port = await findFreePort();
     const urls = `ldap://127.0.0.1:${port}/ ${socketOf(directory)}`;
-    const child = spawnBound(program('slapd'), [...config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+    const child = spawnBound(requireProgram('slapd'), [...config, '-h', urls, '-d', '0'], {
+      stdio: 'ignore',
+    });
     const server = new InstalledSlapd(directory, port, child);
     while (!(await server.answers())) {
       if (child.exitCode !== null) throw new Error('slapd does not start');
@@ -67,7 +69,7 @@ export class InstalledSlapd {
 
   private async answers(): Promise<boolean> {
     const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
-    return execute(program('ldapsearch'), args).then(
+    return execute(requireProgram('ldapsearch'), args).then(
       () => true,
       () => false,
     );
@@ -136,10 +138,4 @@ olcAccess: {1}to * by * read
 
 function socketOf(directory: string): string {
   return `ldapi://${encodeURIComponent(join(directory, 'socket'))}`;
-}
-
-function program(name: string): string {
-  const found = findProgram(name);
-  if (found === null) throw new Error(`${name} is not installed: npm test installs it first`);
-  return found;
 }

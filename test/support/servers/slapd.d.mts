@@ -1,3 +1,5 @@
+import type { Ended, LdapQuery } from './ldap-tools.mjs';
+
 export interface SlapdOptions {
   /** The overlay for content synchronization (RFC 4533), with a session log. Default: on. */
   syncprov?: boolean;
@@ -44,13 +46,8 @@ export interface TestSlapd {
   readonly port: number;
   readonly tlsPort: number;
   readonly ca: Buffer;
-  modify(ldif: string): Promise<{ code: number; stdout: string; stderr: string }>;
-  search(query?: {
-    base?: string;
-    scope?: 'base' | 'one' | 'sub';
-    filter?: string;
-    attributes?: string[];
-  }): Promise<string>;
+  modify(ldif: string): Promise<Ended>;
+  search(query?: Partial<LdapQuery>): Promise<string>;
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
   freeze(): void;
@@ -71,5 +68,8 @@ export const ROOT_PASSWORD: string;
 export const MIRROR_DN: string;
 export const MIRROR_PASSWORD: string;
 export function startSlapd(options?: SlapdOptions): Promise<TestSlapd>;
-/** Creates an authority (ca.pem) and a certificate for localhost (server.pem, server.key) in a directory. */
-export function makeCertificates(directory: string): Promise<void>;
+/**
+ * Creates an authority (ca.pem) and a certificate with its key (server.pem, server.key) in a directory.
+ * @param names of the server, in the form of the extension subjectAltName. Default: localhost and 127.0.0.1.
+ */
+export function makeCertificates(directory: string, names?: string): Promise<void>;

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from '../ports.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
+import { isServed, modify, search } from './ldap-tools.mjs';
 import { findFaketime, findProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
@@ -163,9 +164,7 @@ class TestSlapd {
   async #isServedBy(pid) {
     const file = join(this.directory, 'slapd.pid');
     if (!existsSync(file) || Number(readFileSync(file, 'utf8')) !== pid) return false;
-    const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
-    const { code } = await run('ldapsearch', args);
-    return code === 0;
+    return await isServed(this.url);
   }
 
   /** @param signal SIGTERM lets it send a Notice of Disconnection, SIGKILL does not */
@@ -201,17 +200,16 @@ class TestSlapd {
 
   /** Applies change records as the root DN. */
   modify(ldif) {
-    const args = ['-x', '-H', this.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
-    return run('ldapmodify', args, ldif);
+    return modify(this.#root, ldif);
   }
 
   /** The content as the root DN sees it, as LDIF without folded lines. */
-  async search({ base = SUFFIX, scope = 'sub', filter = '(objectClass=*)', attributes = [] } = {}) {
-    const who = ['-x', '-H', this.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
-    const args = [...who, '-LLL', '-o', 'ldif-wrap=no', '-b', base, '-s', scope, filter, ...attributes];
-    const { code, stdout, stderr } = await run('ldapsearch', args);
-    if (code !== 0) throw new Error(`ldapsearch: ${stderr}`);
-    return stdout;
+  search(query = {}) {
+    return search(this.#root, { base: SUFFIX, ...query });
+  }
+
+  get #root() {
+    return { url: this.url, dn: ROOT_DN, password: ROOT_PASSWORD };
   }
 
   /** The whole database with operational attributes, like a backup. */
@@ -343,11 +341,11 @@ function decode(isEncoded, value) {
   return isEncoded === '' ? value : Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** An authority, and the certificate of the server. */
-export async function makeCertificates(directory) {
+/** An authority, and the certificate of the server: see slapd.d.mts. */
+export async function makeCertificates(directory, names = 'DNS:localhost,IP:127.0.0.1') {
   const openssl = (...args) => execute(findProgram('openssl'), args, { cwd: directory });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  writeFileSync(join(directory, 'server.ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  writeFileSync(join(directory, 'server.ext'), `subjectAltName=${names}\n`);
   await openssl(
     'req',
     '-x509',
@@ -374,14 +372,4 @@ export async function makeCertificates(directory) {
     'server.ext',
   ];
   await openssl('x509', '-req', '-in', 'server.csr', ...signing, '-out', 'server.pem');
-}
-
-/** Runs a program until it ends, with any exit code. */
-function run(program, args, input = '') {
-  return new Promise((resolve) => {
-    const child = execFile(findProgram(program), args, { maxBuffer: 1 << 28 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
-    );
-    child.stdin.on('error', () => undefined).end(input);
-  });
 }

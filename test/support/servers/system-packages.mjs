@@ -3,17 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The programs of the tests, their Debian packages, and how to detect them. */
+/**
+ * The programs of the tests, their Debian packages, and how to detect them. On an ordinary machine, some packages start
+ * services, which no test uses. `services` are those that are stopped again: they listen on port 389 of all addresses, or could,
+ * and Samba of the tests needs that port on an address of its own.
+ */
 const NEEDED = [
   { name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null },
-  // On an ordinary machine, its package starts a service, which no test uses.
-  { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null },
+  { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null, services: ['slapd'] },
   { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
-  // The packages of these three start services, too.
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
-  // The package of this one, too.
   { name: 'PgBouncer', package: 'pgbouncer', isThere: () => findProgram('pgbouncer') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
   { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
@@ -22,6 +23,18 @@ const NEEDED = [
     package: 'bash-completion',
     isThere: () => existsSync('/usr/share/bash-completion/bash_completion'),
   },
+  {
+    name: 'Samba',
+    package: 'samba-ad-dc',
+    isThere: () => findProgram('samba') !== null,
+    services: ['samba-ad-dc', 'smbd', 'nmbd', 'winbind'],
+  },
+  {
+    name: "Samba's schema of Active Directory",
+    package: 'samba-ad-provision',
+    isThere: () => existsSync('/usr/share/samba/setup/provision.ldif'),
+  },
+  { name: '389 Directory Server', package: '389-ds-base', isThere: () => findProgram('ns-slapd') !== null },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
@@ -29,6 +42,13 @@ const NEEDED = [
 export function findProgram(name) {
   const directories = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin', '/usr/bin'];
   return directories.map((directory) => join(directory, name)).find(existsSync) ?? null;
+}
+
+/** Returns the path of a program. Throws an error if it is not installed. */
+export function requireProgram(name) {
+  const found = findProgram(name);
+  if (found === null) throw new Error(`${name} is not installed: npm test installs it first`);
+  return found;
 }
 
 /**
@@ -58,10 +78,21 @@ function run(command, ...args) {
 }
 
 function installWith(...prefix) {
-  const [command, ...rest] = [...prefix, 'apt-get'];
-  return (packages) =>
-    run(command, ...rest, 'update') === 0 &&
-    run(command, ...rest, 'install', '-y', '--no-install-recommends', ...packages) === 0;
+  const runAsRoot = (...words) => run(...prefix, ...words) === 0;
+  return (missing) => {
+    const packages = missing.map((each) => each.package);
+    const isInstalled =
+      runAsRoot('apt-get', 'update') &&
+      runAsRoot('apt-get', 'install', '-y', '--no-install-recommends', ...packages);
+    for (const service of missing.flatMap(({ services = [] }) => services)) stopService(runAsRoot, service);
+    return isInstalled;
+  };
+}
+
+/** Stops a service that a package has just started, also for later starts of the machine. */
+function stopService(runAsRoot, service) {
+  if (existsSync('/run/systemd/system')) runAsRoot('systemctl', 'disable', '--now', service);
+  else if (existsSync(`/etc/init.d/${service}`)) runAsRoot('service', service, 'stop');
 }
 
 function chooseInstaller() {
@@ -83,7 +114,7 @@ function ensurePackages() {
     process.exit(1);
   }
   console.log(`The tests need ${names}: installing with ${command}`);
-  if (!install(packages) || missing.some(({ isThere }) => !isThere())) {
+  if (!install(missing) || missing.some(({ isThere }) => !isThere())) {
     console.error(`The installation failed. Install it as root, and run the tests again:\n  ${command}`);
     process.exit(1);
   }

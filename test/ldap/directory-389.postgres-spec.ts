@@ -1,0 +1,160 @@
+import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
+import { readOne } from '../../src/ldap/client/read-one.js';
+import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
+import type { Entry } from '../../src/ldap/entry.js';
+import { compileFilter } from '../../src/ldap/filter/filter.js';
+import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { groupDn, personDn } from '../support/builders/directory.js';
+import { readEntries } from '../support/builders/read-entries.js';
+import { errorOf } from '../support/error-of.js';
+import { TestDirectory389 } from '../support/servers/directory-389.js';
+import { SUFFIX } from '../support/servers/slapd.mjs';
+
+const PEOPLE = `ou=people,${SUFFIX}`;
+const GROUPS = `ou=groups,${SUFFIX}`;
+const ACCOUNT = { bindDn: `cn=mirror,${SUFFIX}`, bindPassword: 'mirror-secret' };
+const PUPILS = Array.from({ length: 25 }, (_, index) => `p${index}`);
+
+const add = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: add\n${lines.join('\n')}\n`;
+const person = (id: string, ...lines: string[]) =>
+  add(
+    personDn(id),
+    'objectClass: inetOrgPerson',
+    'objectClass: inetUser',
+    `cn: Person ${id}`,
+    `sn: ${id}`,
+    `mail: ${id}@example.org`,
+    ...lines,
+  );
+const group = (id: string, ...members: string[]) =>
+  add(groupDn(id), 'objectClass: groupOfNames', ...members.map((dn) => `member: ${dn}`));
+
+const CONTENT = [
+  ...[PEOPLE, GROUPS].map((dn) => add(dn, 'objectClass: organizationalUnit')),
+  add(
+    ACCOUNT.bindDn,
+    'objectClass: applicationProcess',
+    'objectClass: simpleSecurityObject',
+    `userPassword: ${ACCOUNT.bindPassword}`,
+  ),
+  `dn: ${SUFFIX}
+changetype: modify
+add: aci
+aci: (targetattr="*")(version 3.0; acl "mirror"; allow (read, search, compare) userdn="ldap:///${ACCOUNT.bindDn}";)
+`,
+  person('ann', 'objectClass: posixAccount', 'uidNumber: 6', 'gidNumber: 1', 'homeDirectory: /'),
+  person('ben'),
+  ...PUPILS.map((id) => person(id)),
+  group('choir', personDn('ann'), personDn('ben')),
+  group('school', groupDn('choir'), ...PUPILS.map(personDn)),
+].join('\n');
+
+let server: TestDirectory389;
+let connection: LdapConnection;
+
+beforeAll(async () => {
+  server = await TestDirectory389.start();
+  await change(CONTENT);
+  await change(`dn: ${personDn('ben')}\nchangetype: modify\nadd: nsAccountLock\nnsAccountLock: TRUE\n`);
+  connection = await connect({ tls: 'ldaps', port: server.tlsPort });
+});
+
+afterAll(async () => {
+  connection.close();
+  await server.remove();
+});
+
+async function change(ldif: string): Promise<void> {
+  const { code, stderr } = await server.modify(ldif);
+  if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+}
+
+function connect(options: { tls: 'none' | 'starttls' | 'ldaps'; port: number }): Promise<LdapConnection> {
+  return LdapConnection.connect({ host: '127.0.0.1', ca: server.ca, ...ACCOUNT, ...options });
+}
+
+async function read(dn: string, ...attributes: string[]): Promise<Entry> {
+  const entry = await readOne(connection, dn, ['*', ...attributes]);
+  if (entry === null) throw new Error(`${dn} does not exist`);
+  return entry;
+}
+
+const dnsOf = (entries: readonly Entry[]) => entries.map(({ dn }) => dn).sort();
+
+describe('389 Directory Server', () => {
+  it('sends people in pages, without TLS and with it', async () => {
+    const ways = [
+      { tls: 'none', port: server.port },
+      { tls: 'starttls', port: server.port },
+      { tls: 'ldaps', port: server.tlsPort },
+    ] as const;
+    for (const options of ways) {
+      const other = await connect(options);
+      expect(await readEntries(other, PEOPLE, '(objectClass=inetOrgPerson)', ['uid'])).toHaveLength(27);
+      expect(hasRefusedPages(other)).toBe(false);
+      other.close();
+    }
+  });
+
+  it('can require TLS for a bind with a password', async () => {
+    const require = (value: string) =>
+      change(
+        `dn: cn=config\nchangetype: modify\nreplace: nsslapd-require-secure-binds\nnsslapd-require-secure-binds: ${value}\n`,
+      );
+    await require('on');
+    try {
+      const error = await errorOf(connect({ tls: 'none', port: server.port }));
+      expect(error).toMatchObject({ code: 13, codeName: 'confidentialityRequired' });
+      (await connect({ tls: 'starttls', port: server.port })).close();
+    } finally {
+      await require('off');
+    }
+  });
+
+  it('is recognized by its root DSE', async () => {
+    expect(recognizeServer(await read('', ...KIND_ATTRIBUTES))).toBe('389ds');
+  });
+
+  it('has two identifiers, and finds entries by both', async () => {
+    const ann = await read(personDn('ann'), 'nsUniqueId', 'entryUUID');
+    expect(ann.text('nsUniqueId')[0]).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{8}){3}$/);
+    for (const attribute of ['nsUniqueId', 'entryUUID']) {
+      const uuid = uuidOfEntry(ann, attribute) ?? '';
+      expect(uuid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      const found = await readEntries(
+        connection,
+        PEOPLE,
+        `(${attribute}=${identityValue(uuid, attribute).toString()})`,
+      );
+      expect([attribute, dnsOf(found)]).toEqual([attribute, [personDn('ann')]]);
+    }
+  });
+
+  it('has the groups of a person, also through nested groups, and members', async () => {
+    const ann = await read(personDn('ann'), 'memberOf');
+    expect(ann.text('memberOf').sort()).toEqual([groupDn('choir'), groupDn('school')].sort());
+    const school = await read(groupDn('school'));
+    expect(school.text('member').sort()).toEqual([groupDn('choir'), ...PUPILS.map(personDn)].sort());
+  });
+
+  it('selects locked accounts, and numbers by their bits', async () => {
+    expect(dnsOf(await readEntries(connection, PEOPLE, '(nsAccountLock=TRUE)'))).toEqual([personDn('ben')]);
+    const people = await readEntries(connection, PEOPLE, '(objectClass=inetOrgPerson)');
+    for (const [filter, dns] of [
+      ['(uidNumber:1.2.840.113556.1.4.803:=6)', [personDn('ann')]],
+      ['(uidNumber:1.2.840.113556.1.4.803:=3)', []],
+      ['(uidNumber:1.2.840.113556.1.4.804:=3)', [personDn('ann')]],
+    ] as const) {
+      expect(dnsOf(await readEntries(connection, PEOPLE, filter))).toEqual(dns);
+      expect(dnsOf(people.filter(compileFilter(filter)))).toEqual(dns);
+    }
+  });
+
+  it('counts changes', async () => {
+    const [before] = (await read('', 'lastusn;userroot')).text('lastusn;userroot');
+    await change(`dn: ${personDn('ann')}\nchangetype: modify\nreplace: sn\nsn: Changed\n`);
+    const changed = `(entryUSN>=${Number(before) + 1})`;
+    expect(dnsOf(await readEntries(connection, SUFFIX, changed))).toEqual([personDn('ann')]);
+  });
+});

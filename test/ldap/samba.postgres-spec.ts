@@ -1,0 +1,153 @@
+import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
+import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
+import { readOne } from '../../src/ldap/client/read-one.js';
+import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
+import type { Entry } from '../../src/ldap/entry.js';
+import { compileFilter } from '../../src/ldap/filter/filter.js';
+import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { readEntries } from '../support/builders/read-entries.js';
+import { errorOf } from '../support/error-of.js';
+import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
+
+const PEOPLE = `OU=People,${AD_SUFFIX}`;
+const GROUPS = `OU=Groups,${AD_SUFFIX}`;
+const ACCOUNT = { bindDn: `CN=mirror,CN=Users,${AD_SUFFIX}`, bindPassword: 'Read-only-1' };
+const PUPILS = 25;
+const PHOTO = Buffer.from(Array.from({ length: 2000 }, (_, index) => (index * 31) & 0xff));
+
+/** Flags of userAccountControl ([MS-ADTS] 2.2.16). */
+const ENABLED = 0x220;
+const DISABLED = 0x222;
+
+const person = (id: string, name: string, ...lines: string[]) =>
+  [
+    `dn: CN=${name},${PEOPLE}`,
+    'changetype: add',
+    'objectClass: user',
+    `sAMAccountName: ${id}`,
+    `displayName: ${name}`,
+    `mail: ${id}@example.org`,
+    ...lines,
+    '',
+  ].join('\n');
+const group = (name: string, members: readonly string[], ...lines: string[]) =>
+  [
+    `dn: CN=${name},${GROUPS}`,
+    'changetype: add',
+    'objectClass: group',
+    `sAMAccountName: ${name}`,
+    ...members.map((dn) => `member: ${dn}`),
+    ...lines,
+    '',
+  ].join('\n');
+const personDn = (name: string) => `CN=${name},${PEOPLE}`;
+const groupDn = (name: string) => `CN=${name},${GROUPS}`;
+const pupils = Array.from({ length: PUPILS }, (_, index) => `Pupil ${index}`);
+
+const CONTENT = [
+  ...[PEOPLE, GROUPS].map((dn) => `dn: ${dn}\nchangetype: add\nobjectClass: organizationalUnit\n`),
+  [
+    `dn: ${ACCOUNT.bindDn}`,
+    'changetype: add',
+    'objectClass: user',
+    'sAMAccountName: mirror',
+    'userAccountControl: 512',
+    unicodePassword(ACCOUNT.bindPassword),
+    '',
+  ].join('\n'),
+  person('ann', 'Ann', `userAccountControl: ${ENABLED}`, `thumbnailPhoto:: ${PHOTO.toString('base64')}`),
+  person('ben', 'Ben', `userAccountControl: ${DISABLED}`),
+  ...pupils.map((name, index) => person(`p${index}`, name, `userAccountControl: ${ENABLED}`)),
+  group('choir', [personDn('Ann'), personDn('Ben')], 'description: Sings.'),
+  group('school', [groupDn('choir'), ...pupils.map(personDn)], `managedBy: ${personDn('Ann')}`),
+  group('staff', [personDn('Ann')]),
+].join('\n');
+
+let samba: TestSamba;
+let connection: LdapConnection;
+
+beforeAll(async () => {
+  samba = await TestSamba.start();
+  await change(CONTENT);
+  connection = await connect({ tls: 'ldaps', port: 636 });
+});
+
+afterAll(async () => {
+  connection.close();
+  await samba.remove();
+});
+
+async function change(ldif: string): Promise<void> {
+  const { code, stderr } = await samba.modify(ldif);
+  if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+}
+
+function connect(options: { tls: 'none' | 'starttls' | 'ldaps'; port: number }): Promise<LdapConnection> {
+  return LdapConnection.connect({ host: samba.host, ca: samba.ca, ...ACCOUNT, ...options });
+}
+
+async function read(dn: string, ...attributes: string[]): Promise<Entry> {
+  const entry = await readOne(connection, dn, attributes.length === 0 ? ['*'] : attributes);
+  if (entry === null) throw new Error(`${dn} does not exist`);
+  return entry;
+}
+
+const dnsOf = (entries: readonly Entry[]) => entries.map(({ dn }) => dn).sort();
+
+describe('Samba as a domain controller', () => {
+  it('requires TLS for a bind with a password', async () => {
+    const error = await errorOf(connect({ tls: 'none', port: 389 }));
+    expect(error).toBeInstanceOf(LdapResultError);
+    expect(error).toMatchObject({ code: 8, codeName: 'strongerAuthRequired' });
+  });
+
+  it.each([
+    { tls: 'starttls', port: 389 },
+    { tls: 'ldaps', port: 636 },
+  ] as const)('sends people in pages by $tls', async (options) => {
+    const other = await connect(options);
+    try {
+      const people = await readEntries(other, PEOPLE, '(objectClass=user)', ['sAMAccountName']);
+      expect(people).toHaveLength(PUPILS + 2);
+      expect(hasRefusedPages(other)).toBe(false);
+    } finally {
+      other.close();
+    }
+  });
+
+  it('is recognized by its root DSE', async () => {
+    expect(recognizeServer(await read('', ...KIND_ATTRIBUTES))).toBe('samba');
+  });
+
+  it('has identifiers in the order that Microsoft shows', async () => {
+    const ann = await read(personDn('Ann'));
+    const uuid = uuidOfEntry(ann, 'objectGUID') ?? '';
+    // The server itself parses the text of this form of a DN ([MS-ADTS] 3.1.1.3.1.2.4).
+    expect((await read(`<GUID=${uuid}>`)).dn).toBe(personDn('Ann'));
+    const value = identityValue(uuid, 'objectGUID').toString('hex').replace(/../g, '\\$&');
+    expect(dnsOf(await readEntries(connection, PEOPLE, `(objectGUID=${value})`))).toEqual([personDn('Ann')]);
+  });
+
+  it('has photos, members, owners and the groups of a person', async () => {
+    const ann = await read(personDn('Ann'));
+    expect(ann.bytes('thumbnailPhoto')).toEqual([PHOTO]);
+    expect(ann.text('memberOf').sort()).toEqual([groupDn('choir'), groupDn('staff')]);
+    const school = await read(groupDn('school'));
+    expect(school.text('member').sort()).toEqual([groupDn('choir'), ...pupils.map(personDn)].sort());
+    expect(school.text('managedBy')).toEqual([personDn('Ann')]);
+  });
+
+  it('selects disabled accounts by a bit, like a file', async () => {
+    const filter = '(&(objectClass=user)(userAccountControl:1.2.840.113556.1.4.803:=2))';
+    expect(dnsOf(await readEntries(connection, PEOPLE, filter))).toEqual([personDn('Ben')]);
+    const people = await readEntries(connection, PEOPLE, '(objectClass=user)');
+    expect(dnsOf(people.filter(compileFilter(filter)))).toEqual([personDn('Ben')]);
+  });
+
+  it('selects the members of nested groups by a chain', async () => {
+    const filter = `(&(objectClass=user)(memberOf:1.2.840.113556.1.4.1941:=${groupDn('school')}))`;
+    const members = [...pupils, 'Ann', 'Ben'].map(personDn).sort();
+    expect(dnsOf(await readEntries(connection, PEOPLE, filter))).toEqual(members);
+  });
+});

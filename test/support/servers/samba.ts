@@ -1,0 +1,176 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findFreePort } from './postgres.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
+import { type Ended, isServed, type LdapAccount, type LdapQuery, modify, search } from './ldap-tools.mjs';
+import { makeCertificates } from './slapd.mjs';
+import { variable } from './store.js';
+import { requireProgram } from './system-packages.mjs';
+import { makeTemplate } from './template.js';
+
+const REALM = 'ad.example.org';
+export const AD_SUFFIX = 'DC=ad,DC=example,DC=org';
+const ADMINISTRATOR = { dn: `CN=Administrator,CN=Users,${AD_SUFFIX}`, password: 'Administrator-1' };
+const PROVISION = join(__dirname, 'provision-samba.py');
+/** Where Debian installs the Python modules of Samba for; another one may come first on the PATH. */
+const PYTHON = '/usr/bin/python3';
+
+/** The directories that the settings name. The server creates some of them itself. */
+const DIRECTORIES = ['private', 'state', 'cache', 'lock', 'run', 'ncalrpc', 'winbindd'];
+
+/**
+ * A domain controller of Active Directory: Samba as one process, which serves LDAP and nothing else.
+ *
+ * Samba always listens on the ports 389, 636, 3268 and 3269 of its interfaces. Each server has an address of the
+ * loopback network 127.0.0.0/8 instead, made from a port that no other process of a test run has, so that several can
+ * run at once. Another server that listens on port 389 of all addresses prevents the start.
+ */
+export class TestSamba {
+  private child: ChildProcess | null = null;
+  private ended: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    private readonly directory: string,
+    /** The IP address, for which its certificate is. */
+    readonly host: string,
+  ) {}
+
+  /** Provisions a domain once per run, which takes four seconds, and starts a server with a copy. */
+  static async start(): Promise<TestSamba> {
+    requireLdapPort();
+    const template = await makeTemplate('samba', provision);
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'samba-'));
+    cpSync(template, directory, { recursive: true });
+    const server = new TestSamba(directory, addressOf(await findFreePort()));
+    await makeCertificates(directory, `IP:${server.host}`);
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return `ldap://${this.host}`;
+  }
+
+  /** Certificate (PEM) of the authority that signed the server's. */
+  get ca(): Buffer {
+    return readFileSync(join(this.directory, 'ca.pem'));
+  }
+
+  async start(): Promise<void> {
+    writeFileSync(join(this.directory, 'smb.conf'), configurationOf(this.directory, this.host));
+    const options = ['--interactive', '--no-process-group', '--model=single', '--debuglevel=1'];
+    const child = spawnBound(
+      requireProgram('samba'),
+      [...options, `--configfile=${this.directory}/smb.conf`],
+      {
+        cwd: this.directory,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    this.ended = new Promise((resolve) => child.once('exit', resolve));
+    this.child = child;
+    while (!(await isServed(this.url))) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`samba does not start:\n${output}`);
+      await sleep(50);
+    }
+  }
+
+  /** Applies change records as the administrator. */
+  modify(ldif: string): Promise<Ended> {
+    return modify(this.administrator, ldif);
+  }
+
+  /** The entries that the administrator sees, as LDIF without folded lines. */
+  search(query: Partial<LdapQuery> = {}): Promise<string> {
+    return search(this.administrator, { base: AD_SUFFIX, ...query });
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    this.child?.kill(signal);
+    this.child = null;
+    await this.ended;
+  }
+
+  /** Stops it, and removes its directory. */
+  async remove(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private get administrator(): LdapAccount {
+    return { ...ADMINISTRATOR, url: `ldaps://${this.host}`, authority: join(this.directory, 'ca.pem') };
+  }
+}
+
+/** A password as change records set it: in quotes, as UTF-16 ([MS-ADTS] 3.1.1.3.1.5.1). */
+export function unicodePassword(password: string): string {
+  return `unicodePwd:: ${Buffer.from(`"${password}"`, 'utf16le').toString('base64')}`;
+}
+
+function addressOf(port: number): string {
+  return `127.1.${port >> 8}.${port & 0xff}`;
+}
+
+/** @throws when only root may listen on the port of LDAP */
+function requireLdapPort(): void {
+  const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  if (process.getuid?.() === 0 || first <= 389) return;
+  const command = 'sudo sysctl net.ipv4.ip_unprivileged_port_start=389';
+  throw new Error(
+    `Samba listens on port 389, which only root may open. Run the tests as root, or:\n  ${command}`,
+  );
+}
+
+async function provision(directory: string): Promise<void> {
+  for (const name of DIRECTORIES) mkdirSync(join(directory, name));
+  const file = join(directory, 'smb.conf');
+  writeFileSync(file, configurationOf(directory, '127.0.0.1'));
+  await promisify(execFile)(PYTHON, [PROVISION, file, ADMINISTRATOR.password], { cwd: directory });
+}
+
+function configurationOf(directory: string, host: string): string {
+  const at = (name: string) => join(directory, name);
+  return `[global]
+netbios name = DC1
+realm = ${REALM.toUpperCase()}
+workgroup = AD
+server role = active directory domain controller
+server services = ldap
+dcerpc endpoint servers =
+interfaces = ${host}/8
+bind interfaces only = yes
+private dir = ${at('private')}
+state directory = ${at('state')}
+cache directory = ${at('cache')}
+lock directory = ${at('lock')}
+pid directory = ${at('run')}
+ncalrpc dir = ${at('ncalrpc')}
+winbindd socket directory = ${at('winbindd')}
+ntp signd socket directory = ${at('ntp')}
+binddns dir = ${at('dns')}
+usershare path =
+tls certfile = ${at('server.pem')}
+tls keyfile = ${at('server.key')}
+tls cafile = ${at('ca.pem')}
+# Nothing here has to survive the machine.
+ldb:nosync = true
+
+[sysvol]
+path = ${at('state/sysvol')}
+
+[netlogon]
+path = ${at(`state/sysvol/${REALM}/scripts`)}
+`;
+}
