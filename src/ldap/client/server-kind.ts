@@ -2,15 +2,7 @@ import type { Entry } from '../entry.js';
 
 /** The implementations of LDAP that differ in attributes, identifiers, or the way in which changes are followed. */
 export type ServerKind =
-  | 'openldap'
-  | '389ds'
-  | 'freeipa'
-  | 'samba'
-  | 'activeDirectory'
-  | 'lldap'
-  | 'authentik'
-  | 'kanidm'
-  | 'other';
+  'openldap' | '389ds' | 'freeipa' | 'samba' | 'activeDirectory' | 'lldap' | 'authentik' | 'kanidm' | 'other';
 
 /** The attributes of the root DSE that `recognizeServer` needs. */
 export const KIND_ATTRIBUTES: readonly string[] = [
