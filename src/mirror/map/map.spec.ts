@@ -1,7 +1,7 @@
 import { readConfig } from '../../config/config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
-import { parseGeneralizedTime, parseRfc3339 } from './entry-reader.js';
+import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { mapGroup, mapPerson } from './map.js';
 
 const { users: people, groups } = readConfig({}).directory.mapping;
