@@ -1,5 +1,6 @@
 import { Extensions, type GqlContextType } from '@nestjs/graphql';
 import { hasScopes, type Principal, type Scope } from './principal.js';
+import type { BuiltInScope } from '../config/scopes.js';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
@@ -32,7 +33,7 @@ export function RequireToken(): AccessDecorator {
 }
 
 /** The token must have all of these scopes. */
-export function RequireScopes(...scopes: [Scope, ...Scope[]]): AccessDecorator {
+export function RequireScopes(...scopes: [BuiltInScope, ...BuiltInScope[]]): AccessDecorator {
   return declare({ kind: 'scopes', scopes });
 }
 

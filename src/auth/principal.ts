@@ -1,16 +1,23 @@
-/** The scopes of access tokens and service accounts. See docs/authentication.md. */
-export const SCOPES = ['profile', 'read', 'directory', 'write'] as const;
+import type { BuiltInScope, ScopeDefinition } from '../config/scopes.js';
 
-export type Scope = (typeof SCOPES)[number];
+/** The scopes of the built-in schema. A model can have more (Config.scopes). See docs/authentication.md. */
+export const SCOPES = ['profile', 'read', 'directory', 'write'] as const satisfies readonly BuiltInScope[];
 
-export function isScope(text: string): text is Scope {
-  return (SCOPES as readonly string[]).includes(text);
+/** A scope of the built-in schema or of the model. */
+export type Scope = string;
+
+/**
+ * The scopes in a `scope` claim (RFC 6749 §3.3), in the order of the known ones. Unknown ones belong to other services.
+ * @param known the scopes of the configuration
+ */
+export function parseScopes(claim: string, known: readonly ScopeDefinition[]): Scope[] {
+  return knownScopes(claim.split(' '), known);
 }
 
-/** The scopes in a `scope` claim (RFC 6749 §3.3), in the order of SCOPES. Unknown ones belong to other services. */
-export function parseScopes(claim: string): Scope[] {
-  const words = new Set(claim.split(' '));
-  return SCOPES.filter((scope) => words.has(scope));
+/** The scopes that the configuration knows, in its order. */
+export function knownScopes(scopes: readonly string[], known: readonly ScopeDefinition[]): Scope[] {
+  const words = new Set(scopes);
+  return known.map(({ name }) => name).filter((name) => words.has(name));
 }
 
 export type PrincipalKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
@@ -20,6 +27,7 @@ export interface Principal {
   readonly kind: PrincipalKind;
   /** Identifies the principal in rate limits: subject, client or service account. */
   readonly countedAs: string;
+  /** In the order of the configuration. */
   readonly scopes: ReadonlySet<Scope>;
   readonly clientId: string | null;
   /** The id of the user for whom the token acts, as the issuer writes it; null if it acts for no user. */
@@ -34,9 +42,9 @@ export function hasScopes(principal: Principal, required: readonly Scope[]): boo
   return required.every((scope) => principal.scopes.has(scope));
 }
 
-/** The scopes of a principal, in the order of SCOPES. */
+/** The scopes of a principal, in the order of the configuration. */
 export function grantedScopes(principal: Principal | null): Scope[] {
-  return SCOPES.filter((scope) => principal?.scopes.has(scope));
+  return principal === null ? [] : [...principal.scopes];
 }
 
 const names = new WeakMap<ReadonlySet<Scope>, string>();
@@ -45,7 +53,7 @@ const names = new WeakMap<ReadonlySet<Scope>, string>();
 export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
   let name = names.get(scopes);
   if (name === undefined) {
-    name = SCOPES.filter((scope) => scopes.has(scope)).join(' ');
+    name = [...scopes].join(' ');
     names.set(scopes, name);
   }
   return name;

@@ -55,9 +55,9 @@ async function checkRedis(config: RedisConfig): Promise<Finding> {
   return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
 }
 
-function checkClients({ auth }: Config): Finding[] {
+function checkClients({ auth, scopes }: Config): Finding[] {
   const what = 'clients of the embedded identity provider';
-  const problems = configProblems(() => readClients(auth.embeddedClients));
+  const problems = configProblems(() => readClients(auth.embeddedClients, scopes));
   return problems.length === 0 ? [ok(what)] : problems.map((each) => problem(what, each));
 }
 

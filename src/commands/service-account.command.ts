@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { SCOPES, type Scope, isScope } from '../auth/principal.js';
+import { knownScopes, SCOPES, type Scope } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
-import { type Config, readConfig } from '../config/config.js';
+import { type Config, ConfigError, readConfig } from '../config/config.js';
+import { BUILT_IN_SCOPES, type ScopeDefinition } from '../config/scopes.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import type { IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { addExamples } from './help.js';
@@ -41,7 +42,11 @@ function addCreate(accounts: Command): void {
     .description('create an account and print its token, once')
     .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens')
     .requiredOption('--name <name>', 'the name of the program')
-    .requiredOption('--scopes <scopes>', `the scopes: ${SCOPES.join(', ')}`, parseScopeList)
+    .requiredOption(
+      '--scopes <scopes>',
+      `the scopes: ${SCOPES.join(', ')}, and those of the model file`,
+      parseScopeList,
+    )
     .option('--description <text>', 'the purpose, as the API shows it')
     .option('--contact <text>', 'a contact, such as an e-mail address; required in production', parseText)
     .option(
@@ -214,11 +219,24 @@ function parseText(text: string): string {
 
 function parseScopeList(text: string): Scope[] {
   const names = text.split(/[\s,]+/).filter((name) => name !== '');
-  const unknown = names.filter((name) => !isScope(name));
-  if (unknown.length > 0 || names.length === 0) {
-    throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}, separated by commas.`);
+  const known = configuredScopes();
+  const scopes = knownScopes(names, known);
+  if (scopes.length === 0 || scopes.length < new Set(names).size) {
+    throw new InvalidArgumentError(
+      `Scopes are ${known.map(({ name }) => name).join(', ')}, separated by commas.`,
+    );
   }
-  return SCOPES.filter((scope) => names.includes(scope));
+  return scopes;
+}
+
+function configuredScopes(): readonly ScopeDefinition[] {
+  try {
+    return readConfig().scopes;
+  } catch (error) {
+    // The action reads the settings too, and reports their problems.
+    if (error instanceof ConfigError) return BUILT_IN_SCOPES;
+    throw error;
+  }
 }
 
 /** Parses a duration into seconds. */

@@ -5,12 +5,14 @@ export interface ScopeDefinition {
 }
 
 /** The scopes of the built-in schema. See docs/authentication.md. */
-export const BUILT_IN_SCOPES: readonly ScopeDefinition[] = [
+export const BUILT_IN_SCOPES = [
   { name: 'profile', description: 'Your own profile and groups.' },
   { name: 'read', description: 'Users and groups of the directory.' },
   { name: 'directory', description: 'Properties of the directory, such as roles that groups inherit.' },
   { name: 'write', description: 'Previews of changes.' },
-];
+] as const satisfies readonly ScopeDefinition[];
+
+export type BuiltInScope = (typeof BUILT_IN_SCOPES)[number]['name'];
 
 /** Scopes that mean something else to every OpenID provider (OpenID Connect Core, sections 3.1.2.1, 5.4 and 11). */
 export const FOREIGN_SCOPES: readonly string[] = ['openid', 'offline_access', 'email', 'address', 'phone'];

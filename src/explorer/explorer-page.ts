@@ -1,4 +1,3 @@
-import { SCOPES } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import type { Directives } from '../pages/policy.js';
@@ -41,14 +40,14 @@ export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   };
 }
 
-function pageSettings({ auth, baseUrl, basePath, disclosure, explorer }: Config): PageSettings {
+function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }: Config): PageSettings {
   return {
     endpoint: `${basePath}/graphql/v1`,
     baseUrl,
     startPage: `${basePath}/`,
     reference: disclosure.introspection ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
-    scopes: SCOPES,
+    scopes: scopes.map(({ name }) => name),
     signIn:
       explorer?.clientId === undefined || explorer.clientId === null
         ? null

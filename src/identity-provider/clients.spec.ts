@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, readConfig } from '../config/config.js';
+import { BUILT_IN_SCOPES } from '../config/scopes.js';
 import { type Client, clientMetadata, explorerClient, parseClients, readClients } from './clients.js';
 
 const CONFIDENTIAL = { client_id: 'reports', client_secret: 'hush', grant_types: ['client_credentials'] };
@@ -137,7 +138,7 @@ describe('reading the clients file', () => {
 
   function problemsOfFile(path: string): readonly string[] {
     try {
-      readClients(path);
+      readClients(path, BUILT_IN_SCOPES);
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

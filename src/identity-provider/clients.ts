@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { ClientMetadata } from 'oidc-provider';
 import { z } from 'zod';
-import { SCOPES } from '../auth/principal.js';
 import { type Config, ConfigError } from '../config/config.js';
+import { BUILT_IN_SCOPES, type ScopeDefinition } from '../config/scopes.js';
 import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 
-/** Scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
-export const PROVIDER_SCOPES = ['openid', 'offline_access', ...SCOPES] as const;
+/** The scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
+export function providerScopes(scopes: readonly ScopeDefinition[]): string[] {
+  return ['openid', 'offline_access', ...scopes.map(({ name }) => name)];
+}
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_CODE] as const;
@@ -33,7 +35,6 @@ export interface Client {
 const visible = (error: string) => z.string({ error }).regex(/^[\x20-\x7e]{1,512}$/, { error });
 
 const oneOf = (words: readonly string[]) => `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
-const scopeError = `must be words out of ${PROVIDER_SCOPES.join(', ')}, separated by single spaces`;
 const grantTypesError = `must be an array of ${oneOf(GRANT_TYPES)}`;
 const redirectUrisError = 'must be an array of URLs';
 const nameError = 'must be text of 1 to 200 characters';
@@ -61,10 +62,7 @@ const FIELDS = {
     .default(['authorization_code']),
   redirect_uris: redirectUris,
   post_logout_redirect_uris: redirectUris,
-  scope: z
-    .string({ error: scopeError })
-    .refine((scope) => scope === '' || scope.split(' ').every(isProviderScope), { error: scopeError })
-    .default(''),
+  scope: z.string({ error: 'must be text' }).default(''),
   owner: z.string({ error: ownerError }).min(1, ownerError).nullable().default(null),
 };
 
@@ -75,7 +73,7 @@ type Fields = { [Name in FieldName]: z.output<(typeof FIELDS)[Name]> };
  * Reads the clients of the embedded provider: a JSON array in the file at this path.
  * @throws ConfigError with every problem found. No problem contains a secret.
  */
-export function readClients(file: string): Client[] {
+export function readClients(file: string, scopes: readonly ScopeDefinition[]): Client[] {
   const name = displayName(file);
   let text: string;
   try {
@@ -86,13 +84,17 @@ export function readClients(file: string): Client[] {
     ]);
   }
   const problems: string[] = [];
-  const clients = parseClients(text, problems);
+  const clients = parseClients(text, problems, scopes);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${name}: ${problem}`));
   return clients;
 }
 
 /** Parses the text of a clients file. The function adds each problem to `problems`. */
-export function parseClients(text: string, problems: string[]): Client[] {
+export function parseClients(
+  text: string,
+  problems: string[],
+  scopes: readonly ScopeDefinition[] = BUILT_IN_SCOPES,
+): Client[] {
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -109,7 +111,7 @@ export function parseClients(text: string, problems: string[]): Client[] {
   const positions = new Map<string, number>();
   for (const [index, item] of content.entries()) {
     const found: string[] = [];
-    const client = parseClient(item, found);
+    const client = parseClient(item, found, providerScopes(scopes));
     const id = client.client_id;
     const first = id === undefined ? undefined : positions.get(id);
     if (first !== undefined) found.push(`client_id is that of client ${first} already`);
@@ -121,7 +123,7 @@ export function parseClients(text: string, problems: string[]): Client[] {
   return clients;
 }
 
-function parseClient(item: unknown, problems: string[]): Partial<Fields> {
+function parseClient(item: unknown, problems: string[], scopes: readonly string[]): Partial<Fields> {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     problems.push('must be an object');
     return {};
@@ -132,6 +134,9 @@ function parseClient(item: unknown, problems: string[]): Partial<Fields> {
     if (result.success) client[name] = result.data;
     else problems.push(...new Set(result.error.issues.map(({ message }) => `${name} ${message}`)));
   }
+  const { scope } = client;
+  if (typeof scope === 'string' && scope !== '' && !scope.split(' ').every((word) => scopes.includes(word)))
+    problems.push(`scope must be words out of ${scopes.join(', ')}, separated by single spaces`);
   for (const name of Object.keys(item)) {
     if (!Object.hasOwn(FIELDS, name)) problems.push(`${JSON.stringify(name)} is not a member of a client`);
   }
@@ -175,7 +180,7 @@ function secretProblem(method = 'none'): string {
 
 /** Returns the built-in client of the explorer. Null: the explorer is off, or the file defines a client with that id. */
 export function explorerClient(
-  { explorer }: Pick<Config, 'explorer'>,
+  { explorer, scopes }: Pick<Config, 'explorer' | 'scopes'>,
   others: readonly Client[],
 ): Client | null {
   const id = explorer?.clientId ?? null;
@@ -187,7 +192,7 @@ export function explorerClient(
     grant_types: ['authorization_code'],
     redirect_uris: [explorer.redirectUri],
     post_logout_redirect_uris: [explorer.redirectUri],
-    scope: SCOPES.join(' '),
+    scope: scopes.map(({ name }) => name).join(' '),
     owner: null,
   };
 }
@@ -205,10 +210,6 @@ export function clientMetadata({ owner: _, scope, ...client }: Client): ClientMe
     application_type: isWeb ? 'web' : 'native',
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
   };
-}
-
-function isProviderScope(word: string): boolean {
-  return (PROVIDER_SCOPES as readonly string[]).includes(word);
 }
 
 function displayName(file: string): string {

@@ -49,7 +49,7 @@ export class IdentityProvider implements OnModuleInit {
     // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
-    const registered = readClients(this.config.auth.embeddedClients);
+    const registered = readClients(this.config.auth.embeddedClients, this.config.scopes);
     const explorer = explorerClient(this.config, registered);
     const clients = explorer === null ? registered : [...registered, explorer];
     const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
@@ -59,6 +59,7 @@ export class IdentityProvider implements OnModuleInit {
       issuer: this.config.baseUrl,
       audience: this.config.auth.audience,
       clients,
+      scopes: this.config.scopes,
       corsOrigins: this.config.corsOrigins,
       keys,
       findPerson: (id) => this.findPerson(id),

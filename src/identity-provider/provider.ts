@@ -1,8 +1,9 @@
 import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { isScope, SCOPES } from '../auth/principal.js';
-import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
+import { knownScopes } from '../auth/principal.js';
+import type { ScopeDefinition } from '../config/scopes.js';
+import { type Client, clientMetadata, providerScopes } from './clients.js';
 import type { DeviceCodes } from './device-codes.js';
 import { deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
 import { interactionPath, SignIn } from './pages/interaction.js';
@@ -22,6 +23,8 @@ export interface ProviderOptions {
   /** The `aud` of access tokens. */
   readonly audience: string;
   readonly clients: readonly Client[];
+  /** The scopes of the API. */
+  readonly scopes: readonly ScopeDefinition[];
   readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
   readonly findPerson: FindPerson;
@@ -38,7 +41,7 @@ export function buildProvider(options: ProviderOptions): Provider {
   judgeSecrets(provider, logins);
   answerFaults(provider);
   answerWrongRequests(provider, logins, codes);
-  const signIn = new SignIn(provider, clientsById, findPerson, logins);
+  const signIn = new SignIn(provider, clientsById, options.scopes, findPerson, logins);
   provider.use((context, next) => signIn.handle(context, next));
   return provider;
 }
@@ -87,7 +90,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     renderError,
     responseTypes: ['code'],
     routes: ROUTES,
-    scopes: PROVIDER_SCOPES,
+    scopes: providerScopes(options.scopes),
     ttl: TTL,
   };
 }
@@ -119,7 +122,7 @@ function features(
       getResourceServerInfo: ({ oidc }, resource, client) =>
         resourceServer(options, oidc, resource, clientsById.get(client.clientId)),
       // With a scope of the API, the token is for the API. With `openid` alone, it is for the userinfo endpoint.
-      useGrantedResource: (_context, source) => [...source.scopes].some(isScope),
+      useGrantedResource: (_context, source) => knownScopes([...source.scopes], options.scopes).length > 0,
     },
     revocation: {
       enabled: true,
@@ -151,7 +154,7 @@ function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, 
  * which RFC 6749 §5.2 has an error.
  */
 function resourceServer(
-  { issuer, audience }: ProviderOptions,
+  { issuer, audience, scopes }: ProviderOptions,
   oidc: OIDCContext,
   resource: string,
   client: Client | undefined,
@@ -160,12 +163,16 @@ function resourceServer(
     throw new InvalidTarget('resource must be this service');
   }
   const allowed = new Set(client?.scope.split(' '));
-  nameDefaultScope(oidc, allowed);
+  const known = scopes.map(({ name }) => name);
+  nameDefaultScope(
+    oidc,
+    known.filter((scope) => allowed.has(scope)),
+  );
   for (const scope of oidc.requestParamScopes) {
     if (!allowed.has(scope)) throw new InvalidScope('requested scope is not allowed', scope);
   }
   return {
-    scope: SCOPES.join(' '),
+    scope: known.join(' '),
     audience,
     accessTokenTTL: HOUR,
     accessTokenFormat: 'jwt',
@@ -177,9 +184,8 @@ function resourceServer(
  * Gives a client that acts for itself and names no scope all of its registered scopes. RFC 6749 §3.3 asks a
  * server to document this default. Where a user consents, only the named scopes are requested.
  */
-function nameDefaultScope({ params }: OIDCContext, allowed: ReadonlySet<string>): void {
+function nameDefaultScope({ params }: OIDCContext, scopes: readonly string[]): void {
   if (params?.['grant_type'] !== 'client_credentials' || params['scope'] !== undefined) return;
-  const scopes = SCOPES.filter((scope) => allowed.has(scope));
   if (scopes.length > 0) params['scope'] = scopes.join(' ');
 }
 

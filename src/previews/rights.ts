@@ -1,4 +1,4 @@
-import { type Principal, SCOPES } from '../auth/principal.js';
+import type { Principal } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
@@ -33,7 +33,7 @@ export function unreadable({ scopes }: Principal, argument: string): ServiceErro
   return new ServiceError(
     'INSUFFICIENT_SCOPE',
     `The argument ${argument} names an object that this token cannot read: it needs the scope read`,
-    { argument, requiredScopes: ['read'], grantedScopes: SCOPES.filter((scope) => scopes.has(scope)) },
+    { argument, requiredScopes: ['read'], grantedScopes: [...scopes] },
   );
 }
 

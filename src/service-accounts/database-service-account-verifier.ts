@@ -1,10 +1,12 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, LessThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
-import { type Principal, isScope } from '../auth/principal.js';
+import { knownScopes, type Principal } from '../auth/principal.js';
 import { ServiceAccountVerifier } from '../auth/strategies.js';
 import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
@@ -25,6 +27,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   constructor(
     database: Database,
+    @Inject(CONFIG) private readonly config: Config,
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {
     super();
@@ -36,7 +39,11 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = (await this.live.find(id)) ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL_MS) this.noteUse(id, now);
-    return { principal: principalOf(id, scopes, { expiresAt, limitedTo }), cacheFrom: 0, cacheUntil: 0 };
+    return {
+      principal: principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo }),
+      cacheFrom: 0,
+      cacheUntil: 0,
+    };
   }
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
@@ -58,7 +65,7 @@ function principalOf(
   return Object.freeze({
     kind: 'SERVICE_ACCOUNT_TOKEN',
     countedAs: `service-account:${id}`,
-    scopes: new Set(scopes.filter(isScope)),
+    scopes: new Set(scopes),
     clientId: null,
     subject: null,
     serviceAccountId: id,

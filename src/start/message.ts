@@ -16,10 +16,12 @@ export function describeStart(config: Config, demoToken: string | null): string 
   ];
   if (auth.issuer === null) {
     const isSample = hasSampleClients(auth);
-    const clients = readClients(auth.embeddedClients).map(({ client_id: id, client_secret: secret }) => {
-      if (secret === undefined) return `${id} (public)`;
-      return isSample ? `${id} / ${secret}` : id;
-    });
+    const clients = readClients(auth.embeddedClients, config.scopes).map(
+      ({ client_id: id, client_secret: secret }) => {
+        if (secret === undefined) return `${id} (public)`;
+        return isSample ? `${id} / ${secret}` : id;
+      },
+    );
     lines.push(`  Clients    ${clients.join(', ')}`);
   }
   if (auth.issuer === null && demoToken === null) {

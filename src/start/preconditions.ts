@@ -6,8 +6,8 @@ import { readClients } from '../identity-provider/clients.js';
  * @throws ConfigError with every problem found
  */
 export function readUsableConfig(): Config {
-  return readConfig(undefined, ({ auth }) =>
-    auth.issuer === null ? configProblems(() => readClients(auth.embeddedClients)) : [],
+  return readConfig(undefined, ({ auth, scopes }) =>
+    auth.issuer === null ? configProblems(() => readClients(auth.embeddedClients, scopes)) : [],
   );
 }
 

@@ -10,7 +10,7 @@ import {
   registerEnumType,
 } from '@nestjs/graphql';
 import { InheritAccess, RequireToken, CurrentPrincipal } from '../auth/access.js';
-import { type Principal, type Scope, SCOPES } from '../auth/principal.js';
+import { type Principal, type Scope, grantedScopes } from '../auth/principal.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { UsersService } from './users.service.js';
@@ -40,7 +40,7 @@ registerEnumType(TokenKind, {
 export class CurrentToken {
   constructor(readonly principal: Principal) {
     this.kind = TokenKind[principal.kind];
-    this.scopes = SCOPES.filter((scope) => principal.scopes.has(scope));
+    this.scopes = grantedScopes(principal);
     this.clientId = principal.clientId;
     this.expiresAt = principal.expiresAt;
   }

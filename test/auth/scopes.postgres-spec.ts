@@ -26,7 +26,7 @@ import { TestService } from '../support/servers/service.js';
 /** Root fields that need no token. */
 const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];
 
-const SUBSETS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
+const SUBSETS: readonly (readonly Scope[])[] = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
   SCOPES.filter((_scope, index) => (bits & (1 << index)) !== 0),
 );
 

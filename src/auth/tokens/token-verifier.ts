@@ -41,7 +41,7 @@ export class TokenVerifier {
   private readonly rejectedTokens = new RejectedTokens();
 
   constructor(
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly embedded: EmbeddedIssuer,
   ) {
     const { issuer, introspection } = config.auth;
@@ -78,7 +78,10 @@ export class TokenVerifier {
     const now = Date.now();
     const expiresAt = (payload.exp ?? 0) * 1000;
     return {
-      principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, kindOfToken(payload)),
+      principal: this.principalOf(
+        { ...claimsOf(payload), expiresAt: new Date(expiresAt) },
+        kindOfToken(payload),
+      ),
       cacheFrom: now,
       cacheUntil: Math.min(now + JWT_CACHE_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
     };
@@ -102,7 +105,7 @@ export class TokenVerifier {
     this.rejectInvalid(introspection, now);
     const expiresAt = introspection.exp === undefined ? null : introspection.exp * 1000;
     return {
-      principal: principalOf(
+      principal: this.principalOf(
         {
           subject: introspection.sub ?? null,
           clientId: introspection.client_id ?? null,
@@ -114,6 +117,20 @@ export class TokenVerifier {
       cacheFrom: now,
       cacheUntil: Math.min(now + INTROSPECTION_CACHE_SECONDS * 1000, expiresAt ?? Infinity),
     };
+  }
+
+  private principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: PrincipalKind): Principal {
+    return Object.freeze({
+      kind,
+      countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,
+      scopes: new Set(parseScopes(scope, this.config.scopes)),
+      clientId,
+      // RFC 9068 §2.2: a client that acts for itself has its own id as subject. It is no user, even if a user has the same
+      // id.
+      subject: subject === clientId ? null : subject,
+      serviceAccountId: null,
+      expiresAt,
+    });
   }
 
   /** «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one. */
@@ -150,20 +167,6 @@ function claimsOf(payload: JWTPayload): Omit<Claims, 'expiresAt'> {
     clientId: textOf('client_id') ?? textOf('azp'),
     scope: textOf('scope') ?? '',
   };
-}
-
-function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: PrincipalKind): Principal {
-  return Object.freeze({
-    kind,
-    countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,
-    scopes: new Set(parseScopes(scope)),
-    clientId,
-    // RFC 9068 §2.2: a client that acts for itself has its own id as subject. It is no user, even if a user has the same
-    // id.
-    subject: subject === clientId ? null : subject,
-    serviceAccountId: null,
-    expiresAt,
-  });
 }
 
 /** Claims of a JWT, or members of an introspection, that depend on the grant of the token. */

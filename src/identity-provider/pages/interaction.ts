@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
 import type { Interaction, InteractionResults, Provider } from 'oidc-provider';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
-import { isScope } from '../../auth/principal.js';
+import { knownScopes } from '../../auth/principal.js';
+import { BUILT_IN_SCOPES, type ScopeDefinition } from '../../config/scopes.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';
 import { messagePage, sendPage, signInPage } from './pages.js';
@@ -28,6 +29,7 @@ export class SignIn {
   constructor(
     private readonly provider: Provider,
     private readonly clients: ReadonlyMap<string, Client>,
+    private readonly scopes: readonly ScopeDefinition[],
     private readonly findPerson: FindPerson,
     private readonly logins: ProviderLogins,
   ) {}
@@ -52,7 +54,7 @@ export class SignIn {
     const { client_id: client, scope, login_hint: hint } = parametersOf(interaction);
     const question = {
       application: this.clients.get(client)?.client_name ?? client,
-      scopes: wordsOf(scope),
+      scopes: wordsOf(scope).map((word) => this.describe(word)),
       id: typed ?? interaction.session?.accountId ?? hint ?? '',
     };
     if (typed === undefined) sendPage(context, 200, signInPage(question));
@@ -60,6 +62,12 @@ export class SignIn {
       const problem = `No person in the directory has the id «${typed}».`;
       sendPage(context, 422, signInPage({ ...question, problem }));
     }
+  }
+
+  /** The page has words for the scopes of the built-in schema, and the model for others. */
+  private describe(scope: string): string {
+    const own = this.scopes.slice(BUILT_IN_SCOPES.length).find(({ name }) => name === scope);
+    return own?.description ?? scope;
   }
 
   private async post(context: Context, interaction: Interaction): Promise<void> {
@@ -106,7 +114,7 @@ export class SignIn {
     const scopes = wordsOf(scope);
     grant.addOIDCScope(scopes.join(' '));
     for (const each of [resource ?? []].flat()) {
-      grant.addResourceScope(each, scopes.filter(isScope).join(' '));
+      grant.addResourceScope(each, knownScopes(scopes, this.scopes).join(' '));
     }
     return grant.save();
   }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readConfig } from '../../../src/config/config.js';
+import { BUILT_IN_SCOPES } from '../../../src/config/scopes.js';
 import { parseClients } from '../../../src/identity-provider/clients.js';
 import { DeviceCodes } from '../../../src/identity-provider/device-codes.js';
 import { createKeys } from '../../../src/identity-provider/keys.js';
@@ -29,6 +30,7 @@ export async function startEmbeddedProvider(
     issuer,
     audience,
     clients: parsed,
+    scopes: BUILT_IN_SCOPES,
     corsOrigins: [],
     keys,
     logins,

@@ -1,0 +1,140 @@
+import { modelSetting } from '../support/builders/model-file.js';
+import { writeClients } from '../support/clients/clients.js';
+import { TestService } from '../support/servers/service.js';
+
+const MODEL = `
+users:
+  base: [ou=people, ou=staff]
+  fields:
+    phone: {attribute: telephoneNumber, type: String, description: The phone number., access: contact, filterable: true}
+    floor: {attribute: roomNumber, type: Int, description: The floor.}
+groups:
+  members: {attribute: memberUid, by: id}
+  admins: {attribute: groupAdmin, by: uuid}
+  filter: (objectClass=posixGroup)
+scopes:
+  contact: Phone numbers and addresses.
+`;
+
+const UUID = '00000000-0000-4000-8000-00000000000';
+
+const user = (id: string, ou: string, more: string[] = []) =>
+  [
+    `dn: uid=${id},ou=${ou},dc=example,dc=org`,
+    ...['objectClass: inetOrgPerson', `uid: ${id}`, `cn: ${id}`, `sn: ${id}`],
+    ...[`telephoneNumber: +41 ${id}`, 'roomNumber: 3', ...more, ''],
+  ].join('\n');
+
+const LDIF = [
+  'version: 1\n',
+  user('Ada', 'people', [`entryUUID: ${UUID}1`]),
+  user('ben', 'staff', [`entryUUID: ${UUID}2`]),
+  user('cleo', 'former', [`entryUUID: ${UUID}3`]),
+  // A group with the id of a user, which is no member by that id.
+  `dn: cn=ben,ou=groups,dc=example,dc=org\nobjectClass: posixGroup\ncn: ben\nentryUUID: ${UUID}4\nmemberUid: ada\nmemberUid: ben\nmemberUid: dora\ngroupAdmin: ${UUID}2\n`,
+].join('\n');
+
+describe('a service with a model file', () => {
+  const service = TestService.forSuite(() => ({
+    ldif: LDIF,
+    environment: {
+      ...modelSetting(MODEL),
+      AUTH_EMBEDDED_CLIENTS: writeClients([
+        { id: 'with', owner: 'ada', scopes: ['read', 'directory', 'contact'] },
+        { id: 'without', owner: 'ada', scopes: ['read', 'directory'] },
+      ]),
+    },
+  }));
+
+  const PHONE = '{ user(user: {id: "ada"}) { id phone floor } }';
+
+  it('reads users below several bases, and no others', async () => {
+    const authorization = await service.serviceAccount('directory', 'read');
+    const { users } = await service.read<{ users: unknown }>(
+      '{ users(first: 9) { totalCount nodes { id floor } } }',
+      {
+        authorization,
+      },
+    );
+    expect(users).toEqual({
+      totalCount: 2,
+      nodes: [
+        { id: 'Ada', floor: 3 },
+        { id: 'ben', floor: 3 },
+      ],
+    });
+  });
+
+  it('reads members by id and admins by entryUUID', async () => {
+    const authorization = await service.serviceAccount('read');
+    const members = async () => {
+      const { group } = await service.read<{ group: unknown }>(
+        '{ group(group: {id: "ben"}) { members(first: 9) { nodes { user { id } role { value } } } subgroups(first: 9) { totalCount } } }',
+        { authorization },
+      );
+      return group;
+    };
+    const before = {
+      members: {
+        nodes: [
+          { user: { id: 'Ada' }, role: { value: 'MEMBER' } },
+          { user: { id: 'ben' }, role: { value: 'ADMIN' } },
+        ],
+      },
+      subgroups: { totalCount: 0 },
+    };
+    expect(await members()).toEqual(before);
+
+    // A user with an id that a group names already, another id of a member, and a member that is gone.
+    service.replaceDirectory(
+      [LDIF.replace('uid: Ada\n', 'uid: eve\n'), user('dora', 'people', [`entryUUID: ${UUID}5`])].join('\n'),
+    );
+    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
+    expect(await members()).toMatchObject({
+      members: { nodes: [{ user: { id: 'ben' }, role: { value: 'ADMIN' } }, { user: { id: 'dora' } }] },
+    });
+    service.replaceDirectory(LDIF);
+    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
+    expect(await members()).toEqual(before);
+  });
+
+  it('gives a field with a scope of the model to tokens that have the scope', async () => {
+    const { data, errors } = await service.query(PHONE, {
+      authorization: await service.accessToken('read', 'without'),
+    });
+    expect(data).toEqual({ user: { id: 'Ada', phone: null, floor: 3 } });
+    expect(errors).toMatchObject([
+      { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['contact'], grantedScopes: ['read'] } },
+    ]);
+    const authorization = await service.accessToken('read contact', 'with');
+    expect(await service.read(PHONE, { authorization })).toEqual({
+      user: { id: 'Ada', phone: '+41 Ada', floor: 3 },
+    });
+    expect(
+      await service.read(PHONE, { authorization: await service.serviceAccount('read', 'contact') }),
+    ).toEqual({
+      user: { id: 'Ada', phone: '+41 Ada', floor: 3 },
+    });
+    const { currentToken } = await service.read<{ currentToken: unknown }>('{ currentToken { scopes } }', {
+      authorization,
+    });
+    expect(currentToken).toEqual({ scopes: ['read', 'contact'] });
+  });
+
+  it('names its scopes where clients look for them', async () => {
+    const discovery = await fetch(`${service.url}/.well-known/openid-configuration`);
+    expect(await discovery.json()).toMatchObject({
+      scopes_supported: expect.arrayContaining(['read', 'contact']) as string[],
+    });
+    expect(await (await fetch(`${service.url}/explorer`)).text()).toContain('contact');
+  });
+
+  it('refuses a scope that the model does not have', async () => {
+    const response = await fetch(`${service.url}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('with:with-secret').toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read confidential' }),
+    });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_scope' }]);
+  });
+});
