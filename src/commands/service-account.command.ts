@@ -11,6 +11,8 @@ import { COLUMNS, paint } from './terminal.js';
 
 const DAY = 86_400;
 
+const SCOPES_HELP = `the scopes: ${SCOPES.join(', ')}, and those of the model file`;
+
 export function addServiceAccountCommands(program: Command): void {
   const accounts = program.command('service-account').description('manage the accounts of programs');
   addExamples(
@@ -42,11 +44,7 @@ function addCreate(accounts: Command): void {
     .description('create an account and print its token, once')
     .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens')
     .requiredOption('--name <name>', 'the name of the program')
-    .requiredOption(
-      '--scopes <scopes>',
-      `the scopes: ${SCOPES.join(', ')}, and those of the model file`,
-      parseScopeList,
-    )
+    .requiredOption('--scopes <scopes>', SCOPES_HELP, parseScopeList)
     .option('--description <text>', 'the purpose, as the API shows it')
     .option('--contact <text>', 'a contact, such as an e-mail address; required in production', parseText)
     .option(
