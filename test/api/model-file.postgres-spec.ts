@@ -7,7 +7,7 @@ users:
   base: [ou=people, ou=staff]
   fields:
     phone: {attribute: telephoneNumber, type: String, description: The phone number., access: contact, filterable: true}
-    floor: {attribute: roomNumber, type: Int, description: The floor.}
+    desk: {attribute: roomNumber, type: Int, description: The desk.}
 groups:
   members: {attribute: memberUid, by: id}
   admins: {attribute: groupAdmin, by: uuid}
@@ -46,12 +46,12 @@ describe('a service with a model file', () => {
     },
   }));
 
-  const PHONE = '{ user(user: {id: "ada"}) { id phone floor } }';
+  const PHONE = '{ user(user: {id: "ada"}) { id phone desk } }';
 
   it('reads users below several bases, and no others', async () => {
     const authorization = await service.serviceAccount('directory', 'read');
     const { users } = await service.read<{ users: unknown }>(
-      '{ users(first: 9) { totalCount nodes { id floor } } }',
+      '{ users(first: 9) { totalCount nodes { id desk } } }',
       {
         authorization,
       },
@@ -59,8 +59,8 @@ describe('a service with a model file', () => {
     expect(users).toEqual({
       totalCount: 2,
       nodes: [
-        { id: 'Ada', floor: 3 },
-        { id: 'ben', floor: 3 },
+        { id: 'Ada', desk: 3 },
+        { id: 'ben', desk: 3 },
       ],
     });
   });
@@ -102,18 +102,18 @@ describe('a service with a model file', () => {
     const { data, errors } = await service.query(PHONE, {
       authorization: await service.accessToken('read', 'without'),
     });
-    expect(data).toEqual({ user: { id: 'Ada', phone: null, floor: 3 } });
+    expect(data).toEqual({ user: { id: 'Ada', phone: null, desk: 3 } });
     expect(errors).toMatchObject([
       { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['contact'], grantedScopes: ['read'] } },
     ]);
     const authorization = await service.accessToken('read contact', 'with');
     expect(await service.read(PHONE, { authorization })).toEqual({
-      user: { id: 'Ada', phone: '+41 Ada', floor: 3 },
+      user: { id: 'Ada', phone: '+41 Ada', desk: 3 },
     });
     expect(
       await service.read(PHONE, { authorization: await service.serviceAccount('read', 'contact') }),
     ).toEqual({
-      user: { id: 'Ada', phone: '+41 Ada', floor: 3 },
+      user: { id: 'Ada', phone: '+41 Ada', desk: 3 },
     });
     const { currentToken } = await service.read<{ currentToken: unknown }>('{ currentToken { scopes } }', {
       authorization,
