@@ -41,7 +41,7 @@ const LINES: Lines = {
     ['manager', personDn(VIEWER)],
     ['deputies', personDn('dan')],
     ['deputies', `UID = Cleo ,ou=people,dc=example,dc=org`],
-    ['deputies', personDn('nobody')],
+    ['deputies', personDn('late')],
     ['department', groupDn('choir')],
     ['mentor', 'cleo'],
   ],
@@ -259,12 +259,12 @@ describe('references between users and groups', () => {
       const outcome = await service.synchronize();
       if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.plan.hash });
     };
-    // Eve, whom nobody named, is a report of Dan; the one whom Ben names comes late.
-    await change([...NAMES, 'nobody'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });
+    // Eve becomes a report of Dan. A deputy of Ben is created after the reference to it.
+    await change([...NAMES, 'late'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });
     expect(await ask(ofUser('ben', selection))).toMatchObject({
       user: {
         manager: { id: VIEWER },
-        deputies: [{ id: 'cleo' }, { id: 'dan' }, { id: 'nobody' }],
+        deputies: [{ id: 'cleo' }, { id: 'dan' }, { id: 'late' }],
         reports: { nodes: [{ id: VIEWER }, { id: 'dan' }], totalCount: 2 },
       },
     });
@@ -281,7 +281,7 @@ describe('references between users and groups', () => {
       ]),
     );
     // Ben leaves: what named him stays in the directory, and names no one.
-    await change(['ada.martin', 'cleo', 'dan', 'eve', 'nobody'], LINES);
+    await change(['ada.martin', 'cleo', 'dan', 'eve', 'late'], LINES);
     expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
       user: { manager: null, reports: { nodes: [], totalCount: 0 } },
     });
@@ -292,7 +292,7 @@ describe('references between users and groups', () => {
         .query('select from user_references where from_key not in (select key from users)'),
     ).toEqual([]);
     // Ben comes back.
-    await change([...NAMES, 'nobody'], LINES);
+    await change([...NAMES, 'late'], LINES);
     expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
       user: { manager: { id: 'ben' }, reports: { nodes: [{ id: 'ben' }], totalCount: 1 } },
     });
