@@ -3,148 +3,14 @@ import type { SentStatement } from '../../src/database/statements/statement.js';
 import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
 import { fillLargeLog } from '../support/builders/large-log.js';
 import { TestService } from '../support/servers/service.js';
+import {
+  CARRIED,
+  collectStatements,
+  explain,
+  findScans,
+  LISTS,
+} from '../support/builders/explained-lists.js';
 import { statementsOf } from '../support/builders/statements.js';
-
-/** Tables that grow with the directory, and must never be scanned sequentially. */
-const LARGE_TABLES = [
-  'users',
-  'groups',
-  'memberships',
-  'nestings',
-  'effective_memberships',
-  'pictures',
-  'changes',
-];
-
-const PAGE_INFO = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
-const USERS = `nodes { id name photo } totalCount ${PAGE_INFO}`;
-const GROUPS = `nodes { id name } totalCount ${PAGE_INFO}`;
-const MEMBERSHIPS = `nodes { user { id } group { id } role { value inheritedFrom { id } } } totalCount ${PAGE_INFO}`;
-
-/** Each list with its filters and orders, for both ends and the middle. */
-const LISTS: [root: string, list: string, args: string, selection: string][] = [
-  ...[
-    '',
-    'search: "qx"',
-    'search: "qxander"',
-    'schoolYear: "3D"',
-    'updatedSince: "2026-01-02T03:00:00Z"',
-  ].flatMap((filter): [string, string, string, string][] =>
-    ['NAME', 'SCHOOL_YEAR', 'UPDATED_AT'].map((field) => [
-      '%',
-      'users',
-      `filter: {${filter}}, orderBy: {field: ${field}}`,
-      USERS,
-    ]),
-  ),
-  ['%', 'users', 'filter: {memberOf: {id: "group-7"}}', USERS],
-  ['%', 'users', 'filter: {memberOf: {id: "group-7"}, role: {is: OWNER, strict: true}}', USERS],
-  ['%', 'users', 'filter: {memberOf: {id: "group-7"}, search: "qxander", schoolYear: "3D"}', USERS],
-  [
-    '%',
-    'users',
-    'filter: {memberOf: {id: "group-7"}}, orderBy: {field: SCHOOL_YEAR, direction: DESC}',
-    USERS,
-  ],
-  ...[
-    '',
-    'search: "qx"',
-    'search: "qxander"',
-    'parent: {id: "group-1"}',
-    'hasMember: {id: "person.7"}',
-  ].flatMap((filter): [string, string, string, string][] =>
-    ['NAME', 'MEMBER_COUNT', 'UPDATED_AT'].flatMap((field) =>
-      ['ASC', 'DESC'].map((direction): [string, string, string, string] => [
-        '%',
-        'groups',
-        `filter: {${filter}}, orderBy: {field: ${field}, direction: ${direction}}`,
-        GROUPS,
-      ]),
-    ),
-  ),
-  [
-    '%',
-    'groups',
-    'filter: {hasMember: {id: "person.7"}, role: {is: ADMIN}, parent: {id: "group-1"}}',
-    GROUPS,
-  ],
-  ...[
-    '',
-    'role: {is: OWNER}',
-    'origin: DIRECT',
-    'origin: NESTED',
-    'search: "qx"',
-    'search: "qxander"',
-    'schoolYear: "3D"',
-  ].flatMap((filter): [string, string, string, string][] =>
-    ['NAME', 'ROLE'].flatMap((field) =>
-      ['ASC', 'DESC'].flatMap((direction): [string, string, string, string][] => {
-        const args = `filter: {${filter}}, orderBy: {field: ${field}, direction: ${direction}}`;
-        return [
-          ['group(group: {id: "group-7"}) { % }', 'members', args, MEMBERSHIPS],
-          ['user(user: {id: "person.7"}) { % }', 'groups', args, MEMBERSHIPS],
-        ];
-      }),
-    ),
-  ),
-  ['group(group: {id: "group-2"}) { % }', 'parents', '', GROUPS],
-  ['group(group: {id: "group-1"}) { % }', 'subgroups', '', GROUPS],
-  ...['qx', 'qxander'].flatMap((query): [string, string, string, string][] => [
-    [
-      '%',
-      'search',
-      `query: "${query}"`,
-      `nodes { ... on User { id } ... on Group { id } } totalCount ${PAGE_INFO}`,
-    ],
-    [
-      '%',
-      'search',
-      `query: "${query}", kinds: [GROUP]`,
-      `nodes { ... on Group { id } } totalCount ${PAGE_INFO}`,
-    ],
-  ]),
-  ...[
-    '',
-    'kinds: [USER_DELETED]',
-    'kinds: [USER_DELETED, ROLE_CHANGED, GROUP_CREATED]',
-    'user: {id: "person.40"}',
-    'user: {id: "former.7"}',
-    'group: {id: "group-1"}',
-    'group: {id: "group-1"}, kinds: [GROUP_CREATED, ROLE_CHANGED]',
-    'user: {id: "person.40"}, group: {id: "group-1"}',
-    `since: "${new Date(Date.now() - 7 * 86_400_000).toISOString()}"`,
-    `since: "${new Date(Date.now() - 7 * 86_400_000).toISOString()}", kinds: [GROUP_CREATED, ROLE_CHANGED]`,
-  ].map((filter): [string, string, string, string] => [
-    '%',
-    'changes',
-    `filter: {${filter}}`,
-    `nodes { id kind user { id } group { id } } totalCount ${PAGE_INFO}`,
-  ]),
-];
-
-/** Columns that memberships carry: such a page needs no other table. */
-const CARRIED: [root: string, list: string, args: string, selection: string][] = [
-  ...['NAME', 'ROLE'].map((field): [string, string, string, string] => [
-    'group(group: {id: "group-7"}) { % }',
-    'members',
-    `filter: {schoolYear: "3D"}, orderBy: {field: ${field}}`,
-    `nodes { role { value direct } user { id name schoolYear photo picture groups(first: 2) { totalCount } } } ${PAGE_INFO}`,
-  ]),
-  [
-    'user(user: {id: "person.7"}) { % }',
-    'groups',
-    '',
-    `nodes { role { value } group { id name } } ${PAGE_INFO}`,
-  ],
-];
-
-const SINGLE = [
-  '{ user(user: {id: "person.1"}) { id name photo picture groups(first: 10) { totalCount } } }',
-  '{ group(group: {id: "group-1"}) { id members(first: 10) { nodes { user { groups(first: 10) { nodes { group { subgroups(first: 5) { nodes { id } } } } } } } } } }',
-  '{ isMember(user: {id: "person.1"}, group: {id: "group-1"}) }',
-  '{ directoryStatus { state asOf blockedReason } }',
-  '{ currentToken { userId } currentServiceAccount { id } }',
-];
 
 describe('on a hundred thousand users', () => {
   const service = TestService.forSuite({ compared: false });
@@ -154,23 +20,17 @@ describe('on a hundred thousand users', () => {
   beforeAll(async () => {
     await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
-    sent = await collectStatements();
+    sent = await collectStatements(ask);
   });
 
   it('no statement of the read path scans a large table sequentially', async () => {
-    const found: string[] = [];
-    for (const statement of sent.values()) {
-      const plan = await explain(statement);
-      const scanned = LARGE_TABLES.filter((table) => new RegExp(`Seq Scan on ${table}\\b`).test(plan));
-      if (scanned.length > 0) found.push(`${scanned.join(', ')} in:\n${statement.text}\n${plan}`);
-    }
-    expect(found).toEqual([]);
+    expect(await findScans(service.app.get(DataSource), sent.values())).toEqual([]);
     expect(sent.size).toBeGreaterThan(LISTS.length);
   });
 
   it('the rows of a page are aggregated in the order of their limit, without a sort', async () => {
     const pages = [...sent.values()].filter(({ text }) => text.includes('json_agg'));
-    const plans = await Promise.all(pages.map(explain));
+    const plans = await Promise.all(pages.map(planOf));
     expect(plans.filter((plan) => !/-> {2}Aggregate.*\n +-> {2}Limit/.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThan(LISTS.length);
   });
@@ -181,47 +41,15 @@ describe('on a hundred thousand users', () => {
         await ask(`{ ${root.replace('%', `${list}(first: 3 ${args}) { ${selection} }`)} }`);
     });
     const pages = statements.filter(({ text }) => text.includes('from effective_memberships m'));
-    const plans = await Promise.all(pages.map(explain));
+    const plans = await Promise.all(pages.map(planOf));
     // Besides the parent of the page, which is found by id.
     const joined = /Scan (?!using (?:users|groups)_id_unique ).*on (?:users|groups)\b(?! counted)/;
     expect(plans.filter((plan) => joined.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThanOrEqual(CARRIED.length);
   });
 
-  /** The statements of every list at its beginning, at its end, and in the middle, by name. */
-  async function collectStatements(): Promise<Map<string, SentStatement>> {
-    const statements = await statementsOf(async () => {
-      for (const query of SINGLE) await ask(query);
-      for (const [root, list, args, selection] of [...LISTS, ...CARRIED]) {
-        const page = (range: string) =>
-          ask(`{ ${root.replace('%', `page: ${list}(${range} ${args}) { ${selection} }`)} }`);
-        const cursors = [...(await page('first: 3')).matchAll(/"(?:start|end)Cursor":"([^"]+)"/g)];
-        await page('last: 3');
-        const [start, end] = cursors.map(([, cursor]) => cursor);
-        if (start === undefined || end === undefined) continue;
-        await page(`first: 3, after: "${start}"`);
-        await page(`last: 3, before: "${end}"`);
-        await page(`last: 3, after: "${start}", before: "${end}"`);
-      }
-    });
-    return new Map(statements.map((statement) => [statement.name, statement]));
-  }
-
+  const planOf = (statement: SentStatement) => explain(service.app.get(DataSource), statement);
   const ask = async (query: string) => JSON.stringify(await service.read(query, { authorization }));
-
-  /** The generic plan, which the connections of the service always use. */
-  async function explain({ text, values }: SentStatement): Promise<string> {
-    const runner = service.app.get(DataSource).createQueryRunner();
-    try {
-      await runner.query(`prepare explained as ${text}`);
-      const nulls = values.length === 0 ? '' : `(${values.map(() => 'null').join(', ')})`;
-      const lines = (await runner.query(`explain execute explained${nulls}`)) as Record<string, string>[];
-      await runner.query('deallocate explained');
-      return lines.map((line) => Object.values(line).join()).join('\n');
-    } finally {
-      await runner.release();
-    }
-  }
 });
 
 async function fill(dataSource: DataSource): Promise<void> {

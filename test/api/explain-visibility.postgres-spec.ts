@@ -1,0 +1,79 @@
+import { DataSource } from 'typeorm';
+import type { SentStatement } from '../../src/database/statements/statement.js';
+import { collectStatements, explain, findScans, LISTS } from '../support/builders/explained-lists.js';
+import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
+import { fillLargeLog } from '../support/builders/large-log.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { writeClients } from '../support/clients/clients.js';
+import { TestService } from '../support/servers/service.js';
+
+/** Hides one of a hundred users, groups and lists of members, as synchronization writes it. */
+const HIDE = [
+  'update users set visible_to = 1 where key % 100 = 0',
+  'update groups set visible_to = 1 where key % 100 = 50',
+  'update groups set members_visible_to = 1 where key % 100 = 60',
+  `update effective_memberships m set user_visible_to = u.visible_to from users u
+   where u.key = m.user_key and u.visible_to > 0`,
+  `update effective_memberships m set group_visible_to = g.visible_to, group_members_visible_to = g.members_visible_to
+   from groups g where g.key = m.group_key and (g.visible_to > 0 or g.members_visible_to > 0)`,
+  `update changes c set user_visible_to = u.visible_to from users u where u.key = c.user_key and u.visible_to > 0`,
+  'update mirror_state set hides = true',
+  'vacuum analyze',
+];
+
+describe('on a hundred thousand people, of whom one of a hundred is hidden', () => {
+  const service = TestService.forSuite(() => ({
+    compared: false,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'viewer-app', owner: 'person.7' }]),
+      LIMIT_TOKENS: '100000',
+    },
+  }));
+  let authorization: string;
+  let sent: Map<string, SentStatement>;
+
+  beforeAll(async () => {
+    await fill(service.app.get(DataSource));
+    authorization = await service.accessToken('read directory', 'viewer-app');
+    sent = await collectStatements(ask);
+  });
+
+  it('every list is read for its viewer', () => {
+    const restricted = [...sent.values()].filter(({ text }) => text.startsWith('with viewer as'));
+    expect(restricted.length).toBeGreaterThan(LISTS.length);
+  });
+
+  it('no statement of the read path scans a large table sequentially, except to sort groups by a count of the viewer', async () => {
+    const isByCount = ({ text }: SentStatement) => /order by \(?-?g\.member_count/.test(text);
+    const others = [...sent.values()].filter((statement) => !isByCount(statement));
+    expect(await findScans(service.app.get(DataSource), others)).toEqual([]);
+    expect(others.length).toBeGreaterThan(LISTS.length);
+  });
+
+  it('a page without a filter comes out of the order of an index', async () => {
+    const query = `{ users(first: 20) { nodes { id } } }`;
+    const [statement] = await statementsOf(() => ask(query));
+    if (statement === undefined) throw new Error('There is no statement');
+    const plan = await explain(service.app.get(DataSource), statement);
+    expect(plan).toMatch(/Limit[^]*Index (?:Only )?Scan using users_by_name on users/);
+    expect(plan).not.toContain('Sort');
+  });
+
+  async function ask(query: string): Promise<string> {
+    const { data, errors } = await service.query(query, { authorization });
+    // Of the lists, only the members of some groups are hidden from the viewer.
+    expect(errors.filter(({ extensions }) => extensions.code !== 'FORBIDDEN')).toEqual([]);
+    return JSON.stringify(data);
+  }
+});
+
+async function fill(dataSource: DataSource): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    await fillLargeDirectory((text) => runner.query(text));
+    await fillLargeLog((text) => runner.query(text));
+    for (const statement of HIDE) await runner.query(statement);
+  } finally {
+    await runner.release();
+  }
+}
