@@ -53,7 +53,7 @@ const names = new WeakMap<ReadonlySet<Scope>, string>();
 export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
   let name = names.get(scopes);
   if (name === undefined) {
-    name = [...scopes].join(' ');
+    name = [...scopes].sort().join(' ');
     names.set(scopes, name);
   }
   return name;

@@ -15,6 +15,8 @@ import type { VisibilitySource } from './visibility/visible-reader.js';
 export class Database implements VisibilitySource {
   /** Whether the revision that was read last hides something from someone. Only a hint: see VisibleReader. */
   hides = false;
+  /** The same with the log of changes. */
+  hidesInLog = false;
   /** True while the server does not answer or accepts no writes. Statements are rejected then. */
   private isAway = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */

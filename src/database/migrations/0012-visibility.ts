@@ -26,7 +26,10 @@ export class Visibility1763683200011 implements MigrationInterface {
     await runner.query(`
       alter table mirror_state
         add hides boolean not null default false,
-        add open_revision_uuid uuid generated always as (case when hides then null else revision_uuid end) stored`);
+        add hides_in_log boolean not null default false,
+        add open_revision_uuid uuid generated always as (case when hides then null else revision_uuid end) stored,
+        add open_log_revision_uuid uuid
+          generated always as (case when hides or hides_in_log then null else revision_uuid end) stored`);
     // The scopes of a limited account are in a column of its own. Processes of the previous release, which do not
     // know the limit, find no scopes.
     await runner.query('alter table service_accounts add limited_to uuid[], add limited_scopes text[]');
@@ -38,7 +41,9 @@ export class Visibility1763683200011 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     for (const name of Object.keys(INDEXES)) await runner.query(`drop index ${name}`);
     await runner.query('alter table service_accounts drop limited_scopes, drop limited_to');
-    await runner.query('alter table mirror_state drop open_revision_uuid, drop hides');
+    await runner.query(
+      'alter table mirror_state drop open_log_revision_uuid, drop open_revision_uuid, drop hides_in_log, drop hides',
+    );
     await runner.query(`
       alter table changes drop admin_audience, drop audience, drop outside_of, drop members_visible_to,
         drop group_visible_to, drop user_visible_to`);

@@ -26,14 +26,16 @@ const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
 const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 
 const READ_REVISION = statement(
-  `select revision, revision_uuid, ${AS_OF}, ${AGE}, hides from mirror_state where ${IS_COMPLETE}`,
+  `select revision, revision_uuid, ${AS_OF}, ${AGE}, hides, hides or hides_in_log
+   from mirror_state where ${IS_COMPLETE}`,
 );
 
 /** The query of the heartbeat. It returns one row even before the first revision. */
 const HEARTBEAT_QUERY = `
-  select s.number, s.id, s."asOf", s.age, s.hides, ${TAKES_WRITES} as "takesWrites"
+  select s.number, s.id, s."asOf", s.age, s.hides, s."hidesInLog", ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (
-    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age, hides from mirror_state) s on ${IS_COMPLETE}`;
+    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age, hides,
+      hides or hides_in_log as "hidesInLog" from mirror_state) s on ${IS_COMPLETE}`;
 
 interface State {
   readonly number: number | null;
@@ -41,6 +43,7 @@ interface State {
   readonly asOf: number | null;
   readonly age: number | null;
   readonly hides: boolean | null;
+  readonly hidesInLog: boolean | null;
 }
 
 interface Seen extends State {
@@ -53,7 +56,10 @@ type StateRow = [
   asOf: number | null,
   age: number | null,
   hides: boolean | null,
+  hidesInLog: boolean | null,
 ];
+
+const NO_STATE: StateRow = [null, null, null, null, null, null];
 
 /** The channel that announces a new revision. Only processes of the previous release read the payload. */
 export const REVISION_CHANNEL = 'directory_revision';
@@ -192,7 +198,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     if (isReliable) {
       this.isHeard = true;
       this.freshness.note(freshnessIn(seen));
-      this.database.hides = seen.hides === true;
+      this.noteHidden(seen);
     }
     if (this.pausedFor !== null) this.logger.log('The database accepts writes again and is queried');
     this.pausedFor = null;
@@ -218,12 +224,17 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.isHeard = true;
   }
 
+  private noteHidden({ hides, hidesInLog }: State): void {
+    this.database.hides = hides === true;
+    this.database.hidesInLog = hidesInLog === true;
+  }
+
   private async readState(): Promise<State> {
     const rows = await this.database.read<StateRow>(READ_REVISION);
-    const [[number, id, asOf, age, hides] = [null, null, null, null, null]] = rows;
-    const state = { number, id, asOf, age, hides };
+    const [[number, id, asOf, age, hides, hidesInLog] = NO_STATE] = rows;
+    const state = { number, id, asOf, age, hides, hidesInLog };
     this.freshness.note(freshnessIn(state));
-    this.database.hides = hides === true;
+    this.noteHidden(state);
     return state;
   }
 }

@@ -20,7 +20,7 @@ const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
 const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
-  select revision_uuid as id, hides from mirror_state where ${IS_COMPLETE}`;
+  select revision_uuid as id, hides or hides_in_log as hides from mirror_state where ${IS_COMPLETE}`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {

@@ -10,6 +10,8 @@ export interface Statement {
   readonly returnsRevision: boolean;
   /** Whether its revision is null if that revision hides something: see REVISION. */
   readonly provesOpen?: boolean;
+  /** Whether it reads the log of changes. */
+  readonly readsLog?: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
   /** Whether the value of VIEWER follows the other values. The reader adds it. */
@@ -31,6 +33,9 @@ export const IS_COMPLETE = '(select is_complete from database_complete)';
 /** The id of the revision; null while the revision hides something from someone (docs/adr/0038). */
 export const OPEN_REVISION = 'open_revision_uuid';
 
+/** The same for statements that read the log of changes, which keeps hidden changes for longer. */
+const OPEN_LOG_REVISION = 'open_log_revision_uuid';
+
 /** SQL for the id of the revision that a statement sees: see OPEN_REVISION. */
 export const REVISION = `(select ${OPEN_REVISION} from mirror_state where ${IS_COMPLETE})`;
 
@@ -45,16 +50,23 @@ const known = new LRUCache<string, Statement>({
 });
 
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
-export function statement(text: string, { returnsRevision = false, isShort = false } = {}): Statement {
+export function statement(
+  text: string,
+  { returnsRevision = false, isShort = false, isRestricted = false } = {},
+): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL truncates names at 63 bytes.
     const takesViewer = text.includes(VIEWER);
+    // A restricted statement has relations for all tables, in which every revision counts as open.
+    const readsLog = !isRestricted && /\b(?:from|join) changes\b/.test(text);
+    const guarded = readsLog ? text.replaceAll(OPEN_REVISION, OPEN_LOG_REVISION) : text;
     prepared = {
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
-      text: takesViewer ? withViewer(text) : text,
+      text: takesViewer ? withViewer(guarded) : guarded,
       returnsRevision,
       provesOpen: returnsRevision && text.includes(OPEN_REVISION),
+      readsLog,
       isShort,
       takesViewer,
     };

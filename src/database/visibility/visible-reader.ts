@@ -6,6 +6,7 @@ import { visibleTables } from './visible-tables.js';
 /** The mirror, and whether its last known revision hides something from someone. */
 export interface VisibilitySource extends Reader {
   hides: boolean;
+  hidesInLog: boolean;
 }
 
 /**
@@ -24,13 +25,14 @@ export class VisibleReader {
 
   async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;
-    if (viewer.limitedTo === null && asked.provesOpen === true && !source.hides) {
+    const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
+    if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
       try {
         return await source.read<Row>(asked, values);
       } catch (error) {
         if (!(error instanceof NothingReadError)) throw error;
       }
-      source.hides = true;
+      source[hint] = true;
     }
     if (!seesEverything(viewer)) this.isPersonal = true;
     return source.read<Row>(visibleStatement(asked, values.length, viewer), [...values, ...valuesOf(viewer)]);
@@ -55,7 +57,11 @@ export function visibleStatement(asked: Statement, width: number, viewer: Viewer
     const { text, returnsRevision, isShort } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
-    variant = statement(`${visibleTables(width + 1, options)}${text}`, { returnsRevision, isShort });
+    variant = statement(`${visibleTables(width + 1, options)}${text}`, {
+      returnsRevision,
+      isShort,
+      isRestricted: true,
+    });
     known.set(name, variant);
   }
   return variant;

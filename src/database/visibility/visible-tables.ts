@@ -28,7 +28,7 @@ export const COLUMNS = {
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
     ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['hides'],
+    ...['hides', 'hides_in_log'],
   ],
 } as const;
 
@@ -37,7 +37,7 @@ export const COMPUTED = {
   users: ['group_count'],
   groups: ['member_count', 'members_visible_to'],
   effective_memberships: ['inherited_from', 'group_members_visible_to'],
-  mirror_state: ['open_revision_uuid', 'user_count', 'group_count', 'change_count'],
+  mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
 } as const;
 
 /**
@@ -152,10 +152,12 @@ const NESTINGS = relation(
 export const IS_RESTRICTED =
   '(c.user_visible_to > 0 or c.group_visible_to > 0 or c.members_visible_to > 0 or c.outside_of > 0)';
 
-/** SQL for whether some viewers may not see a row. Each part is a partial index. */
+/** SQL for whether some viewers may not see a user, a group or its members. Each part is a partial index. */
 export const HIDES_SOMETHING = `(exists (select from users where visible_to > 0)
-    or exists (select from groups where visible_to > 0 or members_visible_to > 0)
-    or exists (select from changes c where ${IS_RESTRICTED}))`;
+    or exists (select from groups where visible_to > 0 or members_visible_to > 0))`;
+
+/** SQL for whether some viewers may not see a change. Such changes remain after everything is visible. */
+export const HIDES_CHANGES = `exists (select from changes c where ${IS_RESTRICTED})`;
 
 /** For a viewer who sees what rules hide. Only changes are recorded twice: for those inside and outside an audience. */
 const EVERYTHING = [
@@ -189,6 +191,7 @@ function countOf(name: string): string {
 function state(users: string, groups: string, changes: string): string {
   const computed = {
     open_revision_uuid: 's.revision_uuid',
+    open_log_revision_uuid: 's.revision_uuid',
     user_count: users,
     group_count: groups,
     change_count: changes,

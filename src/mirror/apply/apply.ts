@@ -4,7 +4,7 @@ import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Revision } from '../../database/revisions/revision.js';
 import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
 import { IS_COMPLETE } from '../../database/statements/statement.js';
-import { HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
+import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from '../plan/plan.js';
@@ -105,7 +105,7 @@ async function writeState(
   await manager.query(
     `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = coalesce($2, revision),
        source_fingerprint = $3, source_position = $4, user_count = user_count + $5, group_count = group_count + $6,
-       hides = ${HIDES_SOMETHING}`,
+       hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES}`,
     [
       asOf,
       revision,

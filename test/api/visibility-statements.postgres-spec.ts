@@ -1,0 +1,221 @@
+import { DataSource } from 'typeorm';
+import { Database } from '../../src/database/database.js';
+import { COLUMNS, COMPUTED } from '../../src/database/visibility/visible-tables.js';
+import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { findInconsistencies } from '../support/builders/effective-roles.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { TEST_RULES } from '../support/builders/visibility-model.js';
+import { writeClients } from '../support/clients/clients.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE: TestPerson[] = [{ id: 'anna' }, { id: 'ben' }, { id: 'vera' }, { id: 'olaf' }];
+const HIDDEN: TestPerson[] = PEOPLE.map((each) =>
+  each.id === 'anna' ? { ...each, familyName: 'hidden' } : each,
+);
+const GROUPS: TestGroup[] = [
+  { id: 'club', members: ['anna', 'ben'], admins: ['vera'] },
+  { id: 'union', members: ['@club', 'olaf'] },
+];
+const OPEN = buildLdif(PEOPLE, GROUPS);
+const HIDING = buildLdif(HIDDEN, GROUPS);
+
+const MEMBERS = '{ group(group: {id: "club"}) { members(first: 10) { totalCount nodes { user { id } } } } }';
+const WITH_RELATIONS = /^with /;
+
+describe('statements for a viewer', () => {
+  const service = TestService.forSuite(() => ({
+    visibility: TEST_RULES,
+    compared: false,
+    ldif: OPEN,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients(['vera', 'olaf'].map((id) => ({ id: `${id}-app`, owner: id }))),
+      DIRECTORY_SYNC_SECONDS: '3600',
+      DIRECTORY_GUARD_PERCENT: '100',
+      LIMIT_TOKENS: '100000',
+    },
+  }));
+  const tokens: Record<string, string> = {};
+
+  beforeAll(async () => {
+    await stopFollowing(service);
+    for (const id of ['vera', 'olaf'])
+      tokens[id] = await service.accessToken('read directory write', `${id}-app`);
+    tokens['confidant'] = await service.accessToken('read directory write profile', 'olaf-app');
+  });
+
+  afterEach(() => apply(OPEN));
+
+  async function apply(ldif: string): Promise<void> {
+    service.replaceDirectory(ldif);
+    await service.synchronize();
+  }
+
+  const query = (who: string, text: string) => service.query(text, { authorization: tokens[who] ?? '' });
+  const textsOf = async (work: () => Promise<unknown>) => (await statementsOf(work)).map(({ text }) => text);
+
+  async function membersFor(who: string, text = MEMBERS): Promise<string[]> {
+    const { data } = await query(who, text);
+    const { group } = data as {
+      group: { members: { totalCount: number; nodes: { user: { id: string } }[] } };
+    };
+    const ids = group.members.nodes.map(({ user }) => user.id);
+    expect(group.members.totalCount).toBe(ids.length);
+    return ids;
+  }
+
+  it('are as without rules while no rule matches, and have relations otherwise', async () => {
+    const open = await textsOf(() => query('olaf', MEMBERS));
+    expect(open).toHaveLength(1);
+    expect(open[0]).not.toMatch(WITH_RELATIONS);
+    await apply(HIDING);
+    await query('olaf', '{ users(first: 1) { totalCount } }');
+    const restricted = await textsOf(() => query('olaf', `${MEMBERS} `));
+    expect(restricted).toHaveLength(1);
+    expect(restricted[0]).toMatch(WITH_RELATIONS);
+    expect(restricted[0]?.endsWith(open[0] ?? 'nothing')).toBe(true);
+  });
+
+  it('are sent again if the process does not know yet that the revision hides something', async () => {
+    await apply(HIDING);
+    const database = service.app.get(Database);
+    for (const text of [
+      MEMBERS,
+      '{ user(user: {id: "anna"}) { id } }',
+      '{ users(first: 9) { nodes { id } totalCount } }',
+    ]) {
+      database.hides = false;
+      const sent = await textsOf(async () => {
+        const { data, errors } = await query('olaf', `${text}   `);
+        expect(
+          JSON.stringify({ data, errors: errors.map(({ extensions }) => extensions.code) }),
+        ).not.toContain('anna"');
+      });
+      expect(sent.map((each) => WITH_RELATIONS.test(each))).toEqual([false, true]);
+      expect(database.hides).toBe(true);
+    }
+  });
+
+  it('never show a revision that hides something as one that hides nothing, while revisions change', async () => {
+    const wrong: string[] = [];
+    let isDone = false;
+    const read = async (): Promise<void> => {
+      for (let index = 0; !isDone; index++) {
+        // Another text each time, so that no response is from the cache.
+        const { headers, data } = await query('olaf', `${MEMBERS} # ${index}`);
+        const found = JSON.stringify(data);
+        const revision = headers.get('directory-revision') ?? '';
+        if (found.includes('anna') === hiding.has(revision) && known.has(revision)) wrong.push(found);
+      }
+    };
+    const known = new Set<string>();
+    const hiding = new Set<string>();
+    const readers = [read(), read(), read()];
+    for (let round = 0; round < 10; round++) {
+      const isHiding = round % 2 === 0;
+      await apply(isHiding ? HIDING : OPEN);
+      const { headers } = await query('vera', '{ user(user: {id: "ben"}) { id } }');
+      const revision = headers.get('directory-revision') ?? '';
+      if (isHiding) hiding.add(revision);
+      known.add(revision);
+    }
+    isDone = true;
+    await Promise.all(readers);
+    expect(wrong).toEqual([]);
+    expect(known.size).toBe(10);
+  });
+
+  it('about the log are restricted for as long as it has hidden changes, and others are not', async () => {
+    await apply(HIDING);
+    await apply(OPEN);
+    await service.until(() => Promise.resolve(!service.app.get(Database).hides));
+    const log = '{ changes(last: 1) { nodes { id } } }';
+    await query('olaf', log);
+    const [ofLog] = await textsOf(() => query('olaf', `${log} `));
+    const [ofUsers] = await textsOf(() => query('olaf', '{ users(first: 2) { totalCount } }'));
+    expect(ofLog).toMatch(WITH_RELATIONS);
+    expect(ofUsers).not.toMatch(WITH_RELATIONS);
+  });
+
+  it('have cached responses for each viewer while something is hidden, and for all otherwise', async () => {
+    await apply(HIDING);
+    for (let time = 0; time < 3; time++) {
+      expect(await membersFor('vera')).toEqual(['anna', 'ben', 'vera']);
+      expect(await membersFor('olaf')).toEqual(['ben', 'vera']);
+      expect(await membersFor('confidant')).toEqual(['anna', 'ben', 'vera']);
+    }
+    const statements = await textsOf(() => Promise.all([membersFor('vera'), membersFor('olaf')]));
+    expect(statements).toEqual([]);
+    await apply(OPEN);
+    await service.until(() => Promise.resolve(!service.app.get(Database).hides));
+    await membersFor('vera');
+    await membersFor('vera');
+    const { hits } = service.app.get(ResponseCache).statistics;
+    expect(await membersFor('olaf')).toEqual(['anna', 'ben', 'vera']);
+    expect(service.app.get(ResponseCache).statistics.hits).toBe(hits + 1);
+  });
+
+  it('share no execution between viewers', async () => {
+    await apply(HIDING);
+    service.app.get(Database).hides = false;
+    const text = `${MEMBERS}      `;
+    const [ofVera, ofOlaf] = await Promise.all([membersFor('vera', text), membersFor('olaf', text)]);
+    expect([ofVera, ofOlaf]).toEqual([
+      ['anna', 'ben', 'vera'],
+      ['ben', 'vera'],
+    ]);
+  });
+
+  it('make a cached response vanish with the revision that hides its content', async () => {
+    for (let time = 0; time < 3; time++) expect(await membersFor('olaf')).toContain('anna');
+    await apply(HIDING);
+    expect(await membersFor('olaf')).not.toContain('anna');
+  });
+
+  it.each([
+    '{ user(user: {id: "ID"}) { id groups(first: 3) { totalCount } } }',
+    '{ isMember(user: {id: "ID"}, group: {id: "club"}) }',
+    '{ groups(first: 5, filter: {hasMember: {id: "ID"}}) { totalCount } }',
+    'mutation { updateUser(input: {user: {id: "ID"}, name: "Other"}) { user { id } } }',
+    'mutation { addGroupMember(input: {user: {id: "ID"}, group: {id: "union"}, role: MEMBER}) { membership { user { id } } } }',
+    'mutation { removeGroupMember(input: {user: {id: "ID"}, group: {id: "club"}}) { group { id } } }',
+  ])('answer about a hidden user as about an absent one: %s', async (text) => {
+    await apply(HIDING);
+    const outcomes = [];
+    for (const id of ['anna', 'nope']) {
+      const { data, errors, headers } = await query('olaf', text.replaceAll('ID', id));
+      const shown = errors.map(({ message, extensions: { requestId, ...rest } }) => [
+        message,
+        rest,
+        typeof requestId,
+      ]);
+      outcomes.push({ data, shown, headers: [...headers.keys()], cost: headers.get('x-ratelimit-cost') });
+    }
+    expect(outcomes[0]?.shown).toHaveLength(1);
+    expect(outcomes[0]).toEqual(outcomes[1]);
+  });
+
+  it('list every column of the tables that they repeat', async () => {
+    for (const table of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
+      const rows: { name: string }[] = await service.app
+        .get(DataSource)
+        .query('select column_name as name from information_schema.columns where table_name = $1', [table]);
+      const listed = [...COLUMNS[table], ...COMPUTED[table]];
+      expect({ table, columns: [...listed].sort() }).toEqual({
+        table,
+        columns: rows.map(({ name }) => name).sort(),
+      });
+    }
+  });
+
+  it('find the same audiences in memberships as in users and groups', async () => {
+    await apply(HIDING);
+    const rows: unknown[] = await service.app.get(DataSource).query(`
+      select m.* from effective_memberships m join users u on u.key = m.user_key join groups g on g.key = m.group_key
+      where (m.user_visible_to, m.group_visible_to, m.group_members_visible_to)
+        is distinct from (u.visible_to, g.visible_to, g.members_visible_to)`);
+    expect(rows).toEqual([]);
+    expect(await findInconsistencies(service)).toEqual([]);
+  });
+});
