@@ -10,14 +10,14 @@ export default tseslint.config(
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      // Nest's modules are classes with nothing but a decorator.
+      // Nest modules are classes with a decorator only.
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
-      // Models are classes because Nest describes types by classes; what a resolver returns need only look like one.
+      // Models are classes because Nest describes types by classes. Resolvers return objects of the same shape.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      // Text is spread to have its characters, which is what the spread of a string gives.
+      // Spreading text returns its characters, which is intended.
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
       '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true, argsIgnorePattern: '^_' }],
       'no-restricted-syntax': [
@@ -35,7 +35,7 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts', 'tools/**/*.ts', 'ormconfig.ts'],
-    // Describe callbacks contain all tests of a subject, so that test files have a budget of lines only.
+    // A describe callback contains all tests of a subject, so that test files have a limit of lines only.
     ignores: ['**/*.spec.ts'],
     rules: {
       complexity: ['error', 12],
@@ -62,7 +62,7 @@ export default tseslint.config(
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
-    // A migration is a list of statements, and is never changed once it is released.
+    // A migration is a list of statements that never changes after its release.
     files: ['src/database/migrations/*.ts'],
     rules: { 'max-lines-per-function': 'off' },
   },

@@ -34,7 +34,7 @@ const common = {
   transformIgnorePatterns: [],
 };
 
-/** Tests that start PostgreSQL once for all of them. */
+/** Tests that share one PostgreSQL server. */
 const withServers = (displayName, store, testMatch) => ({
   ...common,
   displayName,
@@ -44,12 +44,12 @@ const withServers = (displayName, store, testMatch) => ({
   testMatch,
 });
 
-/** End-to-end tests act through the endpoint: what exercises SQL on both stores, everything else on one. */
+/** End-to-end tests use the endpoint: those that depend on SQL run on both stores, all others on one. */
 const endToEnd = (store) =>
   withServers(store, store, ['<rootDir>/test/**/*.e2e-spec.ts', `<rootDir>/test/**/*.${store}-spec.ts`]);
 
 export default {
-  // Against a test that never ends, and not a measure of any: two cores may be shared with others.
+  // Ends tests that hang. It is not a measurement, because other processes may share the cores.
   testTimeout: 900_000,
   // Twice the cores, because many suites wait for other processes. A worker takes a gigabyte of memory, and
   // the PostgreSQL server of the tests has connections for six.
@@ -71,7 +71,7 @@ export default {
     withServers('processes', 'postgres', ['<rootDir>/test/**/*.process-spec.ts']),
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
-    // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.
+    // For npm run test:endurance on a machine without other load: they take minutes, and measure times.
     withServers('endurance', 'postgres', ['<rootDir>/test/**/*.endurance-spec.ts']),
   ],
 };

@@ -6,5 +6,5 @@ import { ENTITIES } from './src/entities.js';
 
 loadEnvironmentFile();
 
-/** The data source of TypeORM's command line (CONTRIBUTING.md): the database that the environment names. */
+/** The data source of TypeORM's command line (CONTRIBUTING.md), for the database of the environment. */
 export const dataSource = new DirectoryDataSource(readConfig().database, ENTITIES);

@@ -1,4 +1,4 @@
-// Bundles the explorer into web/explorer/dist, unless what is there was made of the same files: that takes seconds.
+// Bundles the explorer into web/explorer/dist, unless its inputs are unchanged, which saves seconds.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const INPUTS = [
   'package-lock.json',
 ];
 const OUTPUT = 'web/explorer/dist';
-/** Written last by a build that has succeeded. */
+/** Written at the end of a successful build. */
 const STAMP = join(OUTPUT, 'inputs.sha256');
 
 function hashInputs() {
@@ -33,11 +33,11 @@ function readStamp() {
   try {
     return readFileSync(STAMP, 'utf8');
   } catch {
-    return null; // Nothing was built, or not to its end.
+    return null; // There is no complete build.
   }
 }
 
-/** Lays a compressed twin beside each file that gains by it: a fourth of the bytes, for browsers that take it. */
+/** Writes a Brotli file beside each compressible file: a fourth of the size, for browsers that accept it. */
 async function compress() {
   const files = filesOf(join(OUTPUT, 'assets')).filter((file) => /\.(js|css)$/.test(file));
   const params = { [constants.BROTLI_PARAM_QUALITY]: 7 };
@@ -50,7 +50,7 @@ async function compress() {
 
 const inputs = hashInputs();
 if (readStamp() !== inputs) {
-  // The bundler is loaded only where there is something to do.
+  // The bundler is loaded only if it is needed.
   const { build } = await import('vite');
   const { config } = await import('../web/explorer/vite.config.mjs');
   await build(config);

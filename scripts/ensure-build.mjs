@@ -1,4 +1,4 @@
-// Compiles when there is nothing compiled, or something older than the sources: a second start begins at once.
+// Compiles the project unless the build is newer than the sources, so that a second start is fast.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const INPUTS = [
   'tsconfig.build.json',
   '.swcrc',
 ];
-/** Written last by a build that has succeeded. */
+/** Written at the end of a successful build. */
 const OUTPUT = 'dist/build.json';
 
 function newestIn(path) {
@@ -29,6 +29,6 @@ function isBuilt() {
   return built !== undefined && INPUTS.every((path) => newestIn(path) <= built.mtimeMs);
 }
 
-// What the compiler says goes to standard error: the answer of a command is alone on standard output.
+// The output of the compiler goes to standard error, because standard output is for the output of a command.
 if (!isBuilt())
   execFileSync('npm', ['run', '--silent', 'compile'], { stdio: ['ignore', process.stderr, 'inherit'] });

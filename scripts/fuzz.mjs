@@ -1,4 +1,4 @@
-// Sends many random requests to a service: `npm run fuzz -- [SEED] [REQUESTS]`. What it finds, its seed finds again.
+// Sends many random requests to a service: `npm run fuzz -- [SEED] [REQUESTS]`. The same seed reproduces a failure.
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-// Makes schema.graphql the released schema, with which later ones are compared (CONTRIBUTING.md).
+// Records schema.graphql as the released schema, with which later ones are compared (CONTRIBUTING.md).
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

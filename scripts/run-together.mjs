@@ -1,5 +1,5 @@
-// Runs npm scripts side by side, and prints what each has said once it has ended: `node scripts/run-together.mjs SCRIPT…`.
-// It fails when one of them has failed, after all have ended.
+// Runs npm scripts concurrently, and prints the output of each when it has ended: `node scripts/run-together.mjs SCRIPT…`. It
+// fails after all have ended if one of them has failed.
 import { spawn } from 'node:child_process';
 
 function run(script) {

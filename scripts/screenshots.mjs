@@ -1,5 +1,5 @@
-// Pictures of the pages for the documentation, from a service of its own: `npm run screenshots [-- --port 3000]`.
-// They need Chromium, which the tests install.
+// Takes the screenshots of the documentation with a service of its own: `npm run screenshots [-- --port 3000]`. It needs
+// Chromium, which the tests install.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,13 +13,13 @@ import { findProgram } from '../test/support/servers/system-packages.mjs';
 
 const DIRECTORY = 'docs/images';
 const VIEWPORT = { width: 1200, height: 800 };
-/** Two that stand beside each other. */
+/** Height of two screenshots side by side. */
 const HEIGHT = 690;
 const WIDE = { viewport: { width: 800, height: HEIGHT }, colorScheme: 'light' };
 const NARROW = { viewport: { width: 390, height: HEIGHT }, colorScheme: 'dark' };
-/** Where the sample's clients have it. */
+/** The redirect URI of the sample's client. */
 const CLUB_PAGE = 'http://localhost:5173';
-/** Milliseconds that a start may take. */
+/** Maximum milliseconds of a start. */
 const TIMEOUT_MS = 60_000;
 
 const { port } = parseArgs({ options: { port: { type: 'string', default: '3000' } } }).values;
@@ -51,7 +51,7 @@ try {
   rmSync(work, { recursive: true });
 }
 
-/** The demonstration account is the last that is made. */
+/** The demonstration account is created last. */
 async function waitUntilReady() {
   const deadline = Date.now() + TIMEOUT_MS;
   while (service.exitCode === null && Date.now() < deadline) {
@@ -71,7 +71,7 @@ async function takeStartPage(browser) {
   await save(page, 'start-page');
 }
 
-/** A query with what it needs and its example, beside what a search finds. */
+/** A query with its requirements and example, beside search results. */
 async function takeReference(browser) {
   const wide = await browser.newPage(WIDE);
   await wide.goto(`${url}/reference/queries#user`);
@@ -133,7 +133,7 @@ async function writeBeside(wide, narrow, name) {
   await write(await both.png().toBuffer(), name);
 }
 
-/** With as many colours as a page has, and no more bytes than it takes. */
+/** Limits the colors to those of a page, which makes the files small. */
 async function save(page, name) {
   await write(await page.screenshot({ animations: 'disabled' }), name);
 }

@@ -1,4 +1,5 @@
-// Keeps a service busy, with a fault a minute: `npm run soak -- [--minutes 30]`. It fails when anything is left of them.
+// Keeps a service under load with a fault every minute: `npm run soak -- [--minutes 30]`. It fails if a fault has a lasting
+// effect.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -1,11 +1,10 @@
-// Writes down what is being built, for the field buildInfo: the package's version and the commit.
-// node scripts/write-build.mjs [FILE]
+// Writes the package's version and the commit for the field buildInfo: node scripts/write-build.mjs [FILE]
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** An image is built without the repository's history: then BUILD_COMMIT names the commit. */
+/** An image is built without the history of the repository: BUILD_COMMIT is the commit. */
 function findCommit() {
   if (process.env.BUILD_COMMIT) return process.env.BUILD_COMMIT;
   try {
@@ -21,6 +20,6 @@ function findCommit() {
 const [, , file = 'dist/build.json'] = process.argv;
 writeFileSync(file, `${JSON.stringify({ version, commit: findCommit() })}\n`);
 
-// What package.json calls `directory` is started as a program.
+// `directory` in package.json must be executable.
 const PROGRAM = 'dist/cli.js';
 if (existsSync(PROGRAM)) chmodSync(PROGRAM, 0o755);

@@ -48,7 +48,7 @@ describe('progress', () => {
 
   it.each<[where: string, stream: PassThrough, asJson: boolean]>([
     ['there is no terminal', new PassThrough(), false],
-    ['the answer is to be JSON', terminal(), true],
+    ['the output is JSON', terminal(), true],
   ])('is not shown if %s', async (_, stream, asJson) => {
     await withProgress(
       (show) => {

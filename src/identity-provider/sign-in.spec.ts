@@ -158,9 +158,9 @@ describe('signing in', () => {
   it.each([
     ['no code challenge', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['a plain code challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a scope that the client may not have', { scope: 'write' }, 'invalid_scope'],
+    ['a scope that is not registered', { scope: 'write' }, 'invalid_scope'],
     ['an unknown scope', { scope: 'read everything' }, 'invalid_scope'],
-    ['nobody to be asked', { prompt: 'none' }, 'login_required'],
+    ['prompt=none', { prompt: 'none' }, 'login_required'],
   ])('redirects to the application with an error for %s', async (_case, parameters, error) => {
     const callback = callbackOf(await new FormBrowser(issuer).open(authorizationUrl(parameters)));
     expect(callback).toMatchObject({ error, state: 'a-state' });

@@ -133,7 +133,8 @@ describe('added fields', () => {
 
   afterAll(() => service.stop());
 
-  const ask = (query: string, authorization = administrator) => service.read(query, { authorization });
+  const sendRequest = (query: string, authorization = administrator) =>
+    service.read(query, { authorization });
 
   function fieldsOf(name: string): string[] {
     const type = schema.getType(name);
@@ -218,13 +219,13 @@ describe('added fields', () => {
       `found: group(group: {id: "club"}) { members(first: 5, filter: {phone: "${VALUES.phone}", nickname: "countess"}) { nodes { user { ${SELECTION} } } } }`,
     ],
   ])('are returned by %s', async (_, query) => {
-    expect(leafOf(await ask(`{ ${query} }`))).toEqual(VALUES);
+    expect(leafOf(await sendRequest(`{ ${query} }`))).toEqual(VALUES);
   });
 
   it('are returned by profile, and those with a scope only to tokens with it', async () => {
     const { badge, ...others } = VALUES;
     const names = Object.keys(others).join(' ');
-    expect(await ask(`{ profile { ${names} } }`, person)).toEqual({ profile: others });
+    expect(await sendRequest(`{ profile { ${names} } }`, person)).toEqual({ profile: others });
     const { data, errors } = await service.query(`{ user(user: {id: "${OWNER}"}) { id badge } }`, {
       authorization: person,
     });
@@ -235,19 +236,19 @@ describe('added fields', () => {
 
   it('are null or empty if an entry has no value, also for groups', async () => {
     expect(
-      await ask(`{ user(user: {id: "ben"}) { ${SELECTION} } group(group: {id: "club"}) { room } }`),
+      await sendRequest(`{ user(user: {id: "ben"}) { ${SELECTION} } group(group: {id: "club"}) { room } }`),
     ).toEqual({
       user: NOTHING,
       group: { room: 'A 1' },
     });
     const both = '... on User { nickname } ... on Group { room }';
-    expect(await ask(`{ search(query: "club", first: 5) { nodes { ${both} } } }`)).toEqual({
+    expect(await sendRequest(`{ search(query: "club", first: 5) { nodes { ${both} } } }`)).toEqual({
       search: { nodes: [{ room: 'A 1' }] },
     });
   });
 
   it('can be changed by previews, one after another', async () => {
-    const data = await ask(
+    const data = await sendRequest(
       `mutation {
         first: updateUser(input: {user: {id: "${OWNER}"}, nickname: "ada"}) { user { ${SELECTION} } preview { ldif } }
         second: updateUser(input: {user: {id: "${OWNER}"}, phone: null}) { user { ${SELECTION} } }
@@ -266,7 +267,7 @@ describe('added fields', () => {
     const log = service.app.get(AccessLog);
     await log.flush();
     await dataSource.query('delete from access_log');
-    await ask(`{ users(first: 2) { nodes { nickname phone } } }`);
+    await sendRequest(`{ users(first: 2) { nodes { nickname phone } } }`);
     await log.flush();
     const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
       from: '2000-01-01',
@@ -290,7 +291,7 @@ describe('added fields', () => {
     const { people } = await reportPlan(dataSource.manager, planned.plan, mapping);
     expect(people.updated).toEqual([expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles'] })]);
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
-    const { changes } = (await ask(
+    const { changes } = (await sendRequest(
       `{ changes(first: 10, filter: {kinds: [USER_UPDATED]}) { nodes { userId user { nickname mobiles } } } }`,
     )) as { changes: { nodes: unknown[] } };
     expect(changes.nodes).toEqual([{ userId: OWNER, user: { nickname: 'lady', mobiles: [] } }]);

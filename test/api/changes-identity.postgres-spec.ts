@@ -31,7 +31,7 @@ describe('the cursors of a restored log', () => {
   }
 
   /** The changes after a cursor, or the error. */
-  async function ask(cursor: string, end: 'after' | 'before' = 'after') {
+  async function sendRequest(cursor: string, end: 'after' | 'before' = 'after') {
     const size = end === 'after' ? 'first' : 'last';
     const { data, errors } = await service.query<{ changes: ChangesPage | null }>(
       `{ changes(${size}: 9, ${end}: "${cursor}") { nodes { kind userId } } }`,
@@ -52,17 +52,20 @@ describe('the cursors of a restored log', () => {
     await add('dan');
     const lost = await latest();
     const number = await readRevision(service);
-    expect(await ask(kept)).toEqual(['dan']);
+    expect(await sendRequest(kept)).toEqual(['dan']);
     restore(url, backup);
     await service.until(async () => (await readRevision(service)) < number);
-    expect([await ask(kept), await ask(lost)]).toEqual([[], lostAt('after')]);
+    expect([await sendRequest(kept), await sendRequest(lost)]).toEqual([[], lostAt('after')]);
     // The same revision number and the same positions in the log, for other changes.
     others.pop();
     await add('emma');
     await add('finn');
     expect(await readRevision(service)).toBe(number + 1);
-    expect([await ask(lost), await ask(lost, 'before')]).toEqual([lostAt('after'), lostAt('before')]);
-    expect(await ask(kept)).toEqual(['emma', 'finn']);
+    expect([await sendRequest(lost), await sendRequest(lost, 'before')]).toEqual([
+      lostAt('after'),
+      lostAt('before'),
+    ]);
+    expect(await sendRequest(kept)).toEqual(['emma', 'finn']);
     const { changes } = await followChanges(service, authorization, kept);
     expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
   });
@@ -75,7 +78,7 @@ describe('the cursors of a restored log', () => {
       string,
     ];
     const forge = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
-    expect(await ask(forge(binding, id, revision))).toEqual([]);
+    expect(await sendRequest(forge(binding, id, revision))).toEqual([]);
     for (const forged of [
       forge(binding, id + 1, revision),
       forge(binding, Number.MAX_SAFE_INTEGER, revision),
@@ -85,7 +88,7 @@ describe('the cursors of a restored log', () => {
       forge('other', id, revision),
       'nothing',
     ]) {
-      expect(await ask(forged)).toEqual(lostAt('after'));
+      expect(await sendRequest(forged)).toEqual(lostAt('after'));
     }
   });
 });

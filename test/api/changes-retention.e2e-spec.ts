@@ -44,7 +44,7 @@ describe('expired changes', () => {
   }
 
   /** The number of changes in a range, or the error. */
-  async function ask(range: string): Promise<number | string> {
+  async function sendRequest(range: string): Promise<number | string> {
     const { status, data, errors } = await service.query<{ changes: ChangesPage | null }>(
       `{ changes(${range}) { nodes { id } } }`,
       { authorization },
@@ -54,8 +54,8 @@ describe('expired changes', () => {
   }
 
   describe.each([
-    { when: 'while they are still there', act: () => Promise.resolve(), rows: 10 },
-    { when: 'when a run has deleted them', act: () => service.synchronize(), rows: 6 },
+    { when: 'before their deletion', act: () => Promise.resolve(), rows: 10 },
+    { when: 'after their deletion', act: () => service.synchronize(), rows: 6 },
   ])('$when', ({ act, rows }) => {
     beforeAll(async () => {
       await act();
@@ -77,7 +77,10 @@ describe('expired changes', () => {
     it('invalidate the cursors before the last of them', async () => {
       const found: unknown[] = [];
       for (const cursor of cursors) {
-        found.push([await ask(`first: 9, after: "${cursor}"`), await ask(`last: 9, before: "${cursor}"`)]);
+        found.push([
+          await sendRequest(`first: 9, after: "${cursor}"`),
+          await sendRequest(`last: 9, before: "${cursor}"`),
+        ]);
       }
       const expired = ['CHANGE_CURSOR_EXPIRED', 'CHANGE_CURSOR_EXPIRED'];
       const kept = [6, 5, 4, 3, 2, 1, 0].map((after, index) => [after, Math.max(0, index - 1)]);
@@ -91,13 +94,13 @@ describe('expired changes', () => {
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     expect(await countRows()).toBe(4);
     expect((await readChanges(service, authorization)).totalCount).toBe(4);
-    expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
+    expect(await sendRequest('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
   });
 
   it('can leave an empty log, and its cursor remains valid', async () => {
     const { endCursor } = (await readChanges(service, authorization)).pageInfo;
     await age(4);
-    expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
+    expect(await sendRequest('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
     await service.synchronize();
     expect(await readChanges(service, authorization)).toMatchObject({ nodes: [], totalCount: 0 });
     service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'emma' }], GROUPS));

@@ -128,10 +128,10 @@ describe('a connection', () => {
   it('counts and reads ahead only if the fields are selected', async () => {
     const counting = /count\(\*\)/;
     for (const listing of listings.filter(({ args }) => /search|role|origin|schoolYear/.test(args))) {
-      const ask = (selection: string) =>
+      const sendRequest = (selection: string) =>
         statementsOf(() => service.query(pageQuery(listing, 'first: 1', selection), { authorization }));
-      const without = await ask(`nodes { ${listing.node} }`);
-      const counted = await ask('totalCount');
+      const without = await sendRequest(`nodes { ${listing.node} }`);
+      const counted = await sendRequest('totalCount');
       expect(without.filter(({ text }) => counting.test(text))).toEqual([]);
       const texts = new Set(counted.map(({ text }) => text));
       expect([...texts].filter((text) => counting.test(text))).toHaveLength(1);

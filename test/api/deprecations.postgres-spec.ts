@@ -87,12 +87,12 @@ describe('a response to a request with deprecated elements', () => {
 
   it('is the same from the cache', async () => {
     const query = '{ pet { name nick } }';
-    const ask = () => post(service, { query });
-    const first = await ask();
+    const sendRequest = () => post(service, { query });
+    const first = await sendRequest();
     expect(deprecationsOf(first)).toEqual(OF_NICK);
-    await ask();
+    await sendRequest();
     const { count } = executions;
-    const remembered = await ask();
+    const remembered = await sendRequest();
     expect(executions.count).toBe(count);
     expect(remembered.body).toBe(first.body);
     expect(deprecationsOf(remembered)).toEqual(OF_NICK);

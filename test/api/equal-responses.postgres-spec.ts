@@ -52,7 +52,7 @@ const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 
 interface Asked {
   readonly request: RandomRequest;
-  readonly asker: string;
+  readonly principal: string;
   readonly accept: string;
 }
 
@@ -65,7 +65,7 @@ describe('a response', () => {
   let cursors: string[];
   let nodeIds: string[];
   const counts = { asked: 0, rememberable: 0, remembered: 0 };
-  const askers: Record<string, string | undefined> = {};
+  const principals: Record<string, string | undefined> = {};
   const agent = new Agent({ keepAlive: true });
   const directory = randomDirectory({ people: 30, groups: 8 }, SEED);
   const known = {
@@ -89,14 +89,14 @@ describe('a response', () => {
     plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
     compiler = new CompilerSwitch(plain.app);
     executions = { plain: new Executions(plain.app), remembering: new Executions(remembering.app) };
-    askers['person'] = await remembering.accessToken('profile read directory', 'client');
-    askers['person with one scope'] = await remembering.accessToken('profile', 'client');
-    askers['service'] = await remembering.serviceAccount('read', 'directory');
-    askers['service with one scope'] = await remembering.serviceAccount('directory');
-    const { data } = await remembering.query(CURSORS, { authorization: askers['person'] });
+    principals['person'] = await remembering.accessToken('profile read directory', 'client');
+    principals['person with one scope'] = await remembering.accessToken('profile', 'client');
+    principals['service'] = await remembering.serviceAccount('read', 'directory');
+    principals['service with one scope'] = await remembering.serviceAccount('directory');
+    const { data } = await remembering.query(CURSORS, { authorization: principals['person'] });
     cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
     expect(cursors.length).toBeGreaterThan(10);
-    const nodes = await remembering.query(NODE_IDS, { authorization: askers['person'] });
+    const nodes = await remembering.query(NODE_IDS, { authorization: principals['person'] });
     nodeIds = [...JSON.stringify(nodes.data).matchAll(/"nodeId":"([^"]+)"/g)].map(([, id = '']) => id);
     expect(nodeIds).toHaveLength(9);
   });
@@ -108,8 +108,11 @@ describe('a response', () => {
   });
 
   /** Everything of a response that a client can observe. Errors contain the request id, which is the same for each request. */
-  async function ask(service: TestService | TwinService, { request, asker, accept }: Asked): Promise<string> {
-    const authorization = askers[asker];
+  async function sendRequest(
+    service: TestService | TwinService,
+    { request, principal, accept }: Asked,
+  ): Promise<string> {
+    const authorization = principals[principal];
     const own: Record<string, string> = authorization === undefined ? {} : { authorization };
     const { status, headers, body } = await post(
       service,
@@ -123,17 +126,17 @@ describe('a response', () => {
   /** A response of graphql-js, and one of the compiled operation. */
   async function answersTo(asked: Asked): Promise<[expected: string, compiled: string]> {
     compiler.isOn = false;
-    const expected = await ask(plain, asked);
+    const expected = await sendRequest(plain, asked);
     compiler.isOn = true;
-    return [expected, await ask(plain, asked)];
+    return [expected, await sendRequest(plain, asked)];
   }
 
   /** A response, the response to a repetition, and the one after that, which is cached if possible. */
   async function rememberedAnswersTo(asked: Asked, isRememberable: boolean): Promise<string[]> {
-    const first = await ask(remembering, asked);
-    if (isRememberable) await ask(remembering, asked);
+    const first = await sendRequest(remembering, asked);
+    if (isRememberable) await sendRequest(remembering, asked);
     const { count } = executions.remembering;
-    const again = await ask(remembering, asked);
+    const again = await sendRequest(remembering, asked);
     if (isRememberable) counts.rememberable++;
     if (isRememberable && executions.remembering.count === count) counts.remembered++;
     return [first, again];
@@ -168,7 +171,7 @@ describe('a response', () => {
   it(`is the same by graphql-js, compiled, and cached (seed ${SEED})`, async () => {
     const asked: fc.Arbitrary<Asked> = fc.record({
       request: randomRequests(schema, { ...known, cursors, nodeIds }, CHANGING),
-      asker: often(
+      principal: often(
         fc.constantFrom('person', 'person', 'service'),
         fc.constantFrom('person with one scope', 'service with one scope', 'nobody'),
         5,

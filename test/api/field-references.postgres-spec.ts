@@ -90,22 +90,22 @@ describe('references between users and groups', () => {
 
   afterAll(() => service.stop());
 
-  const ask = (query: string, authorization = account) => service.read(query, { authorization });
+  const sendRequest = (query: string, authorization = account) => service.read(query, { authorization });
   const ofUser = (id: string, selection: string) => `{ user(user: {id: "${id}"}) { ${selection} } }`;
 
   it('are the objects that an entry names, if there are such objects', async () => {
     const selection = 'manager { id name } deputies { id } department { id }';
-    expect(await ask(ofUser('ben', selection))).toEqual({
+    expect(await sendRequest(ofUser('ben', selection))).toEqual({
       user: {
         manager: { id: VIEWER, name: VIEWER },
         deputies: [{ id: 'cleo' }, { id: 'dan' }],
         department: { id: 'choir' },
       },
     });
-    expect(await ask(ofUser('dan', selection))).toEqual({
+    expect(await sendRequest(ofUser('dan', selection))).toEqual({
       user: { manager: { id: 'ben', name: 'ben' }, deputies: [], department: null },
     });
-    expect(await ask('{ groups(first: 5) { nodes { id contact { id } } } }')).toEqual({
+    expect(await sendRequest('{ groups(first: 5) { nodes { id contact { id } } } }')).toEqual({
       groups: {
         nodes: [
           { id: 'choir', contact: { id: 'ben' } },
@@ -113,21 +113,21 @@ describe('references between users and groups', () => {
         ],
       },
     });
-    expect(await ask('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer)).toEqual({
+    expect(await sendRequest('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer)).toEqual({
       profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } },
     });
   });
 
   it('may form a circle', async () => {
     const query = ofUser(VIEWER, 'manager { manager { manager { manager { id } } } }');
-    expect(await ask(query)).toEqual({
+    expect(await sendRequest(query)).toEqual({
       user: { manager: { manager: { manager: { manager: { id: VIEWER } } } } },
     });
   });
 
   it('are connections on the other side: paged, counted, filtered and ordered', async () => {
     const page = (args: string) =>
-      ask(ofUser('ben', `reports(${args}) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }`));
+      sendRequest(ofUser('ben', `reports(${args}) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }`));
     interface Reports {
       user: { reports: { nodes: { id: string }[]; pageInfo: { endCursor: string } } };
     }
@@ -154,7 +154,7 @@ describe('references between users and groups', () => {
       user: { reports: { nodes: [{ id: VIEWER }, { id: 'cleo' }], totalCount: 2 } },
     });
     expect(
-      await ask(
+      await sendRequest(
         '{ group(group: {id: "choir"}) { staff(first: 5) { nodes { id } totalCount } contact { contactOf(first: 1) { nodes { id } totalCount } } } }',
       ),
     ).toEqual({
@@ -166,7 +166,7 @@ describe('references between users and groups', () => {
   });
 
   it('reject a cursor of another connection', async () => {
-    const { users } = (await ask('{ users(first: 1) { pageInfo { endCursor } } }')) as unknown as {
+    const { users } = (await sendRequest('{ users(first: 1) { pageInfo { endCursor } } }')) as unknown as {
       users: { pageInfo: { endCursor: string } };
     };
     const query = ofUser('ben', `reports(first: 1, after: "${users.pageInfo.endCursor}") { totalCount }`);
@@ -178,7 +178,7 @@ describe('references between users and groups', () => {
     const counted = async (first: number) =>
       (
         await statementsOf(() =>
-          ask(
+          sendRequest(
             `{ users(first: ${first}) { nodes { manager { id } deputies { id } reports(first: 2) { nodes { id } totalCount } } } }`,
           ),
         )
@@ -187,7 +187,7 @@ describe('references between users and groups', () => {
   });
 
   it('are counted by the cost', async () => {
-    const { rateLimit } = (await ask(
+    const { rateLimit } = (await sendRequest(
       '{ rateLimit(dryRun: true) { nodeCount } users(first: 10) { nodes { deputies { id } reports(first: 20) { nodes { id } } } } }',
     )) as { rateLimit: { nodeCount: number } };
     expect(rateLimit.nodeCount).toBe(10 + 10 * 100 + 10 * 20);
@@ -201,7 +201,7 @@ describe('references between users and groups', () => {
     const query =
       '{ group(group: {id: "choir"}) { members(first: 9) { nodes { user { id mentor { id } mentees(first: 5) { nodes { id } totalCount } } } } } }';
     const seen = async (authorization: string) => {
-      const { group } = (await ask(query, authorization)) as unknown as {
+      const { group } = (await sendRequest(query, authorization)) as unknown as {
         group: { members: { nodes: { user: Record<string, unknown> }[] } };
       };
       return group.members.nodes
@@ -222,7 +222,7 @@ describe('references between users and groups', () => {
   });
 
   it('need the scope of the field, in both directions', async () => {
-    expect(await ask(ofUser('ben', 'audits(first: 2) { nodes { id } }'))).toEqual({
+    expect(await sendRequest(ofUser('ben', 'audits(first: 2) { nodes { id } }'))).toEqual({
       user: { audits: { nodes: [{ id: VIEWER }] } },
     });
     for (const selection of ['auditor { id }', 'audits(first: 1) { totalCount }']) {
@@ -237,7 +237,7 @@ describe('references between users and groups', () => {
   });
 
   it('survive a preview of another change', async () => {
-    const data = await ask(
+    const data = await sendRequest(
       `mutation { updateUser(input: {user: {id: "ben"}, schoolYear: "9Z"}) { user { schoolYear manager { id } deputies { id } reports(first: 1) { totalCount } } } }`,
     );
     expect(data).toEqual({
@@ -261,17 +261,17 @@ describe('references between users and groups', () => {
     };
     // Eve becomes a report of Dan. A deputy of Ben is created after the reference to it.
     await change([...NAMES, 'late'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });
-    expect(await ask(ofUser('ben', selection))).toMatchObject({
+    expect(await sendRequest(ofUser('ben', selection))).toMatchObject({
       user: {
         manager: { id: VIEWER },
         deputies: [{ id: 'cleo' }, { id: 'dan' }, { id: 'late' }],
         reports: { nodes: [{ id: VIEWER }, { id: 'dan' }], totalCount: 2 },
       },
     });
-    expect(await ask(ofUser('dan', selection))).toMatchObject({
+    expect(await sendRequest(ofUser('dan', selection))).toMatchObject({
       user: { reports: { nodes: [{ id: 'eve' }], totalCount: 1 } },
     });
-    const { changes } = (await ask('{ changes(last: 9) { nodes { kind user { id } } } }')) as {
+    const { changes } = (await sendRequest('{ changes(last: 9) { nodes { kind user { id } } } }')) as {
       changes: { nodes: unknown[] };
     };
     expect(changes.nodes).toEqual(
@@ -282,10 +282,10 @@ describe('references between users and groups', () => {
     );
     // Ben leaves: what named him stays in the directory, and names no one.
     await change(['ada.martin', 'cleo', 'dan', 'eve', 'late'], LINES);
-    expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
+    expect(await sendRequest(ofUser(VIEWER, selection))).toMatchObject({
       user: { manager: null, reports: { nodes: [], totalCount: 0 } },
     });
-    expect(await ask(ofUser('eve', selection))).toMatchObject({ user: { manager: null } });
+    expect(await sendRequest(ofUser('eve', selection))).toMatchObject({ user: { manager: null } });
     expect(
       await service.app
         .get(DataSource)
@@ -293,7 +293,7 @@ describe('references between users and groups', () => {
     ).toEqual([]);
     // Ben comes back.
     await change([...NAMES, 'late'], LINES);
-    expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
+    expect(await sendRequest(ofUser(VIEWER, selection))).toMatchObject({
       user: { manager: { id: 'ben' }, reports: { nodes: [{ id: 'ben' }], totalCount: 1 } },
     });
   });

@@ -163,13 +163,13 @@ describe('a node id', () => {
   it('is one of at most 100, which cost as much as as many rows', async () => {
     const ids = (count: number) => Array.from({ length: count }, () => nodeIdOf('User', BEN));
     const query = `query ($nodeIds: [ID!]!) { nodes(nodeIds: $nodeIds) { nodeId } rateLimit { nodeCount cost } }`;
-    const ask = (nodeIds: string[]) =>
+    const sendRequest = (nodeIds: string[]) =>
       service.query<{ nodes: unknown[]; rateLimit: unknown }>(query, {
         authorization: person,
         variables: { nodeIds },
       });
     for (const count of [0, 1, 100, 2]) {
-      const { data } = await ask(ids(count));
+      const { data } = await sendRequest(ids(count));
       expect(data?.nodes).toHaveLength(count);
       expect(data?.rateLimit).toEqual({ nodeCount: count, cost: 1 });
     }
@@ -177,7 +177,7 @@ describe('a node id', () => {
       .map((each) => `"${each}"`)
       .join();
     for (const { status, data, errors } of [
-      await ask(ids(101)),
+      await sendRequest(ids(101)),
       await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: person }),
       await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: account }),
     ]) {

@@ -69,25 +69,27 @@ describe('filters by own fields and references, on a hundred thousand people', (
   it('read no large table from one end to the other', async () => {
     const sent = await statementsOf(async () => {
       for (const filter of FILTERS) {
-        await ask(`{ users(first: 3, filter: {${filter}}) { ${PAGE} } }`);
-        await ask(`{ users(last: 3, filter: {${filter}, memberOf: {id: "group-7"}}) { ${PAGE} } }`);
-        await ask(
+        await sendRequest(`{ users(first: 3, filter: {${filter}}) { ${PAGE} } }`);
+        await sendRequest(`{ users(last: 3, filter: {${filter}, memberOf: {id: "group-7"}}) { ${PAGE} } }`);
+        await sendRequest(
           `{ group(group: {id: "group-7"}) { members(first: 3, filter: {${filter}}) { ${MEMBERS} } } }`,
         );
-        await ask(
+        await sendRequest(
           `{ user(user: {id: "person.7"}) { groups(first: 3, filter: {${filter}}) { totalCount nodes { group { id } } } } }`,
         );
       }
       for (const list of ['first: 3', 'last: 3', 'first: 3, filter: {search: "qxander"}']) {
-        await ask(`{ user(user: {id: "person.7"}) { manager { id } reports(${list}) { ${PAGE} } } }`);
-        await ask(
+        await sendRequest(`{ user(user: {id: "person.7"}) { manager { id } reports(${list}) { ${PAGE} } } }`);
+        await sendRequest(
           `{ users(first: 3) { nodes { manager { id } department { id } reports(${list}) { ${PAGE} } } } }`,
         );
-        await ask(
+        await sendRequest(
           `{ group(group: {id: "group-7"}) { staff(${list}) { nodes { id } pageInfo { hasNextPage } } } }`,
         );
       }
-      await ask(`{ groups(first: 3, filter: {room: {min: 7}}) { nodes { id room budget } totalCount } }`);
+      await sendRequest(
+        `{ groups(first: 3, filter: {room: {min: 7}}) { nodes { id room budget } totalCount } }`,
+      );
     });
     const found: string[] = [];
     for (const statement of new Map(sent.map((each) => [each.name, each])).values()) {
@@ -101,30 +103,34 @@ describe('filters by own fields and references, on a hundred thousand people', (
 
   it('read a page of those who refer along an index, and no more', async () => {
     const [page] = await statementsOf(() =>
-      ask('{ group(group: {id: "group-7"}) { staff(first: 3) { nodes { id name } } } }'),
+      sendRequest('{ group(group: {id: "group-7"}) { staff(first: 3) { nodes { id name } } } }'),
     ).then((sent) => sent.filter(({ text }) => text.includes('user_references')));
     if (page === undefined) throw new Error('No statement reads references');
     const plan = await explain(page);
     expect(plan).not.toContain('Sort');
     expect(plan).toContain('user_references_by_target');
-    const { group } = (await ask('{ group(group: {id: "group-7"}) { staff(first: 1) { totalCount } } }')) as {
+    const { group } = (await sendRequest(
+      '{ group(group: {id: "group-7"}) { staff(first: 1) { totalCount } } }',
+    )) as {
       group: { staff: { totalCount: number } };
     };
     expect(group.staff.totalCount).toBe(100_000);
   });
 
   it('find what they select, in the order of the list', async () => {
-    expect(await ask('{ users(first: 2, filter: {staffNumber: {min: 7, max: 9}}) { totalCount } }')).toEqual({
+    expect(
+      await sendRequest('{ users(first: 2, filter: {staffNumber: {min: 7, max: 9}}) { totalCount } }'),
+    ).toEqual({
       users: { totalCount: 3 },
     });
     expect(
-      await ask('{ users(first: 2, filter: {phone: {startsWith: "+41 99999"}}) { totalCount } }'),
+      await sendRequest('{ users(first: 2, filter: {phone: {startsWith: "+41 99999"}}) { totalCount } }'),
     ).toEqual({
       users: { totalCount: 1 },
     });
   });
 
-  const ask = (query: string) => service.read(query, { authorization });
+  const sendRequest = (query: string) => service.read(query, { authorization });
 
   /** The plan for any values: the connections of the service always use that one. */
   async function explain({ text, values }: SentStatement): Promise<string> {

@@ -83,7 +83,7 @@ it(`${DOCUMENTS} documents with different selections leave the backends of Postg
   const start = megabytesOf(rows[0]?.pid ?? 0);
   const documents = fc.sample(STATEMENT_SHAPES, { numRuns: DOCUMENTS, seed: 20_261_122 });
   let [next, largest] = [0, 0];
-  const ask = async (): Promise<void> => {
+  const sendRequest = async (): Promise<void> => {
     while (next < documents.length) {
       const query = documents[next++] ?? '';
       // Twice, because a repetition behaves differently.
@@ -91,7 +91,7 @@ it(`${DOCUMENTS} documents with different selections leave the backends of Postg
       if (next % 100 === 0) largest = Math.max(largest, ...(await listBackends()).map(megabytesOf));
     }
   };
-  await Promise.all(Array.from({ length: LANES }, ask));
+  await Promise.all(Array.from({ length: LANES }, sendRequest));
   const backends = await listBackends();
   expect(backends.length).toBeGreaterThan(1);
   largest = Math.max(largest, ...backends.map(megabytesOf));

@@ -20,13 +20,13 @@ const CLUBS = Array.from({ length: 20 }, (_, index) => ({
   members: index < 2 ? ['ada', 'ben'] : ['ada'],
 }));
 
-interface Asker {
+interface Principal {
   /** The user of the token, or null. */
   readonly person: string | null;
   readonly scopes: readonly Scope[];
 }
 
-const ASKERS: readonly Asker[] = [
+const PRINCIPALS: readonly Principal[] = [
   { person: 'ada', scopes: ['profile', 'read', 'directory'] },
   { person: 'ben', scopes: ['profile', 'read', 'directory'] },
   { person: 'ada', scopes: ['profile'] },
@@ -35,55 +35,55 @@ const ASKERS: readonly Asker[] = [
 ];
 
 /** Data that requires a scope. */
-function by<Value>({ scopes }: Asker, scope: Scope, value: Value): Value | null {
+function by<Value>({ scopes }: Principal, scope: Scope, value: Value): Value | null {
   return scopes.includes(scope) ? value : null;
 }
 
 /** Operations, with the expected content for each token. */
-const QUESTIONS: readonly { query: string; dataFor: (asker: Asker) => Record<string, unknown> }[] = [
+const QUESTIONS: readonly { query: string; dataFor: (principal: Principal) => Record<string, unknown> }[] = [
   {
     query: '{ profile { id name email } }',
-    dataFor: (asker) => ({
+    dataFor: (principal) => ({
       profile: by(
-        asker,
+        principal,
         'profile',
-        PEOPLE.find(({ id }) => id === asker.person),
+        PEOPLE.find(({ id }) => id === principal.person),
       ),
     }),
   },
   {
     query: 'query Clubs { ...P } fragment P on Query { profile { groups(first: 0) { totalCount } photo } }',
-    dataFor: (asker) => {
-      const totalCount = CLUBS.filter(({ members }) => members.includes(asker.person ?? '')).length;
-      return { profile: by(asker, 'profile', { groups: { totalCount }, photo: null }) };
+    dataFor: (principal) => {
+      const totalCount = CLUBS.filter(({ members }) => members.includes(principal.person ?? '')).length;
+      return { profile: by(principal, 'profile', { groups: { totalCount }, photo: null }) };
     },
   },
   {
     query: '{ profile { id user { name } } }',
-    dataFor: (asker) => {
-      const user = by(asker, 'read', { name: nameOf(asker.person ?? '') });
-      return { profile: by(asker, 'profile', { id: asker.person, user }) };
+    dataFor: (principal) => {
+      const user = by(principal, 'read', { name: nameOf(principal.person ?? '') });
+      return { profile: by(principal, 'profile', { id: principal.person, user }) };
     },
   },
   {
     query: '{ me: profile { id } group(group: {id: "club1"}) { name } }',
-    dataFor: (asker) => ({
-      me: by(asker, 'profile', { id: asker.person }),
-      group: by(asker, 'read', { name: 'Club 1' }),
+    dataFor: (principal) => ({
+      me: by(principal, 'profile', { id: principal.person }),
+      group: by(principal, 'read', { name: 'Club 1' }),
     }),
   },
   { query: '{ currentToken { userId } }', dataFor: ({ person }) => ({ currentToken: { userId: person } }) },
   {
     query: '{ users(first: 5) { nodes { id email } } }',
-    dataFor: (asker) => ({
-      users: by(asker, 'directory', { nodes: PEOPLE.map(({ id, email }) => ({ id, email })) }),
+    dataFor: (principal) => ({
+      users: by(principal, 'directory', { nodes: PEOPLE.map(({ id, email }) => ({ id, email })) }),
     }),
   },
   ...CLUBS.map(({ id, name, members }) => ({
     query: `{ group(group: {id: "${id}"}) { name members(first: 5) { nodes { user { name } } } } }`,
-    dataFor: (asker: Asker) => {
+    dataFor: (principal: Principal) => {
       const nodes = members.map((member) => ({ user: { name: nameOf(member) } }));
-      return { group: by(asker, 'read', { name, members: { nodes } }) };
+      return { group: by(principal, 'read', { name, members: { nodes } }) };
     },
   })),
 ];
@@ -103,7 +103,7 @@ describe('concurrent responses to several users', () => {
     });
     executions = new Executions(service.app);
     authorizations = await Promise.all(
-      ASKERS.map(({ person, scopes }) =>
+      PRINCIPALS.map(({ person, scopes }) =>
         person === null
           ? service.serviceAccount(...scopes)
           : service.accessToken(scopes.join(' '), `client-of-${person}`),
@@ -117,11 +117,12 @@ describe('concurrent responses to several users', () => {
   });
 
   /** All clients send the same requests at about the same time, in every form. */
-  async function ask(index: number): Promise<{ answer: HttpAnswer; problem: string | null }> {
-    const whose = index % ASKERS.length;
-    const [asker, authorization = ''] = [ASKERS[whose], authorizations[whose]];
+  async function sendRequest(index: number): Promise<{ answer: HttpAnswer; problem: string | null }> {
+    const whose = index % PRINCIPALS.length;
+    const [principal, authorization = ''] = [PRINCIPALS[whose], authorizations[whose]];
     const question = QUESTIONS[Math.floor(index / 13) % QUESTIONS.length];
-    if (asker === undefined || question === undefined) throw new Error('There are no clients or operations');
+    if (principal === undefined || question === undefined)
+      throw new Error('There are no clients or operations');
     const accept = TYPES[Math.floor(index / 5) % 2] ?? '';
     const { query } = question;
     const answer = await send(
@@ -140,9 +141,9 @@ describe('concurrent responses to several users', () => {
           },
     );
     const isRight = answer.headers['content-type'] === `${accept}; charset=utf-8`;
-    const expected = JSON.stringify(expectedOf(question.dataFor(asker)));
+    const expected = JSON.stringify(expectedOf(question.dataFor(principal)));
     const seen = JSON.stringify(seenIn(answer));
-    const problem = `${JSON.stringify(asker)} asked ${query} and got ${accept}: ${answer.body}`;
+    const problem = `${JSON.stringify(principal)} asked ${query} and got ${accept}: ${answer.body}`;
     return { answer, problem: isRight && seen === expected ? null : problem };
   }
 
@@ -150,14 +151,14 @@ describe('concurrent responses to several users', () => {
     const problems: string[] = [];
     let next = 0;
     let answered = 0;
-    const askOneAfterAnother = async () => {
+    const sendSequentially = async () => {
       while (next < REQUESTS) {
-        const { answer, problem } = await ask(next++);
+        const { answer, problem } = await sendRequest(next++);
         if (answer.status === 200) answered++;
         if (problem !== null) problems.push(problem);
       }
     };
-    await Promise.all(Array.from({ length: CONNECTIONS }, askOneAfterAnother));
+    await Promise.all(Array.from({ length: CONNECTIONS }, sendSequentially));
     expect(problems.slice(0, 5)).toEqual([]);
     // A response that was not executed comes from the cache.
     expect(answered - executions.count).toBeGreaterThan(REQUESTS / 2);

@@ -49,11 +49,7 @@ describe('a repeated request', () => {
 
   it.each([
     ['a service account', CLUB, () => reader],
-    [
-      'who is known by a token',
-      `${CLUB} # Answered before Fastify sees it.`,
-      () => service.accessToken('read'),
-    ],
+    ['the principal', `${CLUB} # Answered before Fastify sees it.`, () => service.accessToken('read')],
   ])('gets the same bytes and headers for %s, without a statement', async (_who, query, as) => {
     const authorization = await as();
     const first = await send(query, authorization);
@@ -82,15 +78,15 @@ describe('a repeated request', () => {
 
   it('is executed once for all concurrent clients', async () => {
     await takeOver(service, ldif('Cleopatra VII'));
-    const askers = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
+    const principals = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
     let answers: { data: unknown }[] = [];
     const statements = await statementsOf(async () => {
-      answers = await Promise.all(askers.map((authorization) => service.query(CLUB, { authorization })));
+      answers = await Promise.all(principals.map((authorization) => service.query(CLUB, { authorization })));
     });
     expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
     const pages = statements.filter(({ text }) => text.includes('effective_memberships'));
     expect(pages.length).toBeGreaterThan(0);
-    expect(pages.length).toBeLessThan(askers.length / 2);
+    expect(pages.length).toBeLessThan(principals.length / 2);
   });
 
   it('gets a response for the scopes of its token', async () => {

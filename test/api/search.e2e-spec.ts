@@ -97,7 +97,7 @@ describe('a search', () => {
     ['[]', []],
     ['null', ['ann', 'annika', 'ann-club', 'joanna']],
   ])('returns only the kinds %s', async (kinds, ids) => {
-    const { data, errors } = await ask(`search(query: "ann", kinds: ${kinds}, first: 50)`);
+    const { data, errors } = await sendRequest(`search(query: "ann", kinds: ${kinds}, first: 50)`);
     expect(errors).toEqual([]);
     expect(data?.found.nodes.map(({ id }) => id)).toEqual(ids);
     expect(data?.found.totalCount).toBe(ids.length);
@@ -167,17 +167,17 @@ describe('a search', () => {
     ['ﷺ'.repeat(64), true],
   ])('accepts 2 to 64 characters: %s', async (query, accepted) => {
     for (const [field, argument] of FIELDS) {
-      const { errors } = await ask(field, query);
+      const { errors } = await sendRequest(field, query);
       const refused = errors.map(({ extensions }) => [extensions.code, extensions['argument']]);
       expect([field, refused]).toEqual([field, accepted ? [] : [['BAD_USER_INPUT', argument]]]);
     }
-    const { errors } = await askForMembers(query);
+    const { errors } = await searchMembers(query);
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(accepted ? [] : ['BAD_USER_INPUT']);
   });
 
   it('finds the same in every searchable list', async () => {
     for (const query of ['ann', 'AN', 'strauß', '%%', '小龙', "o'n", '🚀👩', 'zz']) {
-      const { data } = await ask('search(query: $query, kinds: [USER], first: 50)', query);
+      const { data } = await sendRequest('search(query: $query, kinds: [USER], first: 50)', query);
       const expected = data?.found.nodes.map(({ id }) => id).sort() ?? [];
       for (const field of ['users(first: 50, filter: {search: $query})', 'group']) {
         const nodes = field === 'group' ? await findMembers(query) : await findNodes(field, query);
@@ -200,7 +200,7 @@ describe('a search', () => {
     await fc.assert(
       fc.asyncProperty(anything, async (query) => {
         for (const [field] of FIELDS.slice(0, 2)) {
-          const { status, errors } = await ask(field, query);
+          const { status, errors } = await sendRequest(field, query);
           expect(status).toBe(200);
           for (const { extensions } of errors) expect(extensions.code).toBe('BAD_USER_INPUT');
         }
@@ -214,7 +214,7 @@ describe('a search', () => {
   }
 
   async function findNodes(field: string, query: string): Promise<string[]> {
-    const { data, errors } = await ask(field, query);
+    const { data, errors } = await sendRequest(field, query);
     expect(errors).toEqual([]);
     return data?.found.nodes.map(({ id }) => id) ?? [];
   }
@@ -257,19 +257,19 @@ describe('a search', () => {
   );
 
   async function findMembers(query: string): Promise<string[]> {
-    const { data, errors } = await askForMembers(query);
+    const { data, errors } = await searchMembers(query);
     expect(errors).toEqual([]);
     return data?.group.members.nodes.map(({ user }) => user.id) ?? [];
   }
 
-  function askForMembers(query: string) {
+  function searchMembers(query: string) {
     return service.query<{ group: { members: { nodes: { user: { id: string } }[] } } }>(
       `query ($query: String!) { group(group: {id: "ann-club"}) { members(first: 50, filter: {search: $query}) { nodes { user { id } } } } }`,
       { authorization, variables: { query } },
     );
   }
 
-  function ask(field: string, query?: string) {
+  function sendRequest(field: string, query?: string) {
     const head = query === undefined ? '' : 'query ($query: String!) ';
     const nodes = field.startsWith('search') ? '__typename ... on User { id } ... on Group { id }' : 'id';
     return service.query<{ found: { nodes: { id: string }[]; totalCount: number } }>(

@@ -138,16 +138,16 @@ describe('changes of what is hidden', () => {
 
   it('are not found by the id of a hidden user', async () => {
     await apply([{ id: 'zoe', familyName: 'hidden' }], [CLUB]);
-    const ask = (who: string, id: string) =>
+    const sendRequest = (who: string, id: string) =>
       service.query(`{ changes(first: 5, filter: {user: {id: "${id}"}}) { totalCount } }`, {
         authorization: tokens.get(who) ?? '',
       });
-    const hidden = await ask('olaf', 'zoe');
-    const absent = await ask('olaf', 'nobody');
+    const hidden = await sendRequest('olaf', 'zoe');
+    const absent = await sendRequest('olaf', 'nobody');
     expect(hidden.errors.map(({ message, extensions }) => [message, extensions.code])).toEqual(
       absent.errors.map(({ message, extensions }) => [message, extensions.code]),
     );
     expect(hidden.errors).toHaveLength(1);
-    expect((await ask('confidant', 'zoe')).data).toEqual({ changes: { totalCount: 1 } });
+    expect((await sendRequest('confidant', 'zoe')).data).toEqual({ changes: { totalCount: 1 } });
   });
 });

@@ -49,7 +49,7 @@ beforeEach(async () => {
   await dataSource.query('delete from access_log');
 });
 
-function ask(query: string, authorization = program) {
+function sendRequest(query: string, authorization = program) {
   return service.query(query, { authorization });
 }
 
@@ -77,7 +77,7 @@ async function readActors(): Promise<string[]> {
 
 describe('the access log', () => {
   it('counts the fields of a response and their users, and stores nothing else', async () => {
-    await ask(`{
+    await sendRequest(`{
       users(first: 2) { nodes { id mail: email } }
       group(group: {id: "club"}) { name members(first: 10) { totalCount edges { node { user { id } role { value } } } } }
     }`);
@@ -102,8 +102,8 @@ describe('the access log', () => {
     const other = await service.serviceAccount('read', 'directory');
     const query = '{ users(first: 2) { nodes { name } } }';
     const before = executions.count;
-    for (let time = 0; time < 6; time++) await ask(query);
-    await ask(query, other);
+    for (let time = 0; time < 6; time++) await sendRequest(query);
+    await sendRequest(query, other);
     expect(executions.count - before).toBe(2);
     expect(await readActors()).toHaveLength(2);
     const counts = await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS);
@@ -114,25 +114,28 @@ describe('the access log', () => {
   });
 
   it('distinguishes users from groups, and found objects from missing ones', async () => {
-    await ask(
+    await sendRequest(
       '{ search(query: "cl", first: 10) { nodes { ... on User { name } ... on Group { name about: description } } } }',
     );
     expect(await readCounts()).toEqual({ 'User.name': [1, 2] });
-    await ask(
+    await sendRequest(
       '{ search(query: "cl", first: 10) { nodes { ... on User { name schoolYear } ... on Group { name } } } }',
     );
     expect(await readCounts()).toEqual({ 'User.name': [2, 3], 'User.schoolYear': [1, 1] });
-    await ask('{ user(user: {id: "nobody"}) { id familyName } directoryStatus { state } }');
+    await sendRequest('{ user(user: {id: "nobody"}) { id familyName } directoryStatus { state } }');
     expect(await readCounts()).not.toHaveProperty('User.familyName');
   });
 
   it('does not count withheld fields', async () => {
-    await ask(
+    await sendRequest(
       'query ($no: Boolean = false) { user(user: {id: "ben"}) { id name @include(if: $no) ...F @skip(if: true) } } fragment F on User { email }',
     );
-    await ask('{ isMember(user: {id: "ben"}, group: {id: "club"}) }');
+    await sendRequest('{ isMember(user: {id: "ben"}, group: {id: "club"}) }');
     const token = await service.accessToken('read');
-    await ask('{ user(user: {id: "ben"}) { givenName } users(first: 10) { nodes { schoolYear } } }', token);
+    await sendRequest(
+      '{ user(user: {id: "ben"}) { givenName } users(first: 10) { nodes { schoolYear } } }',
+      token,
+    );
     expect(await readCounts()).toEqual({
       'User.id': [1, 1],
       'User.givenName': [1, 1],
@@ -141,8 +144,8 @@ describe('the access log', () => {
   });
 
   it('names the client: the service account, or the application and its user', async () => {
-    await ask('{ user(user: {id: "ben"}) { id } }');
-    await ask('{ profile { name user { email } } }', await service.accessToken('profile read'));
+    await sendRequest('{ user(user: {id: "ben"}) { id } }');
+    await sendRequest('{ profile { name user { email } } }', await service.accessToken('profile read'));
     const [account] = (await readActors()).slice(-1);
     expect(account).toMatch(/^service-account:test-\w+ for $/);
     expect(await readActors()).toContain(`client:demo-basic for ${OWNER}`);
@@ -156,7 +159,7 @@ describe('the access log', () => {
 
   it('counts fields of previews', async () => {
     const token = await service.accessToken('profile read write');
-    const { errors } = await ask(
+    const { errors } = await sendRequest(
       'mutation { updateProfile(input: {name: "Ada"}) { profile { name } preview { ldif } } }',
       token,
     );
@@ -182,9 +185,9 @@ describe('the access log', () => {
 
   it('loses no count while its table cannot be written', async () => {
     await dataSource.query('alter table access_log rename to taken_away');
-    await ask('{ user(user: {id: "ben"}) { id } }');
+    await sendRequest('{ user(user: {id: "ben"}) { id } }');
     await log.flush();
-    await ask('{ user(user: {id: "ben"}) { id } }');
+    await sendRequest('{ user(user: {id: "ben"}) { id } }');
     await log.flush();
     await dataSource.query('alter table taken_away rename to access_log');
     expect(await readCounts()).toEqual({ 'User.id': [2, 2] });
@@ -223,7 +226,7 @@ describe('the access log', () => {
 
 describe('a service that ends', () => {
   it('writes its pending counts', async () => {
-    await ask('{ user(user: {id: "ben"}) { id } }');
+    await sendRequest('{ user(user: {id: "ben"}) { id } }');
     await service.app.close();
     const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);
     await afterwards.initialize();

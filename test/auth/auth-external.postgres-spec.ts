@@ -42,16 +42,16 @@ describe('a token of an external issuer', () => {
     await issuer.stop();
   });
 
-  function ask(authorization: string): Promise<Answer<{ currentToken: Token }>> {
+  function sendRequest(authorization: string): Promise<Answer<{ currentToken: Token }>> {
     return service.query(WHO, { authorization });
   }
 
   async function tokenOf(authorization: string): Promise<Token | undefined> {
-    return (await ask(authorization)).data?.currentToken;
+    return (await sendRequest(authorization)).data?.currentToken;
   }
 
   async function refusalOf(authorization: string) {
-    const { status, headers, errors } = await ask(authorization);
+    const { status, headers, errors } = await sendRequest(authorization);
     return { status, code: errors[0]?.extensions.code, challenge: headers.get('www-authenticate') };
   }
 
@@ -129,16 +129,18 @@ describe('a token of an external issuer', () => {
     { typ: 'Bearer' },
     { typ: 'at+jwt', token_use: null, token_type: null },
   ])('that introspection calls an access token by %j is accepted', async (members) => {
-    expect((await ask(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(200);
+    expect((await sendRequest(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(
+      200,
+    );
   });
 
   it('is verified and cached in one spelling only', async () => {
     const authorization = await issuer.sign();
     const [scheme, token] = authorization.split(' ') as [string, string];
-    expect((await ask(authorization)).status).toBe(200);
+    expect((await sendRequest(authorization)).status).toBe(200);
     const { hits, entries } = service.app.get(TokenCache).statistics;
     for (const spelling of [`bearer ${token}`, `BEARER   ${token}`, `${scheme}  ${token}`])
-      expect([spelling, (await ask(spelling)).status]).toEqual([spelling, 200]);
+      expect([spelling, (await sendRequest(spelling)).status]).toEqual([spelling, 200]);
     expect(service.app.get(TokenCache).statistics).toMatchObject({ hits: hits + 3, entries });
     const [last = '', unused] = [
       token.at(-1),
@@ -146,7 +148,7 @@ describe('a token of an external issuer', () => {
     ];
     const other = unused[unused.indexOf(last) ^ 1] ?? '';
     for (const spelling of [`${token}=`, `${token}==`, token.slice(0, -1) + other])
-      expect([spelling.slice(-4), (await ask(`Bearer ${spelling}`)).status]).toEqual([
+      expect([spelling.slice(-4), (await sendRequest(`Bearer ${spelling}`)).status]).toEqual([
         spelling.slice(-4),
         401,
       ]);
@@ -156,13 +158,13 @@ describe('a token of an external issuer', () => {
     ['another media type', () => ({ header: { typ: 'application/at+jwt' } })],
     ['several audiences', () => ({ payload: { aud: ['urn:other', 'urn:test:directory'] } })],
     ['no key id', () => ({ header: { kid: null } })],
-    ['an end within the minute that clocks may differ', () => ({ payload: { exp: now() - 20 } })],
+    ['an expiry within the tolerance of clocks', () => ({ payload: { exp: now() - 20 } })],
   ])('is accepted with %s', async (_case, request) => {
-    expect((await ask(await issuer.sign(request()))).status).toBe(200);
+    expect((await sendRequest(await issuer.sign(request()))).status).toBe(200);
   });
 
   it('is accepted from an issuer with a slash at the end of its URL', async () => {
-    expect((await ask(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
+    expect((await sendRequest(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -171,7 +173,7 @@ describe('a token of an external issuer', () => {
     ['is for no audience', { active: true, sub: 'ben', aud: [] }],
     ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
     ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
-    ['begins later', { active: true, sub: 'ben', nbf: now() + HOUR }],
+    ['is not valid yet', { active: true, sub: 'ben', nbf: now() + HOUR }],
     ['names no audience', { active: true, sub: 'ben', aud: null }],
     ...[
       ...[
@@ -210,9 +212,9 @@ describe('a token of an external issuer', () => {
 
   it('is introspected once while the result is cached', async () => {
     const authorization = await issuer.token('opaque-client');
-    await ask(authorization);
+    await sendRequest(authorization);
     const before = await issuer.countRequests('/oauth2/introspect');
-    await Promise.all([1, 2, 3].map(() => ask(authorization)));
+    await Promise.all([1, 2, 3].map(() => sendRequest(authorization)));
     expect(await issuer.countRequests('/oauth2/introspect')).toBe(before);
   });
 
@@ -223,13 +225,13 @@ describe('a token of an external issuer', () => {
       await issuer.opaque({ active: true, sub: 'ben', exp: now() - 60 + seconds }),
     ];
     const areAccepted = async () =>
-      (await Promise.all(tokens.map(ask))).every(({ status }) => status === 200);
+      (await Promise.all(tokens.map(sendRequest))).every(({ status }) => status === 200);
     // Only a busy machine needs more than the first few seconds.
     let tokens = await signFor(3);
     if (!(await areAccepted())) tokens = await signFor(60);
     expect(await areAccepted()).toBe(true);
     await service.until(async () => {
-      const answers = await Promise.all(tokens.map(ask));
+      const answers = await Promise.all(tokens.map(sendRequest));
       return answers.every(({ status }) => status === 401);
     });
   });

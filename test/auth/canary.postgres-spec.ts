@@ -131,12 +131,12 @@ describe('a service with all its dependencies', () => {
     await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop(), collector.stop()]);
   });
 
-  const ask = (query: string, authorization?: string): Promise<HttpAnswer> =>
+  const sendRequest = (query: string, authorization?: string): Promise<HttpAnswer> =>
     post(service, { query }, authorization === undefined ? {} : { authorization });
 
   /** The URL of the photo, whose signature is a secret, too. */
   async function photoUrl(): Promise<URL> {
-    const { body } = await ask(PERSON, tokens.reader);
+    const { body } = await sendRequest(PERSON, tokens.reader);
     expect(body).toContain(NAME);
     const { data } = JSON.parse(body) as { data: { user: { photo: string } } };
     return new URL(data.user.photo);
@@ -156,7 +156,7 @@ describe('a service with all its dependencies', () => {
     ];
     for (const authorization of [undefined, tokens.bad, tokens.ben, tokens.opaque]) {
       for (const query of queries) {
-        const { body } = await ask(query, authorization);
+        const { body } = await sendRequest(query, authorization);
         expect([query, canaries.foundIn(body)]).toEqual([query, []]);
       }
     }
@@ -206,9 +206,12 @@ describe('a service with all its dependencies', () => {
     await slapd.stop();
     await issuer.pause();
     const unknown = canaries.add('unknown token', 'opaque-canary-that-nobody-knows');
-    const answers = [await ask(PERSON, `Bearer ${unknown}`)];
+    const answers = [await sendRequest(PERSON, `Bearer ${unknown}`)];
     proxy.cut();
-    answers.push(await ask(`#\n${PERSON}`, tokens.reader), await send(service, { path: '/_readiness' }));
+    answers.push(
+      await sendRequest(`#\n${PERSON}`, tokens.reader),
+      await send(service, { path: '/_readiness' }),
+    );
     for (const { status, headers, body } of answers) {
       expect([status, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([503, []]);
     }

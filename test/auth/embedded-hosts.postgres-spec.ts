@@ -45,7 +45,7 @@ describe('an embedded service', () => {
     token = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
   });
 
-  function ask(method: string, path: string, host: string): Promise<HttpAnswer> {
+  function sendRequest(method: string, path: string, host: string): Promise<HttpAnswer> {
     return send(service, { method, path, headers: { host } });
   }
 
@@ -58,12 +58,12 @@ describe('an embedded service', () => {
     'includes the provider: %s %s is available to this machine only',
     async (method, path) => {
       for (const host of LOCAL) {
-        const { status, body } = await ask(method, path, host);
+        const { status, body } = await sendRequest(method, path, host);
         expect([host, status]).not.toEqual([host, 403]);
         expect(body).not.toContain('ALLOW_EMBEDDED');
       }
       for (const host of FOREIGN) {
-        const { status, headers, body } = await ask(method, path, host);
+        const { status, headers, body } = await sendRequest(method, path, host);
         expect([host, status, headers['content-type']]).toEqual([host, 403, 'application/problem+json']);
         expect(JSON.parse(body)).toMatchObject({
           code: 'FORBIDDEN',
@@ -87,9 +87,9 @@ describe('an embedded service', () => {
 
   it('includes the demonstration token: only on the start page of this machine', async () => {
     expect(token).not.toBe('');
-    for (const host of LOCAL) expect((await ask('GET', '/', host)).body).toContain(token);
+    for (const host of LOCAL) expect((await sendRequest('GET', '/', host)).body).toContain(token);
     for (const host of FOREIGN) {
-      const { status, body } = await ask('GET', '/', host);
+      const { status, body } = await sendRequest('GET', '/', host);
       expect(status).toBe(200);
       expect(body).not.toContain(token);
     }

@@ -27,7 +27,7 @@ describe('codes of the device flow', () => {
 
   afterEach(() => service.stop());
 
-  async function askForCodes(): Promise<Device> {
+  async function requestDeviceCodes(): Promise<Device> {
     const { body } = await send(service, {
       method: 'POST',
       path: '/oauth2/device_authorization',
@@ -59,7 +59,7 @@ describe('codes of the device flow', () => {
   }
 
   it('are rejected from an address with too many wrong ones, even a right one, and from no other address', async () => {
-    const { user_code: right } = await askForCodes();
+    const { user_code: right } = await requestDeviceCodes();
     for (let count = 0; count < SOME; count++) {
       const response = await type('BBBB-BBBB', '192.0.2.1');
       expect([response.status, await response.text()]).toEqual([
@@ -91,7 +91,7 @@ describe('codes of the device flow', () => {
   it.each([
     ['huge', 'B'.repeat(40_000)],
     ['too large for a form', 'B'.repeat(400_000)],
-    ['of many bytes a letter', '🎓'.repeat(2000)],
+    ['of many bytes per letter', '🎓'.repeat(2000)],
     ['with markup', '<script>alert(1)</script>'],
     ['with NUL and line breaks', 'BB\0BB\r\nSet-Cookie: a=b'],
     ['of separators only', '-'.repeat(1000)],
@@ -106,7 +106,7 @@ describe('codes of the device flow', () => {
   });
 
   it('of devices are counted, too; a right one is accepted, and users can submit theirs', async () => {
-    const { device_code: right, user_code: typed } = await askForCodes();
+    const { device_code: right, user_code: typed } = await requestDeviceCodes();
     const statuses: number[] = [];
     for (let count = 0; count < SOME + 2; count++) {
       const answer = await poll(`wrong-${count}`, '192.0.2.4');

@@ -56,7 +56,7 @@ describe('the embedded identity provider', () => {
     environment: { AUTH_EMBEDDED_CLIENTS: writeClients() },
   });
 
-  async function askToken(body: Record<string, string>, headers: Record<string, string> = {}) {
+  async function requestToken(body: Record<string, string>, headers: Record<string, string> = {}) {
     const response = await fetch(`${service.url}/oauth2/token`, {
       method: 'POST',
       headers,
@@ -69,8 +69,8 @@ describe('the embedded identity provider', () => {
     };
   }
 
-  function askForItself(body: Record<string, string>, headers?: Record<string, string>) {
-    return askToken({ grant_type: 'client_credentials', ...body }, headers);
+  function requestOwnToken(body: Record<string, string>, headers?: Record<string, string>) {
+    return requestToken({ grant_type: 'client_credentials', ...body }, headers);
   }
 
   /** The API's response about a token. */
@@ -92,9 +92,9 @@ describe('the embedded identity provider', () => {
   it.each<[string, Record<string, string>, Record<string, string>, string]>([
     ['its secret in the header', {}, basic('basic', 'basic-secret'), 'basic'],
     ['its secret in the body', { client_id: 'post', client_secret: 'post-secret' }, {}, 'post'],
-    ['an id and a secret of odd characters', {}, basic(ODD.id, ODD.secret), ODD.id],
+    ['an id and a secret with special characters', {}, basic(ODD.id, ODD.secret), ODD.id],
   ])('issues a token for its owner to a client with %s', async (_case, body, headers, clientId) => {
-    const { status, body: answer } = await askForItself({ scope: 'read profile', ...body }, headers);
+    const { status, body: answer } = await requestOwnToken({ scope: 'read profile', ...body }, headers);
     expect(status).toBe(200);
     expect(answer).toMatchObject({ token_type: 'Bearer', scope: 'read profile' });
     expect(await who(answer['access_token'])).toEqual({
@@ -111,21 +111,21 @@ describe('the embedded identity provider', () => {
   });
 
   it('issues a token with all registered scopes to a client that requests none', async () => {
-    const { body } = await askForItself({}, basic('basic', 'basic-secret'));
+    const { body } = await requestOwnToken({}, basic('basic', 'basic-secret'));
     expect(body).toMatchObject({ scope: 'profile read' });
     expect(await who(body['access_token'])).toMatchObject({ status: 200, scopes: ['profile', 'read'] });
   });
 
   it('issues a token with a part of the registered scopes', async () => {
-    const { body } = await askForItself({ scope: 'read' }, basic('basic', 'basic-secret'));
+    const { body } = await requestOwnToken({ scope: 'read' }, basic('basic', 'basic-secret'));
     expect(await who(body['access_token'])).toMatchObject({ scopes: ['read'] });
   });
 
   it.each([
-    ['has no owner, though a person is called the same', 'ben'],
+    ['has no owner, though a user has the same id', 'ben'],
     ['has an owner who is not in the directory', 'left'],
   ])('issues a token without a user to a client that %s', async (_case, client) => {
-    const { body } = await askForItself({}, basic(client, `${client}-secret`));
+    const { body } = await requestOwnToken({}, basic(client, `${client}-secret`));
     expect(await who(body['access_token'])).toMatchObject({ status: 200, clientId: client, userId: null });
     const { errors } = await service.query('{ profile { id } }', {
       authorization: `Bearer ${body['access_token'] ?? ''}`,
@@ -144,7 +144,7 @@ describe('the embedded identity provider', () => {
     ],
     ['no secret', { client_id: 'post' }, {}],
   ])('rejects %s with 401', async (_case, body, headers) => {
-    const { status, challenge, body: answer } = await askForItself(body, headers);
+    const { status, challenge, body: answer } = await requestOwnToken(body, headers);
     expect({ status, error: answer['error'] }).toEqual({ status: 401, error: 'invalid_client' });
     if ('authorization' in headers) expect(challenge).toMatch(/^Basic realm=/);
   });
@@ -181,7 +181,7 @@ describe('the embedded identity provider', () => {
     }
 
     function redeem(code: string | undefined, parameters: Record<string, string> = {}) {
-      return askToken({
+      return requestToken({
         grant_type: 'authorization_code',
         client_id: 'app',
         code: code ?? '',
@@ -202,7 +202,7 @@ describe('the embedded identity provider', () => {
         userId: 'ben',
         scopes: ['profile', 'read'],
       });
-      const refreshed = await askToken({
+      const refreshed = await requestToken({
         grant_type: 'refresh_token',
         client_id: 'app',
         refresh_token: body['refresh_token'] ?? '',
@@ -234,7 +234,7 @@ describe('the embedded identity provider', () => {
       });
       const device = (await response.json()) as Record<string, string>;
       const poll = () =>
-        askToken({
+        requestToken({
           grant_type: DEVICE_CODE,
           client_id: 'app',
           device_code: device['device_code'] ?? '',

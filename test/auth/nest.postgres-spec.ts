@@ -274,7 +274,7 @@ describe('an application with a module of another author', () => {
     return { status: response.status, code, message: detail, headers: response.headers, body };
   }
 
-  async function ask(query: string, headers: Record<string, string> = {}): Promise<Outcome> {
+  async function sendRequest(query: string, headers: Record<string, string> = {}): Promise<Outcome> {
     const answer = await sendQuery(await app.getUrl(), query, { headers });
     const [error] = answer.errors;
     const body = answer.data ?? {};
@@ -289,8 +289,8 @@ describe('an application with a module of another author', () => {
       ['on a nested field that is @Direct', '{ pet { ownerDirectly } }'],
       ['on the class of a resolver', '{ pet { chip } }'],
     ])('%s', async (_where, query) => {
-      expect(await ask(query)).toMatchObject({ status: 200, code: 'FORBIDDEN' });
-      const allowed = await ask(query, { 'x-allowed': '1' });
+      expect(await sendRequest(query)).toMatchObject({ status: 200, code: 'FORBIDDEN' });
+      const allowed = await sendRequest(query, { 'x-allowed': '1' });
       expect(allowed.code).toBeUndefined();
       expect(JSON.stringify(allowed.body)).not.toContain('null');
     });
@@ -301,8 +301,9 @@ describe('an application with a module of another author', () => {
     });
 
     it.each(['{ guarded }', '{ guardedDirectly }'])('also for a cached response: %s', async (query) => {
-      for (let time = 0; time < 3; time++) await ask(query, { authorization: reader, 'x-allowed': '1' });
-      expect(await ask(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
+      for (let time = 0; time < 3; time++)
+        await sendRequest(query, { authorization: reader, 'x-allowed': '1' });
+      expect(await sendRequest(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
     });
   });
 
@@ -355,20 +356,20 @@ describe('an application with a module of another author', () => {
       ['buildInfo', 'buildInfo { version }'],
     ])('ScopesGuard: %s', async (name, selection) => {
       const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
-      await ask(`{ ${selection} }`, { authorization: reader });
+      await sendRequest(`{ ${selection} }`, { authorization: reader });
       expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual([name]);
       canActivate.mockReturnValue(false);
-      expect(await ask(`{ ${selection} pet { name } }`, { authorization: reader })).toMatchObject({
+      expect(await sendRequest(`{ ${selection} pet { name } }`, { authorization: reader })).toMatchObject({
         code: 'FORBIDDEN',
       });
     });
 
     it('the principal is available to them', async () => {
-      expect((await ask('{ caller }', { authorization: reader })).body).toEqual({
+      expect((await sendRequest('{ caller }', { authorization: reader })).body).toEqual({
         caller: 'SERVICE_ACCOUNT_TOKEN',
       });
-      expect(await ask('{ caller }')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
-      expect(await ask('{ scopedDirectly }', { authorization: reader })).toMatchObject({
+      expect(await sendRequest('{ caller }')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+      expect(await sendRequest('{ scopedDirectly }', { authorization: reader })).toMatchObject({
         status: 403,
         code: 'INSUFFICIENT_SCOPE',
       });
@@ -389,8 +390,8 @@ describe('an application with a module of another author', () => {
     ])('%s for the status %i', async (code, status, exception) => {
       thrown.error = exception;
       expect(await get('pets/failure')).toMatchObject({ status, code, message: 'no' });
-      expect(await ask('{ failure }')).toMatchObject({ code, message: 'no' });
-      expect(await ask('{ failureDirectly }')).toMatchObject({ code, message: 'no' });
+      expect(await sendRequest('{ failure }')).toMatchObject({ code, message: 'no' });
+      expect(await sendRequest('{ failureDirectly }')).toMatchObject({ code, message: 'no' });
     });
 
     it.each([
@@ -404,8 +405,8 @@ describe('an application with a module of another author', () => {
       thrown.error = exception;
       const outcomes = [
         await get('pets/failure'),
-        await ask('{ failure }'),
-        await ask('{ failureDirectly }'),
+        await sendRequest('{ failure }'),
+        await sendRequest('{ failureDirectly }'),
       ];
       expect(JSON.stringify(outcomes)).not.toContain('secret');
       const code = exception instanceof ForbiddenException ? 'FORBIDDEN' : 'INTERNAL_SERVER_ERROR';

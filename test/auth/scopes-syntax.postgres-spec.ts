@@ -32,7 +32,7 @@ describe('a withheld field', () => {
     errors: { code: string; path: string | undefined }[];
   }
 
-  async function ask(
+  async function sendRequest(
     query: string,
     authorization: string | undefined = directory,
     variables?: Record<string, unknown>,
@@ -61,7 +61,7 @@ describe('a withheld field', () => {
   }
 
   it('has an error for each of its aliases', async () => {
-    expect(await ask(`{ ${inGroup(`a: ${MEMBERS} b: ${MEMBERS}`)} }`)).toEqual({
+    expect(await sendRequest(`{ ${inGroup(`a: ${MEMBERS} b: ${MEMBERS}`)} }`)).toEqual({
       status: 200,
       data: bothGroups({ a: null, b: null }),
       errors: withheldAt('a', 'b'),
@@ -69,7 +69,7 @@ describe('a withheld field', () => {
   });
 
   it('cannot be read under the name of another field', async () => {
-    expect(await ask(`{ ${inGroup(`id: ${MEMBERS}`)} }`)).toEqual({
+    expect(await sendRequest(`{ ${inGroup(`id: ${MEMBERS}`)} }`)).toEqual({
       status: 200,
       data: bothGroups({ id: null }),
       errors: withheldAt('id'),
@@ -85,11 +85,8 @@ describe('a withheld field', () => {
     ['an inline fragment', `{ ${inGroup(`... on Group { ${MEMBERS} }`)} }`],
     ['an inline fragment without a type', `{ ${inGroup(`... { ${MEMBERS} }`)} }`],
     ['a fragment on the root', `{ ...R } fragment R on Query { ${inGroup(MEMBERS)} }`],
-    [
-      'a field that is written twice',
-      `{ ${inGroup(`${MEMBERS} members(first: 1) { nodes { user { id } } }`)} }`,
-    ],
-    ['a parent that is written twice', `{ ${inGroup(MEMBERS)} ${inGroup(MEMBERS)} }`],
+    ['a repeated field', `{ ${inGroup(`${MEMBERS} members(first: 1) { nodes { user { id } } }`)} }`],
+    ['a repeated parent', `{ ${inGroup(MEMBERS)} ${inGroup(MEMBERS)} }`],
     ['the same fragment twice', `{ ${inGroup('...G ...G')} } fragment G on Group { ${MEMBERS} }`],
     [
       'a directive with a variable',
@@ -108,7 +105,7 @@ describe('a withheld field', () => {
       `query A($yes: Boolean!) { ${inGroup(`members(first: 1) @include(if: $yes) { totalCount }`)} }`,
     ],
   ])('has one error and no data through %s', async (_case, query) => {
-    expect(await ask(query, directory, { yes: true })).toEqual({
+    expect(await sendRequest(query, directory, { yes: true })).toEqual({
       status: 200,
       data: bothGroups({ members: null }),
       errors: withheldAt('members'),
@@ -122,10 +119,10 @@ describe('a withheld field', () => {
     ['a default', 'query ($none: Boolean = false)', 'members(first: 1) @include(if: $none) { totalCount }'],
     ['a literal', 'query', 'members(first: 1) @include(if: false) { totalCount }'],
     ['its fragment', 'query ($no: Boolean!)', `... on Group @include(if: $no) { ${MEMBERS} }`],
-    ['what is around its fragment', 'query', `... @skip(if: true) { ... on Group { ${MEMBERS} } }`],
+    ['the parent of its fragment', 'query', `... @skip(if: true) { ... on Group { ${MEMBERS} } }`],
   ])('has no error if %s omits it', async (_case, operation, selection) => {
     expect(
-      await ask(`${operation} { ${inGroup(`__typename ${selection}`)} }`, directory, {
+      await sendRequest(`${operation} { ${inGroup(`__typename ${selection}`)} }`, directory, {
         yes: true,
         no: false,
       }),
@@ -138,13 +135,13 @@ describe('a withheld field', () => {
 
   it('has an error if it is omitted in one place and selected in another', async () => {
     const selection = `members(first: 1) @skip(if: true) { totalCount } ...G`;
-    expect(await ask(`{ ${inGroup(selection)} } fragment G on Group { ${MEMBERS} }`)).toMatchObject({
+    expect(await sendRequest(`{ ${inGroup(selection)} } fragment G on Group { ${MEMBERS} }`)).toMatchObject({
       errors: withheldAt('members'),
     });
   });
 
   it('has an error for each place that spreads a fragment', async () => {
-    const { errors } = await ask(
+    const { errors } = await sendRequest(
       `{ a: ${inGroup('...G')} b: ${inGroup('...G')} } fragment G on Group { ${MEMBERS} }`,
     );
     expect(errors.map(({ path }) => path)).toEqual([
@@ -155,7 +152,9 @@ describe('a withheld field', () => {
 
   it('has an error even if there is no row', async () => {
     expect(
-      await ask(`{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`),
+      await sendRequest(
+        `{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`,
+      ),
     ).toEqual({
       status: 200,
       data: { users: { nodes: [{ groups: { nodes: [] } }] } },
@@ -164,21 +163,23 @@ describe('a withheld field', () => {
   });
 
   it('does not execute its selections', async () => {
-    expect(await ask(`{ ${inGroup('members(first: 1, after: "no cursor") { totalCount }')} }`)).toMatchObject(
-      { errors: withheldAt('members') },
-    );
+    expect(
+      await sendRequest(`{ ${inGroup('members(first: 1, after: "no cursor") { totalCount }')} }`),
+    ).toMatchObject({ errors: withheldAt('members') });
   });
 
   it('at the root is null beside readable fields', async () => {
-    expect(await ask('{ group(group: {id: "club"}) { id } users(first: 1) { totalCount } }')).toEqual({
-      status: 200,
-      data: { group: null, users: { totalCount: 1 } },
-      errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'group' }],
-    });
+    expect(await sendRequest('{ group(group: {id: "club"}) { id } users(first: 1) { totalCount } }')).toEqual(
+      {
+        status: 200,
+        data: { group: null, users: { totalCount: 1 } },
+        errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'group' }],
+      },
+    );
   });
 
   it('at the root is null beside fields that need no token', async () => {
-    expect(await ask('{ group(group: {id: "club"}) { id } directoryStatus { state } }')).toEqual({
+    expect(await sendRequest('{ group(group: {id: "club"}) { id } directoryStatus { state } }')).toEqual({
       status: 200,
       data: { group: null, directoryStatus: { state: 'IDLE' } },
       errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'group' }],
@@ -187,7 +188,9 @@ describe('a withheld field', () => {
 
   it('at the root does not disclose whether an object exists', async () => {
     const [known, unknown] = await Promise.all(
-      ['club', 'nothing'].map((id) => ask(`{ group(group: {id: "${id}"}) { id } buildInfo { __typename } }`)),
+      ['club', 'nothing'].map((id) =>
+        sendRequest(`{ group(group: {id: "${id}"}) { id } buildInfo { __typename } }`),
+      ),
     );
     expect(known).toEqual(unknown);
   });
@@ -198,14 +201,14 @@ describe('a withheld field', () => {
       'all aliases of it are',
       '{ a: group(group: {id: "club"}) { id } b: group(group: {id: "team"}) { id } }',
     ],
-    ['what is beside it is __typename', '{ __typename group(group: {id: "club"}) { id } }'],
+    ['the other field is __typename', '{ __typename group(group: {id: "club"}) { id } }'],
     [
-      'what is beside it is left out',
+      'the other field is omitted',
       '{ users(first: 1) @skip(if: true) { totalCount } group(group: {id: "club"}) { id } }',
     ],
     ['it comes from a fragment', '{ ...R } fragment R on Query { group(group: {id: "club"}) { id } }'],
   ])('at the root causes the request to be rejected if %s', async (_case, query) => {
-    const { status, data, errors } = await ask(query);
+    const { status, data, errors } = await sendRequest(query);
     expect({ status, data, errors }).toEqual({
       status: 403,
       data: undefined,
@@ -222,7 +225,7 @@ describe('a withheld field', () => {
   it('can be read through a union only by a token with its scope', async () => {
     const query = `{ buildInfo { __typename } search(query: "anna", first: 5) { nodes {
       __typename ... on Group { ${MEMBERS} } ... on User { id } } } }`;
-    const reached = await ask(query, read);
+    const reached = await sendRequest(query, read);
     expect(reached.errors).toEqual([]);
     expect(reached.data).toMatchObject({
       search: {
@@ -232,7 +235,7 @@ describe('a withheld field', () => {
         ],
       },
     });
-    expect(await ask(query)).toEqual({
+    expect(await sendRequest(query)).toEqual({
       status: 200,
       data: { buildInfo: { __typename: 'BuildInfo' }, search: null },
       errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'search' }],
@@ -243,9 +246,9 @@ describe('a withheld field', () => {
     ['__typename', '{ __typename }'],
     ['introspection', '{ __schema { queryType { name } } __type(name: "Group") { fields { name } } }'],
     ['public fields', '{ directoryStatus { state } rateLimit { cost } buildInfo { version } }'],
-    ['a field that is left out', '{ __typename users(first: 1) @include(if: false) { totalCount } }'],
+    ['an omitted field', '{ __typename users(first: 1) @include(if: false) { totalCount } }'],
   ])('does not include %s, which needs no token', async (_case, query) => {
-    expect(await ask(query, '')).toMatchObject({ status: 200, errors: [] });
+    expect(await sendRequest(query, '')).toMatchObject({ status: 200, errors: [] });
   });
 
   it.each([
@@ -256,7 +259,7 @@ describe('a withheld field', () => {
     ],
     ['by a fragment', '{ ...R } fragment R on Query { currentToken { kind } }'],
   ])('with %s needs a token', async (_case, query) => {
-    expect(await ask(query, '')).toEqual({
+    expect(await sendRequest(query, '')).toEqual({
       status: 401,
       data: undefined,
       errors: [{ code: 'UNAUTHENTICATED', path: undefined }],

@@ -45,12 +45,12 @@ describe('a service account', () => {
     return { id: changes.id ?? id, token };
   }
 
-  function ask(token: string) {
+  function sendRequest(token: string) {
     return service.query<Who>(WHO, { authorization: `Basic ${token}` });
   }
 
   async function isAccepted(token: string): Promise<boolean> {
-    const { status } = await ask(token);
+    const { status } = await sendRequest(token);
     expect([200, 401]).toContain(status);
     return status === 200;
   }
@@ -77,7 +77,7 @@ describe('a service account', () => {
       scopes: ['read', 'directory'],
       expiresAt,
     });
-    const { status, data } = await ask(token);
+    const { status, data } = await sendRequest(token);
     expect(status).toBe(200);
     expect(data).toMatchObject({
       currentServiceAccount: {
@@ -127,7 +127,7 @@ describe('a service account', () => {
 
   it('may have no scope, and can then read its own properties', async () => {
     const { id, token } = await create({ scopes: [] });
-    expect((await ask(token)).data).toMatchObject({ currentServiceAccount: { id, scopes: [] } });
+    expect((await sendRequest(token)).data).toMatchObject({ currentServiceAccount: { id, scopes: [] } });
   });
 
   it('has a unique id, also after the account with that id is revoked', async () => {
@@ -162,7 +162,7 @@ describe('a service account', () => {
     const refusals = await Promise.all(
       [`${id}:wrong`, `nobody:${secretOf(token)}`, `${id}:${secretOf(token)}x`, 'demo:', ':'].map(
         async (credentials) => {
-          const { status, headers, errors } = await ask(Buffer.from(credentials).toString('base64'));
+          const { status, headers, errors } = await sendRequest(Buffer.from(credentials).toString('base64'));
           return {
             status,
             message: errors[0]?.message,
@@ -282,25 +282,25 @@ describe('a service account', () => {
   it('records its last use, once a minute', async () => {
     const { id, token } = await create();
     const before = Date.now() - 1;
-    await ask(token);
+    await sendRequest(token);
     await service.until(async () => (await rowOf(id)).lastUsedAt !== null);
     const { lastUsedAt: noted } = await rowOf(id);
     expect(noted?.getTime()).toBeGreaterThan(before);
 
-    await Promise.all([1, 2, 3].map(() => ask(token)));
-    const { data } = await ask(token);
+    await Promise.all([1, 2, 3].map(() => sendRequest(token)));
+    const { data } = await sendRequest(token);
     expect(data?.currentServiceAccount?.lastUsedAt).toBe(noted?.toISOString());
     expect((await rowOf(id)).lastUsedAt).toEqual(noted);
 
     const earlier = new Date(Date.now() - 61_000);
     await dataSource.manager.update(ServiceAccountEntity, { id }, { lastUsedAt: earlier });
-    await ask(token);
+    await sendRequest(token);
     await service.until(async () => ((await rowOf(id)).lastUsedAt?.getTime() ?? 0) > earlier.getTime());
   });
 
   it('records no use for a rejected token', async () => {
     const { id } = await create();
-    await ask(Buffer.from(`${id}:wrong`).toString('base64'));
+    await sendRequest(Buffer.from(`${id}:wrong`).toString('base64'));
     expect((await rowOf(id)).lastUsedAt).toBeNull();
   });
 });

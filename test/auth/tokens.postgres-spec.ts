@@ -19,7 +19,7 @@ function now(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-function ask(service: TestService, authorization: string): Promise<Answer> {
+function sendRequest(service: TestService, authorization: string): Promise<Answer> {
   return service.query(WHO, { authorization });
 }
 
@@ -28,7 +28,8 @@ async function statusesOf(service: TestService, authorizations: readonly string[
   const statuses: number[] = [];
   const queue = authorizations.entries();
   const work = async () => {
-    for (const [index, authorization] of queue) statuses[index] = (await ask(service, authorization)).status;
+    for (const [index, authorization] of queue)
+      statuses[index] = (await sendRequest(service, authorization)).status;
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return statuses;
@@ -62,7 +63,7 @@ describe('an access token', () => {
   }
 
   it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) => {
-    expect((await ask(service, await issuer.sign({ header: { alg } }))).status).toBe(200);
+    expect((await sendRequest(service, await issuer.sign({ header: { alg } }))).status).toBe(200);
   });
 
   it('is rejected if the issuer has not signed it, with any header', async () => {
@@ -81,7 +82,7 @@ describe('an access token', () => {
     });
     expect(wrong.map(([what]) => what)).toEqual([]);
     expect(foreignRequests).toBe(0);
-    expect((await ask(service, `Bearer ${token}`)).status).toBe(200);
+    expect((await sendRequest(service, `Bearer ${token}`)).status).toBe(200);
   });
 
   /** For tokens with an unknown key, the result is unknown once the keys were fetched three times. */
@@ -124,7 +125,7 @@ describe('an access token', () => {
   async function judgeWithinSecond(make: () => Promise<string>): Promise<number> {
     for (;;) {
       const before = now();
-      const { status } = await ask(service, await make());
+      const { status } = await sendRequest(service, await make());
       if (now() === before) return status;
     }
   }
@@ -134,7 +135,7 @@ describe('an access token', () => {
     const like = ['true', 'TRUE', 'yes', '1', '', 1, 0, -1, [], [true], {}, { active: true }, null, false];
     const tokens = await Promise.all(like.map((active) => issuer.opaque({ ...claims, active })));
     expect(await statusesOf(service, tokens)).toEqual(like.map(() => 401));
-    expect((await ask(service, await issuer.opaque({ ...claims, active: true }))).status).toBe(200);
+    expect((await sendRequest(service, await issuer.opaque({ ...claims, active: true }))).status).toBe(200);
   });
 
   it('that is opaque and invalid is introspected once while it is sent again', async () => {
@@ -186,14 +187,14 @@ describe('a flood of tokens', () => {
   it('that are opaque and invalid is rejected by the service, and ends no session', async () => {
     const claims = { active: true, sub: 'anna', scope: 'read' };
     const known = await issuer.opaque(claims);
-    expect((await ask(service, known)).status).toBe(200);
+    expect((await sendRequest(service, known)).status).toBe(200);
     const before = await issuer.countRequests('/oauth2/introspect');
     const bad = Array.from({ length: 200 }, (_, index) => `Bearer made-up-${index}`);
     expect(new Set(await statusesOf(service, bad))).toEqual(new Set([401, 429]));
     // A hundred were rejected, and some were pending at the time of the last of them.
     expect((await issuer.countRequests('/oauth2/introspect')) - before).toBeLessThan(100 + AT_ONCE);
-    expect((await ask(service, known)).status).toBe(200);
-    const { status, headers, errors } = await ask(service, await issuer.opaque(claims));
+    expect((await sendRequest(service, known)).status).toBe(200);
+    const { status, headers, errors } = await sendRequest(service, await issuer.opaque(claims));
     expect([status, errors[0]?.extensions.code]).toEqual([429, 'RATE_LIMITED']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });

@@ -155,7 +155,7 @@ describe('a service that has not read its directory yet', () => {
   });
 
   it('returns the details to tokens with the scope directory only', async () => {
-    const ask = async (token?: string) => {
+    const sendRequest = async (token?: string) => {
       const { data } = await service.query<{ directoryStatus: { blockedReason: string } }>(
         '{ directoryStatus { blockedReason } }',
         token === undefined ? {} : { authorization: token },
@@ -163,10 +163,10 @@ describe('a service that has not read its directory yet', () => {
       return data?.directoryStatus.blockedReason;
     };
     const neutral = 'The directory cannot be read at the moment';
-    expect(await ask()).toBe(neutral);
-    expect(await ask(await service.serviceAccount('read', 'profile', 'write'))).toBe(neutral);
-    expect(await ask(authorization)).toContain('localhost');
-    expect(await ask()).toBe(neutral);
+    expect(await sendRequest()).toBe(neutral);
+    expect(await sendRequest(await service.serviceAccount('read', 'profile', 'write'))).toBe(neutral);
+    expect(await sendRequest(authorization)).toContain('localhost');
+    expect(await sendRequest()).toBe(neutral);
   });
 });
 
@@ -232,7 +232,7 @@ describe('a service whose directory', () => {
     service = await TestService.start({ ldif: other });
     // The owner of the client is not in the directory yet.
     const authorization = await service.accessToken('profile read');
-    const ask = async () => {
+    const sendRequest = async () => {
       const { data } = await service.query<{
         currentToken: { userId: string | null };
         profile: { name: string } | null;
@@ -242,9 +242,9 @@ describe('a service whose directory', () => {
     const become = async (id: string | null, name: string, wanted: unknown) => {
       const added = id === null ? '' : buildLdif([{ id, name }]);
       service.replaceDirectory(`${other}\n${added.replace(/^version: 1\n/, '')}`);
-      await eventually(ask, wanted);
+      await eventually(sendRequest, wanted);
     };
-    expect(await ask()).toEqual([null, null]);
+    expect(await sendRequest()).toEqual([null, null]);
     await become('ada.martin', 'Ada', ['ada.martin', 'Ada']);
     await become('ada.martin', 'Ada Martin', ['ada.martin', 'Ada Martin']);
     await become('Ada.Martin', 'Ada Martin', ['Ada.Martin', 'Ada Martin']);

@@ -25,7 +25,7 @@ describe('a process without free file descriptors', () => {
       ldif: buildLdif([{ id: 'anna' }]),
     });
     authorization = await service.accessToken('read', 'demo-basic');
-    await ask();
+    await sendRequest();
     // Set now, because Node.js opens hundreds of files at its start.
     limit = service.descriptors + MORE_FILES;
     execFileSync('prlimit', ['--pid', String(service.id), `--nofile=${limit}:${limit}`]);
@@ -38,7 +38,7 @@ describe('a process without free file descriptors', () => {
 
   let count = 0;
   /** An uncached query. */
-  const ask = (through?: Agent) =>
+  const sendRequest = (through?: Agent) =>
     post(service, { query: `# ${++count}\n{ user(user: {id: "anna"}) { id } }` }, { authorization }, through);
 
   async function open(): Promise<Socket> {
@@ -49,19 +49,19 @@ describe('a process without free file descriptors', () => {
   }
 
   it('serves existing connections, and accepts new ones after others are closed', async () => {
-    expect((await ask(agent)).status).toBe(200);
+    expect((await sendRequest(agent)).status).toBe(200);
     const usual = await service.restlessness();
     const { descriptors } = service;
     for (let round = 0; round < 3; round++) {
       const before = service.output.length;
       const sockets = await Promise.all(Array.from({ length: IDLE }, open));
       await eventually(() => Promise.resolve(service.descriptors >= limit - 1), true);
-      for (let time = 0; time < 5; time++) expect((await ask(agent)).status).toBe(200);
-      await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      for (let time = 0; time < 5; time++) expect((await sendRequest(agent)).status).toBe(200);
+      await expect(sendRequest()).rejects.toMatchObject({ code: 'ECONNRESET' });
       expect((await send(service, { path: '/_health', agent })).status).toBe(200);
       await eventually(async () => (await service.restlessness()) < usual + 0.5, true);
       for (const socket of sockets) socket.destroy();
-      await eventually(async () => (await ask().catch(() => null))?.status, 200);
+      await eventually(async () => (await sendRequest().catch(() => null))?.status, 200);
       expect(service.output.length - before).toBeLessThan(MAX_LOGGED_BYTES);
     }
     expect(service.hasEnded).toBe(false);

@@ -19,17 +19,17 @@ const INVALID_RESPONSES: [string, IssuerOverride][] = [
   ['404', { status: 404 }],
   ['204', { status: 204 }],
   ['202, and that a token is good', { status: 202, body: JSON.stringify(OPAQUE) }],
-  ['a page to sign in at', { headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' }],
-  ['that it has moved', { status: 302, headers: { location: 'http://127.0.0.1:9/' } }],
+  ['a page to sign in', { headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' }],
+  ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:9/' } }],
   ['nothing', {}],
   ['null', { body: 'null' }],
   ['a list', { body: `[${JSON.stringify(OPAQUE)}]` }],
   ['an object without members', { body: '{}' }],
-  ['half of an object', { body: JSON.stringify(OPAQUE).slice(0, -1) }],
-  ['compressed data that is none', { headers: { 'content-encoding': 'gzip' }, body: JSON.stringify(OPAQUE) }],
-  ['more than anybody can read', { body: '[', times: 5_000_000 }],
-  ['keys that are none', { body: '{"keys":[]}' }],
-  ['keys that are secrets', { body: '{"keys":[{"kty":"oct","k":"AAAA"}]}' }],
+  ['a truncated object', { body: JSON.stringify(OPAQUE).slice(0, -1) }],
+  ['invalid compressed data', { headers: { 'content-encoding': 'gzip' }, body: JSON.stringify(OPAQUE) }],
+  ['an endless body', { body: '[', times: 5_000_000 }],
+  ['invalid keys', { body: '{"keys":[]}' }],
+  ['symmetric keys', { body: '{"keys":[{"kty":"oct","k":"AAAA"}]}' }],
 ];
 
 function tokenOf(authorization: string): string {
@@ -199,13 +199,13 @@ describe('a faulty identity provider', () => {
       },
     ],
     [
-      'says nothing at all',
+      'does not respond',
       () => {
         proxy.freeze();
       },
     ],
     [
-      'is slower than anybody can wait',
+      'is slower than the timeout',
       () => {
         proxy.slow(3000);
       },
@@ -217,7 +217,7 @@ describe('a faulty identity provider', () => {
       },
     ],
     [
-      'stops in the middle',
+      'stops in the middle of a response',
       () => {
         proxy.respondWith('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
       },

@@ -151,7 +151,7 @@ describe('a faulty directory server', () => {
       },
     ],
     [
-      'talks nonsense',
+      'sends invalid bytes',
       (proxy) => {
         proxy.respondWith('HTTP/1.1 400 Bad Request\r\n\r\n');
       },

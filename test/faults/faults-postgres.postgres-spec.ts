@@ -209,14 +209,14 @@ describe('a PostgreSQL that', () => {
       },
     ],
     [
-      'has vanished without a word',
+      'disappears silently',
       true,
       () => {
         proxy.freeze();
       },
     ],
     [
-      'answers far too slowly',
+      'is too slow',
       false,
       () => {
         proxy.slow(1500);

@@ -93,14 +93,14 @@ describe('a process', () => {
     writeFileSync(clock, hours === 0 ? '+0' : `+${hours}h`);
   }
 
-  const ask = (authorization: string) => post(service, { query: NAMES }, { authorization });
+  const sendRequest = (authorization: string) => post(service, { query: NAMES }, { authorization });
 
   /** The smallest of twenty delays, which other load disturbs least: a queue delays each of them. */
   async function latency(): Promise<number> {
     const times: number[] = [];
     for (let time = 0; time < 20; time++) {
       const begun = performance.now();
-      await ask(callers.account);
+      await sendRequest(callers.account);
       times.push(performance.now() - begun);
     }
     return Math.min(...times);
@@ -108,7 +108,7 @@ describe('a process', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ['is stopped', () => stopFor(HELD)],
-    ['is kept busy by itself', () => service.hold(HELD)],
+    ['blocks its event loop', () => service.hold(HELD)],
   ])('that %s for a second loses no request, and is as fast as before', async (_, hold) => {
     const usual = await latency();
     const traffic = new MixedTraffic(service, callers, 4, 20);
@@ -149,14 +149,17 @@ describe('a process', () => {
     // Although nothing has changed. The time is that of the database, which is correct.
     const begun = Date.now();
     await eventually(async () => {
-      const { asOf } = servedBy(await ask(authorization)).directoryStatus;
+      const { asOf } = servedBy(await sendRequest(authorization)).directoryStatus;
       return new Date(asOf).getTime() > begun && new Date(asOf).getTime() <= Date.now();
     }, true);
     version++;
     service.replaceDirectory(directory());
-    await eventually(async () => servedBy(await ask(authorization)).users.nodes[0]?.name, `p0 of ${version}`);
+    await eventually(
+      async () => servedBy(await sendRequest(authorization)).users.nodes[0]?.name,
+      `p0 of ${version}`,
+    );
     await eventually(async () => (await service.restlessness()) < usual + 0.5, true);
-    const url = servedBy(await ask(authorization)).users.nodes[0]?.photo ?? '';
+    const url = servedBy(await sendRequest(authorization)).users.nodes[0]?.photo ?? '';
     expect((await fetch(url)).status).toBe(200);
     return url;
   }
@@ -174,18 +177,18 @@ describe('a process', () => {
     const usual = await service.restlessness();
     const url = await expectToContinue(0, usual);
     const known = await signAt(0);
-    servedBy(await ask(known));
+    servedBy(await sendRequest(known));
 
     setClock(HOURS);
-    expect((await ask(known)).status).toBe(401);
+    expect((await sendRequest(known)).status).toBe(401);
     const expired = await fetch(url);
     expect([expired.status, await expired.text()]).toEqual([403, expect.stringContaining('URL_EXPIRED')]);
     const later = await expectToContinue(HOURS, usual);
     const claims = { active: true, sub: 'p1', scope: 'read directory' };
     const opaque = await issuer.opaque(claims);
-    servedBy(await ask(opaque));
+    servedBy(await sendRequest(opaque));
     const ofLater = await signAt(HOURS);
-    servedBy(await ask(ofLater));
+    servedBy(await sendRequest(ofLater));
     for (let time = 0; time < LOGINS; time++) expect((await wrongSecret()).status).toBe(401);
     const shutOut = await wrongSecret();
     const wait = Number(shutOut.headers['retry-after']);
@@ -194,15 +197,15 @@ describe('a process', () => {
 
     setClock(0);
     // Tokens of the time in which the clock was ahead are not valid yet.
-    expect((await ask(opaque)).status).toBe(401);
-    expect((await ask(ofLater)).status).toBe(401);
-    servedBy(await ask(known));
+    expect((await sendRequest(opaque)).status).toBe(401);
+    expect((await sendRequest(ofLater)).status).toBe(401);
+    servedBy(await sendRequest(known));
     expect((await fetch(url)).status).toBe(200);
     // The service signed it, and it has not expired.
     expect((await fetch(later)).status).toBe(200);
     expect(Number((await wrongSecret()).headers['retry-after'])).toBeLessThanOrEqual(wait);
     const [, seconds] =
-      /"requests";r=\d+;t=(\d+)/.exec(String((await ask(known)).headers['ratelimit'])) ?? [];
+      /"requests";r=\d+;t=(\d+)/.exec(String((await sendRequest(known)).headers['ratelimit'])) ?? [];
     expect(Number(seconds)).toBeLessThanOrEqual(60);
     await expectToContinue(0, usual);
     expect(service.hasEnded).toBe(false);

@@ -71,7 +71,7 @@ afterEach(() => {
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Previews of the same change wait for each other, and are rejected after a long wait: so they run sequentially. */
-function ask(request: HttpRequest): Promise<void> {
+function sendRequest(request: HttpRequest): Promise<void> {
   if (request.body?.includes('mutation') !== true) return exchange(request);
   const exchanged = turn.then(() => exchange(request));
   turn = exchanged.catch(() => undefined);
@@ -90,7 +90,7 @@ it('a text in every position of the schema gets a sound response', async () => {
   for (const [place, text] of [...ILL_FORMED, ...NAUGHTY_STRINGS].entries()) {
     const share = ILL_FORMED.includes(text) ? 1 : SHARE;
     const chosen = builds.filter((_, at) => (place + at) % share === 0);
-    await Promise.all(chosen.map((build) => ask(build(text))));
+    await Promise.all(chosen.map((build) => sendRequest(build(text))));
   }
 });
 
@@ -120,7 +120,7 @@ describe('the corpus of JSON texts', () => {
     'is accepted or rejected where parsers differ: $name',
     async ({ input }) => {
       for (const body of [input, embed(input)])
-        await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
+        await sendRequest({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
     },
   );
 });
@@ -134,7 +134,7 @@ it(`${REQUESTS} damaged requests get sound responses (seed ${SEED})`, async () =
     Buffer.from(`${type}:00000000-0000-4000-8000-000000000000`).toString('base64url'),
   );
   const known = { users: ['anna', 'ben'], groups: ['club', 'team'], cursors, nodeIds };
-  const property = fc.asyncProperty(mutatedRequests(schema, known), ask);
+  const property = fc.asyncProperty(mutatedRequests(schema, known), sendRequest);
   const numRuns = Math.max(1, Math.ceil((REQUESTS - asked) / LANES));
   const lanes = Array.from({ length: LANES }, (_, lane) =>
     fc.assert(property, { numRuns, seed: SEED + lane }),

@@ -28,7 +28,7 @@ beforeAll(() => {
 });
 
 /** From an address without earlier requests. */
-async function ask(request: HttpRequest, authorization?: string): Promise<HttpAnswer> {
+async function sendRequest(request: HttpRequest, authorization?: string): Promise<HttpAnswer> {
   const headers = {
     ...request.headers,
     authorization: authorization ?? (await service.serviceAccount('read')),
@@ -51,8 +51,8 @@ describe.each(LIMIT_CASES)('$limit $what', ({ limit, refusal, refusals, ways }) 
   it.each(Object.entries(ways))(
     'are accepted, and one more is rejected before anything is read: %s',
     async (way, build) => {
-      dataOf(await ask(build(limit)));
-      expect(await refusalBeforeAll(() => ask(build(limit + 1)))).toEqual(refusals?.[way] ?? refusal);
+      dataOf(await sendRequest(build(limit)));
+      expect(await refusalBeforeAll(() => sendRequest(build(limit + 1)))).toEqual(refusals?.[way] ?? refusal);
     },
   );
 });
@@ -63,10 +63,10 @@ describe(`${POINTS} points`, () => {
     ['through fragments', operation(`{ ...A ...A } fragment A on Query ${HUNDRED}`)],
     ['by variables', operation(HUNDRED.replace('{', 'query ($n: Int!) {').replace('100', '$n'), { n: 100 })],
   ])('are accepted, and one more is rejected before anything is read: %s', async (_way, request) => {
-    dataOf(await ask(request));
+    dataOf(await sendRequest(request));
     const authorization = await service.serviceAccount('read');
-    dataOf(await ask(operation('{ __typename }'), authorization));
-    expect(await refusalBeforeAll(() => ask(request, authorization))).toEqual([429, 'RATE_LIMITED']);
+    dataOf(await sendRequest(operation('{ __typename }'), authorization));
+    expect(await refusalBeforeAll(() => sendRequest(request, authorization))).toEqual([429, 'RATE_LIMITED']);
   });
 });
 
@@ -104,7 +104,7 @@ describe('an omitted list', () => {
     for (const n of [-1, 101, 2_147_483_647, null, 1]) {
       const answers: HttpAnswer[] = [];
       const statements = await statementsOf(async () =>
-        answers.push(await ask(operation(query, { n }), authorization)),
+        answers.push(await sendRequest(operation(query, { n }), authorization)),
       );
       expect(answers.map(dataOf)).toEqual([{ user: { id: 'anna' } }]);
       for (const { text } of statements) expect(text).not.toContain('effective_memberships');

@@ -56,7 +56,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
       ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }, ...groups]),
     });
     authorization = await service.accessToken('profile read write', 'demo-basic');
-    for (let count = 0; count < WARM; count++) await askWell();
+    for (let count = 0; count < WARM; count++) await sendValid();
   });
 
   afterAll(async () => {
@@ -66,7 +66,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   });
 
   /** An uncached query. */
-  async function askWell(): Promise<number> {
+  async function sendValid(): Promise<number> {
     const begun = performance.now();
     const answer = await post(service, { query: `#${++sent}\n${GOOD}` }, { authorization }, good);
     const milliseconds = performance.now() - begun;
@@ -74,7 +74,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     return milliseconds;
   }
 
-  async function askBadly(index: number): Promise<void> {
+  async function sendHostile(index: number): Promise<void> {
     const hostile = HOSTILE_REQUESTS[index];
     if (hostile === undefined) throw new Error('There are not so many');
     const request = hostile.build(++sent);
@@ -100,12 +100,12 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   }
 
   /** Good requests during an action, with the duration of each. */
-  async function askWellUntil(over: Promise<unknown>): Promise<number[]> {
+  async function sendValidUntil(over: Promise<unknown>): Promise<number[]> {
     const times: number[] = [];
     const end = { isThere: false };
     const noteEnd = over.finally(() => (end.isThere = true));
     while (!end.isThere) {
-      times.push(await askWell());
+      times.push(await sendValid());
       await sleep(THOUGHT);
     }
     await noteEnd;
@@ -113,10 +113,10 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   }
 
   /** Hostile requests at their rate. */
-  async function askBadlyAll(indices: readonly number[]): Promise<void> {
+  async function sendAllHostile(indices: readonly number[]): Promise<void> {
     const answers: Promise<void>[] = [];
     for (const index of indices) {
-      answers.push(askBadly(index));
+      answers.push(sendHostile(index));
       await sleep(pause);
     }
     await Promise.all(answers);
@@ -124,23 +124,23 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
 
   it('is rejected with 4xx, before a resolver is called and a statement is sent', async () => {
     expect(HOSTILE_REQUESTS.length).toBeGreaterThanOrEqual(SHAPES);
-    await askWell();
+    await sendValid();
     await service.collectWork();
-    for (const index of HOSTILE_REQUESTS.keys()) await askBadly(index);
+    for (const index of HOSTILE_REQUESTS.keys()) await sendHostile(index);
     expect(await service.collectWork()).toMatchObject({
       operations: 0,
       statements: 0,
     } satisfies Partial<ProcessWork>);
     // The request counts against the rate limit.
-    await askWell();
+    await sendValid();
     expect((await service.collectWork()).operations).toBe(1);
   });
 
   it('costs at most about as much as a good request', async () => {
-    const usual = await costOf(askWell);
+    const usual = await costOf(sendValid);
     const expensive: string[] = [];
     for (const [index, { name }] of HOSTILE_REQUESTS.entries()) {
-      const cost = await costOf(() => askBadly(index));
+      const cost = await costOf(() => sendHostile(index));
       if (cost > COST * usual) expensive.push(`${name}: ${cost / usual} times as much`);
     }
     expect(expensive).toEqual([]);
@@ -152,9 +152,9 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const meanwhile: number[] = [];
     const all = [...HOSTILE_REQUESTS.keys(), ...HOSTILE_REQUESTS.keys()];
     for (let start = 0; start < all.length; start += WINDOW) {
-      idle.push(...(await askWellUntil(sleep(WINDOW * pause))));
+      idle.push(...(await sendValidUntil(sleep(WINDOW * pause))));
       pause = Math.max(PAUSE, SHARE * percentile(idle, 0.5));
-      meanwhile.push(...(await askWellUntil(askBadlyAll(all.slice(start, start + WINDOW)))));
+      meanwhile.push(...(await sendValidUntil(sendAllHostile(all.slice(start, start + WINDOW)))));
     }
     const slowdown = percentile(meanwhile, 0.5) / percentile(idle, 0.5);
     expect(slowdown).toBeLessThan(SLOWDOWN);

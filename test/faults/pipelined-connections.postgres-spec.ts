@@ -10,7 +10,7 @@ let pool: pg.Pool;
 let statements: StatementPool;
 
 /** Runs a statement, and returns its only value. */
-async function ask(text: string, ...values: unknown[]): Promise<unknown> {
+async function sendRequest(text: string, ...values: unknown[]): Promise<unknown> {
   const statement = { name: text.slice(0, 60), text, isShort: true, returnsRevision: false };
   const rows = await statements.read<[unknown]>(statement, values);
   return rows[0]?.[0];
@@ -40,31 +40,35 @@ afterEach(() => pool.end());
 afterAll(() => database.drop());
 
 it('execute simultaneous statements on one connection, and release it', async () => {
-  expect(await Promise.all(times(200, (index) => ask(ECHO, index)))).toEqual(times(200, (index) => index));
+  expect(await Promise.all(times(200, (index) => sendRequest(ECHO, index)))).toEqual(
+    times(200, (index) => index),
+  );
   expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
-  expect(new Set(await Promise.all(times(50, () => ask(BACKEND)))).size).toBe(1);
+  expect(new Set(await Promise.all(times(50, () => sendRequest(BACKEND)))).size).toBe(1);
 });
 
 it('let a statement fail without the others, and remove failed connections from the pool', async () => {
-  const before = await ask(BACKEND);
-  const answers = await Promise.allSettled(times(20, (index) => ask('select 1 / ($1::integer - 7)', index)));
+  const before = await sendRequest(BACKEND);
+  const answers = await Promise.allSettled(
+    times(20, (index) => sendRequest('select 1 / ($1::integer - 7)', index)),
+  );
   const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
   expect(failed).toEqual([7]);
   expect(pool.totalCount).toBe(0);
-  expect(await ask(BACKEND)).not.toBe(before);
+  expect(await sendRequest(BACKEND)).not.toBe(before);
 });
 
 it('do not wait behind a slow statement', async () => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   await other.query('select pg_advisory_lock(1)');
-  const slow = ask('select pg_advisory_lock(1)::text');
+  const slow = sendRequest('select pg_advisory_lock(1)::text');
   const order: string[] = [];
   const first = slow.then(() => order.push('slow'));
   // When both connections are blocked for a while, others are used.
   for (let index = 0; index < 5; index++) {
     await sleep(30);
-    await ask(ECHO, index);
+    await sendRequest(ECHO, index);
   }
   order.push('others');
   // It takes as long as the lock is held.
@@ -74,10 +78,10 @@ it('do not wait behind a slow statement', async () => {
 });
 
 it('reject all waiting statements after a connection is lost, and open another', async () => {
-  const backend = await ask(BACKEND);
+  const backend = await sendRequest(BACKEND);
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
-  const waiting = times(3, () => ask('select pg_sleep(30)::text'));
+  const waiting = times(3, () => sendRequest('select pg_sleep(30)::text'));
   const outcomes = Promise.allSettled(waiting);
   const isBusy = async () => {
     const busy = `select 1 from pg_stat_activity where pid = $1 and state = 'active' and query like '%sleep%'`;
@@ -87,46 +91,48 @@ it('reject all waiting statements after a connection is lost, and open another',
   await other.query('select pg_terminate_backend($1)', [backend]);
   await other.end();
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-  expect(await ask(ECHO, 1)).toBe(1);
+  expect(await sendRequest(ECHO, 1)).toBe(1);
 });
 
 it('reject all waiting statements if no connection can be opened', async () => {
   await pool.end();
   open('postgres://127.0.0.1:1/none', 8);
-  const outcomes = await Promise.allSettled(times(5, (index) => ask(ECHO, index)));
+  const outcomes = await Promise.allSettled(times(5, (index) => sendRequest(ECHO, index)));
   expect(outcomes.map(({ status }) => status)).toEqual(times(5, () => 'rejected'));
 });
 
 it('leave connections of a small pool to transactions', async () => {
   await pool.end();
   open(database.url, 3);
-  expect(await Promise.all(times(20, (index) => ask(ECHO, index)))).toEqual(times(20, (index) => index));
+  expect(await Promise.all(times(20, (index) => sendRequest(ECHO, index)))).toEqual(
+    times(20, (index) => index),
+  );
   expect(pool.totalCount).toBe(3);
 });
 
 describe('a statement', () => {
   const namesOf = () =>
-    ask("select coalesce(array_agg(name order by name), '{}') from pg_prepared_statements");
+    sendRequest("select coalesce(array_agg(name order by name), '{}') from pg_prepared_statements");
 
   it('is prepared from its second use on, at most a hundred per connection', async () => {
     const [text, name] = ['select $1::integer + 1', 'select $1::integer + 1'];
-    const backend = await ask(BACKEND);
+    const backend = await sendRequest(BACKEND);
     await namesOf();
-    await ask(text, 1);
+    await sendRequest(text, 1);
     expect(await namesOf()).not.toContain(name);
-    for (const at of [2, 3, 4]) expect(await ask(text, at)).toBe(at + 1);
+    for (const at of [2, 3, 4]) expect(await sendRequest(text, at)).toBe(at + 1);
     expect(await namesOf()).toContain(name);
     for (const turn of [1, 2]) {
       for (let index = 0; index < 150; index++)
-        expect(await ask(`select $1::integer + ${index}`, turn)).toBe(turn + index);
+        expect(await sendRequest(`select $1::integer + ${index}`, turn)).toBe(turn + index);
     }
     const names = (await namesOf()) as string[];
     expect(names).toContain('select $1::integer + 149');
     expect(names.length).toBeLessThanOrEqual(100);
     // A connection with the maximum number was replaced.
-    expect(await ask(BACKEND)).not.toBe(backend);
+    expect(await sendRequest(BACKEND)).not.toBe(backend);
     // The new connection prepares the statement again.
-    expect(await ask('select $1::integer + 2', 5)).toBe(7);
+    expect(await sendRequest('select $1::integer + 2', 5)).toBe(7);
   });
 
   it('that is canceled during its preparation does not affect others with the same text', async () => {
@@ -134,10 +140,10 @@ describe('a statement', () => {
     await other.connect();
     await other.query('create table locked (key integer); insert into locked values (7)');
     const text = 'select key from locked where key = $1::integer';
-    expect(await ask(text, 7)).toBe(7);
-    const backend = await ask(BACKEND);
+    expect(await sendRequest(text, 7)).toBe(7);
+    const backend = await sendRequest(BACKEND);
     await other.query('begin; lock table locked in access exclusive mode');
-    const outcomes = Promise.allSettled(times(3, () => ask(text, 7)));
+    const outcomes = Promise.allSettled(times(3, () => sendRequest(text, 7)));
     const waits = async () => {
       const waiting = `select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`;
       return (await other.query(waiting, [backend])).rowCount === 1;
@@ -151,6 +157,6 @@ describe('a statement', () => {
     const [first, ...rest] = await outcomes;
     expect(first).toMatchObject({ status: 'rejected', reason: { code: 'TIMEOUT' } });
     expect(rest).toEqual([7, 7].map((value) => ({ status: 'fulfilled', value })));
-    expect(await ask(text, 7)).toBe(7);
+    expect(await sendRequest(text, 7)).toBe(7);
   });
 });

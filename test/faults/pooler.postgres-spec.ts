@@ -73,19 +73,20 @@ describe('behind a PgBouncer', () => {
     });
     try {
       const authorization = await service.serviceAccount('read');
-      const ask = () => post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
+      const sendRequest = () =>
+        post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
       const metric = async () => {
         const { body } = await send(service, { path: '/metrics' });
         return /directory_database_sessions_kept\{server="primary"\} (\d)/.exec(body)?.[1];
       };
-      expect([(await ask()).status, await metric()]).toEqual([200, '1']);
+      expect([(await sendRequest()).status, await metric()]).toEqual([200, '1']);
       await bouncer.change('transaction');
       await service.app.get(SessionGuard).check();
-      expect([(await ask()).status, await metric()]).toEqual([503, '0']);
+      expect([(await sendRequest()).status, await metric()]).toEqual([503, '0']);
       expect((await send(service, { path: '/_readiness' })).status).toBe(503);
       await bouncer.change('session');
       await service.app.get(SessionGuard).check();
-      expect([(await ask()).status, await metric()]).toEqual([200, '1']);
+      expect([(await sendRequest()).status, await metric()]).toEqual([200, '1']);
     } finally {
       await service.stop();
       await bouncer.stop();

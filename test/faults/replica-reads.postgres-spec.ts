@@ -92,7 +92,7 @@ async function read(from: TestService | TwinService): Promise<{ number: number; 
 }
 
 /** The replicas in the order of the requests. */
-async function askTimes(of: TestService | TwinService, count: number): Promise<unknown[]> {
+async function sendRequests(of: TestService | TwinService, count: number): Promise<unknown[]> {
   asked.mockClear();
   for (let time = 0; time < count; time++) {
     await post(of, { query: '{ user(user: {id: "p1"}) { name } }' }, { authorization });
@@ -109,7 +109,7 @@ describe('read replicas', () => {
   it('serve all reads with a revision, in both processes; all other statements go to the primary', async () => {
     for (const each of [service, twin]) {
       expect(await read(each)).toEqual({ number: revision, byReplica: 1 });
-      expect(new Set(await askTimes(each, 4)).size).toBe(2);
+      expect(new Set(await sendRequests(each, 4)).size).toBe(2);
     }
     asked.mockClear();
     const status = await post(service, { query: '{ directoryStatus { state } }' }, { authorization });

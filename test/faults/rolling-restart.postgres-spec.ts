@@ -44,11 +44,11 @@ describe('two replicas behind balancers', () => {
     const authorization = replicas.each[0]?.authorization ?? '';
     const headers = { 'content-type': 'application/json', authorization };
     const request = { method: 'POST', headers, body: QUERY };
-    const askAt = ({ port }: { port: number }) => {
+    const sendRequestTo = ({ port }: { port: number }) => {
       const to: Listening = { config: { host: '127.0.0.1', port } };
       return new ContinuousClients(to, { count: CLIENTS, pause: PAUSE, request });
     };
-    return { ofNginx: askAt(nginx), ofHaproxy: askAt(haproxy) };
+    return { ofNginx: sendRequestTo(nginx), ofHaproxy: sendRequestTo(haproxy) };
   }
 
   it(`lose no request when they restart one after the other: ${ROUNDS} times`, async () => {

@@ -130,7 +130,7 @@ describe('a request that Node.js accepts', () => {
   it.each([
     ['an expectation', `Host: x\r\n${JSON_TYPE}\r\nExpect: foo`, [417, 'BAD_REQUEST']],
     [
-      'several Accept that are long together',
+      'several Accept fields that are long together',
       `Host: x\r\n${JSON_TYPE}${`\r\nAccept: ${'a/b,'.repeat(100)}a/b`.repeat(3)}`,
       [431, 'PAYLOAD_TOO_LARGE'],
     ],

@@ -48,12 +48,12 @@ describe('a service that is started while its database', () => {
     return process;
   }
 
-  const ask = (path: string, agent?: Agent): Promise<HttpAnswer> =>
+  const sendRequest = (path: string, agent?: Agent): Promise<HttpAnswer> =>
     send({ config }, agent === undefined ? { path } : { path, agent });
 
   /** Whether readiness reports the database as available, as it does before the directory has been read. */
   async function seesDatabase(agent: Agent): Promise<boolean> {
-    const { details } = JSON.parse((await ask('/_readiness', agent)).body) as {
+    const { details } = JSON.parse((await sendRequest('/_readiness', agent)).body) as {
       details: { database: { status: string } };
     };
     return details.database.status === 'up';
@@ -65,7 +65,7 @@ describe('a service that is started while its database', () => {
   }
 
   async function untilHealthy(): Promise<void> {
-    while ((await ask('/_health').catch(() => null))?.status !== 200) await sleep(20);
+    while ((await sendRequest('/_health').catch(() => null))?.status !== 200) await sleep(20);
   }
 
   it('is unavailable listens, reports it, and starts when it is available, without losing a connection', async () => {
@@ -78,12 +78,12 @@ describe('a service that is started while its database', () => {
     const watched = new AbortController();
     const watching = (async () => {
       while (!watched.signal.aborted) {
-        for (const each of agents) statuses.push((await ask('/_health', each)).status);
+        for (const each of agents) statuses.push((await sendRequest('/_health', each)).status);
         await sleep(20);
       }
     })();
 
-    const readiness = await ask('/_readiness', agent);
+    const readiness = await sendRequest('/_readiness', agent);
     expect([readiness.status, readiness.headers['retry-after']]).toEqual([503, '1']);
     expect(JSON.parse(readiness.body)).toMatchObject({
       status: 'error',
@@ -93,7 +93,7 @@ describe('a service that is started while its database', () => {
     const { errors } = JSON.parse(refused.body) as { errors: { extensions: { code: string } }[] };
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(['SERVICE_UNAVAILABLE']);
-    const photo = await ask('/photo/v1/anna?expires=1&signature=0');
+    const photo = await sendRequest('/photo/v1/anna?expires=1&signature=0');
     expect([photo.status, photo.headers['content-type']]).toEqual([503, 'application/problem+json']);
     expect(photo.headers['retry-after']).toBe('1');
     await process.untilPrinted(
@@ -109,7 +109,7 @@ describe('a service that is started while its database', () => {
     expect(process.stdout).not.toContain('Ready at');
     while (await seesDatabase(agent)) await sleep(20);
     proxy.restore();
-    while ((await ask('/_readiness', agent)).status !== 200) await sleep(20);
+    while ((await sendRequest('/_readiness', agent)).status !== 200) await sleep(20);
     watched.abort();
     await watching;
     agent.destroy();
@@ -123,7 +123,7 @@ describe('a service that is started while its database', () => {
     proxy.freeze();
     const process = start();
     await untilHealthy();
-    expect((await ask('/_readiness')).status).toBe(503);
+    expect((await sendRequest('/_readiness')).status).toBe(503);
     expect((await process.kill('SIGTERM')).code).toBe(0);
     expect(process.stdout).not.toContain('Ready at');
     expect(process.stdout.match(/cannot be used: [^\n]+ timeout\. The service waits for it\n/g)).toHaveLength(
@@ -133,7 +133,7 @@ describe('a service that is started while its database', () => {
 
   it.each<[wrong: string, change: (url: URL) => void, reason: RegExp]>([
     ['does not exist', (url) => (url.pathname = '/nothing'), /database "nothing" does not exist/],
-    ['does not know it', (url) => (url.username = 'stranger'), /role "stranger" does not exist/],
+    ['rejects the user', (url) => (url.username = 'stranger'), /role "stranger" does not exist/],
   ])('%s ends with one line of the reason', async (_, change, reason) => {
     const { code, stderr } = await start(change).end();
     expect(code).toBe(1);

@@ -42,17 +42,17 @@ class MonotonicReader {
     });
     return {
       service,
-      asking: new MonotonicReader(service, await service.accessToken('read directory', 'app')),
+      reader: new MonotonicReader(service, await service.accessToken('read directory', 'app')),
     };
   }
 
-  ask(query: string) {
+  sendRequest(query: string) {
     const uncached = query.replace('{ ', `{ a${++this.asked}: __typename `);
     return post(this.service, { query: uncached }, { authorization: this.authorization });
   }
 
   async statusOf(query: string): Promise<number> {
-    return (await this.ask(query)).status;
+    return (await this.sendRequest(query)).status;
   }
 }
 
@@ -69,21 +69,24 @@ describe('a role without the privilege to read one of the tables', () => {
     );
     const url = new URL(database.url);
     url.username = role;
-    const { service, asking } = await MonotonicReader.start({ DATABASE_URL: url.href });
+    const { service, reader } = await MonotonicReader.start({ DATABASE_URL: url.href });
     try {
-      expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
+      expect([await reader.statusOf(NAME), await reader.statusOf(PARENTS)]).toEqual([200, 200]);
       await run(database.url, `revoke select on nestings from ${role}`);
-      const refused = await asking.ask(PARENTS);
+      const refused = await reader.sendRequest(PARENTS);
       expect(refused.body).toMatch(/"INTERNAL_SERVER_ERROR"/);
       expect(refused.body).not.toMatch(/nestings|permission|role_/);
-      expect(await asking.statusOf(NAME)).toBe(200);
+      expect(await reader.statusOf(NAME)).toBe(200);
       await run(database.url, `grant select on nestings to ${role}`);
-      await eventually(() => asking.statusOf(PARENTS), 200);
+      await eventually(() => reader.statusOf(PARENTS), 200);
       await run(database.url, `revoke select on mirror_state from ${role}`);
-      await eventually(async () => (await asking.ask(NAME)).body.includes('"INTERNAL_SERVER_ERROR"'), true);
-      expect((await asking.ask(NAME)).body).not.toMatch(/mirror_state|permission|role_/);
+      await eventually(
+        async () => (await reader.sendRequest(NAME)).body.includes('"INTERNAL_SERVER_ERROR"'),
+        true,
+      );
+      expect((await reader.sendRequest(NAME)).body).not.toMatch(/mirror_state|permission|role_/);
       await run(database.url, `grant select on mirror_state to ${role}`);
-      await eventually(() => asking.statusOf(NAME), 200);
+      await eventually(() => reader.statusOf(NAME), 200);
     } finally {
       await service.stop();
       await run(database.url, `drop owned by ${role} cascade`, `drop role ${role}`);
@@ -94,7 +97,7 @@ describe('a role without the privilege to read one of the tables', () => {
 
 describe('a server without temporary tables in sessions', () => {
   it('is read, and its revisions are noticed', async () => {
-    const { service, asking } = await MonotonicReader.start();
+    const { service, reader } = await MonotonicReader.start();
     try {
       const url = urlOf(service);
       await run(url, `alter database ${new URL(url).pathname.slice(1)} set temp_file_limit = 0`);
@@ -102,7 +105,7 @@ describe('a server without temporary tables in sessions', () => {
         url,
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
       );
-      await eventually(() => asking.statusOf(NAME), 200);
+      await eventually(() => reader.statusOf(NAME), 200);
       await eventually(() => Promise.resolve(service.app.get(Revisions).current !== null), true);
     } finally {
       await service.stop();
@@ -121,11 +124,11 @@ describe('a database that a newer release has migrated', () => {
       'alter table users add later text',
       'create table later_table (id integer)',
     );
-    const { service, asking } = await MonotonicReader.start({ DATABASE_URL: database.url });
+    const { service, reader } = await MonotonicReader.start({ DATABASE_URL: database.url });
     try {
-      expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
+      expect([await reader.statusOf(NAME), await reader.statusOf(PARENTS)]).toEqual([200, 200]);
       service.replaceDirectory(directoryOf(2));
-      await eventually(async () => (await asking.ask(NAME)).body.includes('p1 of 2'), true);
+      await eventually(async () => (await reader.sendRequest(NAME)).body.includes('p1 of 2'), true);
     } finally {
       await service.stop();
       await database.drop();
@@ -140,8 +143,8 @@ describe('two services whose databases are exchanged', () => {
     const urls = [urlOf(one.service), urlOf(two.service)] as const;
     /** The directories of the responses of each revision. */
     const seen = new Map<string, Set<string>>();
-    const namesFrom = async ({ asking }: typeof one) => {
-      const answer = await asking.ask(PEOPLE);
+    const namesFrom = async ({ reader }: typeof one) => {
+      const answer = await reader.sendRequest(PEOPLE);
       if (answer.status !== 200) return 'unavailable';
       const names = new Set([...answer.body.matchAll(/ of (\w+)"/g)].map(([, name]) => name ?? ''));
       const revision = String(answer.headers['directory-revision']);

@@ -67,7 +67,7 @@ describe('freshness, on each kind of database', () => {
     return { status, ...freshnessIn(headers), headers, response };
   }
 
-  async function ask(query: string, headers: Record<string, string> = {}) {
+  async function sendRequest(query: string, headers: Record<string, string> = {}) {
     const answer = await service.query(query, { authorization, headers });
     return { ...answer, ...freshnessIn(answer.headers) };
   }
@@ -78,12 +78,12 @@ describe('freshness, on each kind of database', () => {
       .query('update mirror_state set as_of = clock_timestamp() - make_interval(secs => $1)', [seconds]);
     service.app.get(Database).noteConfirmed();
     const { asOf } = await readStatus(service);
-    await eventually(async () => (await ask(USER)).asOf, asOf);
+    await eventually(async () => (await sendRequest(USER)).asOf, asOf);
   }
 
   describe('pictures', () => {
     it('report it like responses, also for missing pictures and conditional requests', async () => {
-      const { revision, asOf } = await ask(USER);
+      const { revision, asOf } = await sendRequest(USER);
       const first = await fetchFresh(urlOf('anna'));
       const etag = first.headers.get('etag') ?? '';
       const others = [
@@ -157,11 +157,11 @@ describe('freshness, on each kind of database', () => {
     ['previews', PREVIEW],
   ])('accepts the bound %s', async (_, query) => {
     const bound = { 'directory-max-staleness': '3600' };
-    for (let time = 0; time < 3; time++) expect((await ask(query, bound)).status).toBe(200);
+    for (let time = 0; time < 3; time++) expect((await sendRequest(query, bound)).status).toBe(200);
     await makeOld(7200);
-    for (let time = 0; time < 3; time++) expect((await ask(query, bound)).status).toBe(503);
-    expect((await ask(query, { 'directory-max-staleness': '0' })).status).toBe(503);
-    expect((await ask(query)).status).toBe(200);
+    for (let time = 0; time < 3; time++) expect((await sendRequest(query, bound)).status).toBe(503);
+    expect((await sendRequest(query, { 'directory-max-staleness': '0' })).status).toBe(503);
+    expect((await sendRequest(query)).status).toBe(200);
   });
 
   it.each([1, -1])(
@@ -179,7 +179,10 @@ describe('freshness, on each kind of database', () => {
       const ended = await readClock();
       const asOf = Date.parse((await readStatus(service)).asOf ?? '');
       expect([asOf >= Math.floor(begun), asOf <= ended]).toEqual([true, true]);
-      await eventually(async () => (await ask(USER, { 'directory-max-staleness': '1800' })).status, 200);
+      await eventually(
+        async () => (await sendRequest(USER, { 'directory-max-staleness': '1800' })).status,
+        200,
+      );
       const report = (await (await fetch(`${service.url}/_readiness`)).json()) as {
         details: { mirror: { ageSeconds: number } };
       };

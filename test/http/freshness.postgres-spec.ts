@@ -27,7 +27,10 @@ describe('the freshness of a response', () => {
     await stopFollowing(service);
   });
 
-  async function ask(query: string, headers: Record<string, string> = {}): Promise<FreshnessResponse> {
+  async function sendRequest(
+    query: string,
+    headers: Record<string, string> = {},
+  ): Promise<FreshnessResponse> {
     const { status, errors, headers: fields } = await service.query(query, { authorization, headers });
     return {
       status,
@@ -57,7 +60,7 @@ describe('the freshness of a response', () => {
   ])('is in the headers of a response about %s, on every path', async (_, query) => {
     const asOf = await readAsOf();
     for (const headers of WAYS) {
-      const response = await ask(query, headers);
+      const response = await sendRequest(query, headers);
       expect(response.revision).toMatch(ID);
       expect(response.asOf).toBe(asOf);
     }
@@ -69,22 +72,22 @@ describe('the freshness of a response', () => {
     '{ currentToken { kind } }',
     '{ no }',
   ])('is not in a response without data of the directory: %s', async (query) => {
-    expect(await ask(query)).toMatchObject({ revision: null, asOf: null });
+    expect(await sendRequest(query)).toMatchObject({ revision: null, asOf: null });
   });
 
   it('increases with every confirmation, for cached responses, too, and the revision with every change', async () => {
-    for (let time = 0; time < 4; time++) await ask(USER);
-    const before = await ask(USER);
+    for (let time = 0; time < 4; time++) await sendRequest(USER);
+    const before = await sendRequest(USER);
     expect((await service.synchronize()).kind).toBe('unchanged');
     const confirmed = await readAsOf();
     expect(Date.parse(confirmed ?? '')).toBeGreaterThan(Date.parse(before.asOf ?? ''));
     await eventually(async () => {
-      const { revision, asOf } = await ask(USER);
+      const { revision, asOf } = await sendRequest(USER);
       return [revision, asOf];
     }, [before.revision, confirmed]);
     service.replaceDirectory(buildLdif([{ id: 'anna', name: 'Anne' }, { id: 'ben' }], [{ id: 'club' }]));
     expect((await service.synchronize()).kind).toBe('applied');
-    const after = await ask(USER);
+    const after = await sendRequest(USER);
     expect(after.revision).toMatch(ID);
     expect(after.revision).not.toBe(before.revision);
     expect(after.asOf).toBe(await readAsOf());
@@ -94,28 +97,31 @@ describe('the freshness of a response', () => {
     it('a fresh mirror is served, and an old one causes 503 STALE, on every path', async () => {
       expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
       for (let time = 0; time < 4; time++) {
-        expect(await ask(USER, { 'directory-max-staleness': '3600' })).toMatchObject({
+        expect(await sendRequest(USER, { 'directory-max-staleness': '3600' })).toMatchObject({
           status: 200,
           codes: [],
         });
       }
       await makeOld(7200);
-      await eventually(async () => (await ask(USER, { 'directory-max-staleness': '3600' })).status, 503);
+      await eventually(
+        async () => (await sendRequest(USER, { 'directory-max-staleness': '3600' })).status,
+        503,
+      );
       for (const query of [USER, '{ buildInfo { version } groups(first: 1) { nodes { id } } }']) {
         for (let time = 0; time < 3; time++) {
-          const response = await ask(query, { 'directory-max-staleness': '3600' });
+          const response = await sendRequest(query, { 'directory-max-staleness': '3600' });
           expect(response).toMatchObject({ status: 503, codes: ['STALE'], retryAfter: '1' });
           expect(response.extensions).toMatchObject({ maxStaleness: 3600 });
           expect(Number(response.extensions?.['ageSeconds'])).toBeGreaterThanOrEqual(7200);
         }
       }
-      expect(await ask(USER)).toMatchObject({ status: 200, asOf: await readAsOf() });
-      expect((await ask(USER, { 'directory-max-staleness': '86400' })).status).toBe(200);
+      expect(await sendRequest(USER)).toMatchObject({ status: 200, asOf: await readAsOf() });
+      expect((await sendRequest(USER, { 'directory-max-staleness': '86400' })).status).toBe(200);
     });
 
     it('data outside the directory is served at any age', async () => {
       for (const query of ['{ directoryStatus { state asOf } }', '{ rateLimit(dryRun: true) { cost } }']) {
-        expect(await ask(query, { 'directory-max-staleness': '0' })).toMatchObject({
+        expect(await sendRequest(query, { 'directory-max-staleness': '0' })).toMatchObject({
           status: 200,
           codes: [],
         });
@@ -125,14 +131,14 @@ describe('the freshness of a response', () => {
     it('an instant in the future has no effect', async () => {
       await makeOld(-7200);
       await eventually(
-        async () => (await ask(USER, { 'directory-max-staleness': '99999999' })).codes,
+        async () => (await sendRequest(USER, { 'directory-max-staleness': '99999999' })).codes,
         ['STALE'],
       );
     });
 
     it.each(['', '-1', '1.5', 'ten', '1, 2', '1e3', '123456789012'])('%p is malformed', async (value) => {
       for (const query of [USER, '{ buildInfo { version } }']) {
-        expect(await ask(query, { 'directory-max-staleness': value })).toMatchObject({
+        expect(await sendRequest(query, { 'directory-max-staleness': value })).toMatchObject({
           status: 400,
           codes: ['BAD_REQUEST'],
         });

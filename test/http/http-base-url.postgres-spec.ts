@@ -57,8 +57,8 @@ describe('a service whose BASE_URL has a path', () => {
   const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
   it.each([
-    ['keeps it', 0],
-    ['takes it away', 1],
+    ['keeps the path', 0],
+    ['removes the path', 1],
   ])('works behind a proxy that %s', async (_what, index) => {
     const proxy = proxies[index];
     if (proxy === undefined) throw new Error('There is no such proxy');

@@ -24,16 +24,16 @@ describe('a service of 5 requests a minute', () => {
     environment: { LIMIT_REQUESTS_PER_MINUTE: '5', TRUSTED_PROXIES: '127.0.0.1' },
   });
 
-  async function spend(ask: () => Promise<HttpAnswer>): Promise<void> {
+  async function spend(sendRequest: () => Promise<HttpAnswer>): Promise<void> {
     for (let left = 4; left >= 0; left--) {
-      const answer = await ask();
+      const answer = await sendRequest();
       expect(answer.status).not.toBe(429);
       expect(rateLimits(answer, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
       expect(rateLimits(answer, 'ratelimit')['requests']).toMatch(
         new RegExp(`^r=${left};t=([1-9]|[1-5]\\d|60)$`),
       );
     }
-    const refused = await ask();
+    const refused = await sendRequest();
     expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
     expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
     expect(rateLimits(refused, 'ratelimit-policy')['requests']).toBe('q=5;w=60');

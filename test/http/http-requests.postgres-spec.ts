@@ -67,8 +67,8 @@ describe('a request by POST', () => {
 
   it.each([
     ['nothing', ''],
-    ['no JSON', '{"query":'],
-    ['a JSON text with something behind it', '{"query":"{ __typename }"} {}'],
+    ['invalid JSON', '{"query":'],
+    ['a JSON text with more text after it', '{"query":"{ __typename }"} {}'],
     ['null', 'null'],
     ['a number', '1'],
     ['a text', '"{ __typename }"'],
@@ -86,10 +86,10 @@ describe('a request by POST', () => {
     ['a prototype', '{"query":"{ __typename }","__proto__":{"x":1}}'],
     ['a prototype among its variables', '{"query":"{ __typename }","variables":{"__proto__":{"x":1}}}'],
     ['a constructor', '{"query":"{ __typename }","constructor":{"prototype":{"x":1}}}'],
-    ['a prototype in disguise', '{"query":"{ __typename }","\\u005f_proto__":{"x":1}}'],
-    ['two members of one name', '{"query":"{ a: __typename }","query":"{ b: __typename }"}'],
-    ['two members of one name in disguise', '{"query":"{ __typename }","qu\\u0065ry":"{ __typename }"}'],
-    ['the same deep inside', '{"query":"{ __typename }","variables":{"a":[{"b":1,"c":":","b":2}]}}'],
+    ['a prototype with an escape', '{"query":"{ __typename }","\\u005f_proto__":{"x":1}}'],
+    ['duplicate keys', '{"query":"{ a: __typename }","query":"{ b: __typename }"}'],
+    ['duplicate keys with an escape', '{"query":"{ __typename }","qu\\u0065ry":"{ __typename }"}'],
+    ['nested duplicate keys', '{"query":"{ __typename }","variables":{"a":[{"b":1,"c":":","b":2}]}}'],
     ['NUL in its query', '{"query":"{ __typename #\\u0000 }"}'],
     ['bytes that are not UTF-8', Buffer.from('{"query":"{ __typename #\xff }"}', 'latin1')],
     ['UTF-16', Buffer.from('{"query":"{ __typename }"}', 'utf16le')],
@@ -131,7 +131,7 @@ describe('a request by GET', () => {
     ['variables that are not JSON', 'query={__typename}&variables={'],
     ['variables in an array', 'query={__typename}&variables=[]'],
     ['variables in a text', 'query={__typename}&variables=%22x%22'],
-    ['variables with two members of one name', 'query={__typename}&variables={"a":1,"a":1}'],
+    ['variables with duplicate keys', 'query={__typename}&variables={"a":1,"a":1}'],
     ['variables with a prototype', 'query={__typename}&variables={"__proto__":{}}'],
     ['extensions that are not JSON', 'query={__typename}&extensions=x'],
     ['two queries', 'query={__typename}&query={__typename}'],
@@ -207,22 +207,22 @@ const REPEATED: [what: string, status: number, body: Record<string, unknown>][] 
   ['data', 200, { query: QUERY }],
   ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
   [
-    'what its scope withholds, and what not',
+    'withheld and other fields',
     200,
     { query: '{ changes(first: 1) { totalCount } buildInfo { __typename } }' },
   ],
-  ['nothing that its scope reaches', 403, { query: '{ changes(first: 1) { totalCount } }' }],
-  ['a page that cannot be', 400, { query: '{ search(query: "a", first: 101) { totalCount } }' }],
+  ['withheld fields only', 403, { query: '{ changes(first: 1) { totalCount } }' }],
+  ['an invalid page size', 400, { query: '{ search(query: "a", first: 101) { totalCount } }' }],
   [
     'too many aliases',
     400,
     { query: `{ ${'a'.repeat(31).replace(/a/g, (a, at) => `${a}${at}: __typename `)} }` },
   ],
-  ['no operation of that name', 400, { query: TWO, operationName: 'three' }],
+  ['an unknown operation name', 400, { query: TWO, operationName: 'three' }],
   ['one of two operations', 400, { query: TWO }],
-  ['variables that do not fit', 400, { query: WITH_VARIABLE, variables: { yes: 'yes' } }],
-  ['variables that are not there', 400, { query: WITH_VARIABLE }],
-  ['a mutation that is not in its scope', 403, { query: MUTATION }],
+  ['invalid variables', 400, { query: WITH_VARIABLE, variables: { yes: 'yes' } }],
+  ['missing variables', 400, { query: WITH_VARIABLE }],
+  ['a mutation without its scope', 403, { query: MUTATION }],
 ];
 
 describe('a repeated document', () => {
@@ -230,7 +230,7 @@ describe('a repeated document', () => {
     const authorization = await service.accessToken('read');
     // A unique document.
     const query = `${String(body['query'])} # again`;
-    const ask = async (method: 'GET' | 'POST') => {
+    const sendRequest = async (method: 'GET' | 'POST') => {
       const headers = { authorization, 'x-request-id': 'the-same' };
       const answer = await (method === 'POST'
         ? post(service, { ...body, query }, headers)
@@ -246,18 +246,22 @@ describe('a repeated document', () => {
       const { date: _date, ratelimit: _ratelimit, ...rest } = answer.headers;
       return { ...answer, headers: rest };
     };
-    const [first, again] = [await ask('POST'), await ask('POST')];
+    const [first, again] = [await sendRequest('POST'), await sendRequest('POST')];
     expect(first.status).toBe(status);
     expect(again).toEqual(first);
-    const byGet = await ask('GET');
+    const byGet = await sendRequest('GET');
     expect(byGet).toEqual(query.startsWith('mutation') ? expect.objectContaining({ status: 405 }) : first);
   });
 });
 
 describe('an invalid HTTP request', () => {
   it.each([
-    ['headers beyond what Node reads', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`, 431],
-    ['no HTTP at all', 'HELLO\r\n\r\n', 400],
+    [
+      'headers above the limit of Node.js',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+      431,
+    ],
+    ['text that is not HTTP', 'HELLO\r\n\r\n', 400],
     ['a broken header', 'GET / HTTP/1.1\r\nHost x\r\n\r\n', 400],
   ])('is rejected with a GraphQL error: %s', async (_what, bytes, status) => {
     const code = status === 431 ? 'PAYLOAD_TOO_LARGE' : 'BAD_REQUEST';

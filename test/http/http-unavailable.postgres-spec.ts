@@ -33,10 +33,11 @@ describe('a service whose database is unavailable', () => {
 
   afterEach(async () => {
     proxy.restore();
-    await service.until(async () => (await ask()).status === 200);
+    await service.until(async () => (await sendRequest()).status === 200);
   });
 
-  const ask = (query = READ, token = authorization) => post(service, { query }, { authorization: token });
+  const sendRequest = (query = READ, token = authorization) =>
+    post(service, { query }, { authorization: token });
 
   async function readiness(): Promise<[status: number, database: string | undefined]> {
     const { status, body } = await send(service, { path: '/_readiness' });
@@ -46,15 +47,15 @@ describe('a service whose database is unavailable', () => {
 
   it('responds with 503 to every kind of client, and recovers when the database is back', async () => {
     const basic = await service.serviceAccount('read');
-    expect(dataOf(await ask(READ, basic))).toEqual(ANNA);
+    expect(dataOf(await sendRequest(READ, basic))).toEqual(ANNA);
     expect(await readiness()).toEqual([200, 'up']);
     proxy.cut();
     for (const answer of [
-      await ask(),
-      await ask(READ, basic),
-      await ask('{ directoryStatus { state } }'),
-      await ask('{ buildInfo { __typename } user(user: {id: "anna"}) { id } }'),
-      await ask('{ groups(first: 1) { totalCount } search(query: "an", first: 1) { totalCount } }'),
+      await sendRequest(),
+      await sendRequest(READ, basic),
+      await sendRequest('{ directoryStatus { state } }'),
+      await sendRequest('{ buildInfo { __typename } user(user: {id: "anna"}) { id } }'),
+      await sendRequest('{ groups(first: 1) { totalCount } search(query: "an", first: 1) { totalCount } }'),
     ]) {
       expect(answer.status).toBe(503);
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
@@ -64,22 +65,22 @@ describe('a service whose database is unavailable', () => {
       );
       expect(answer.body).not.toMatch(/ECONN|terminated|127\.0\.0\.1/);
     }
-    expect(refusalOf(await ask(READ, basic))).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(refusalOf(await sendRequest(READ, basic))).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(await readiness()).toEqual([503, 'down']);
 
     proxy.restore();
     await service.until(async () => (await readiness())[0] === 200);
-    expect(dataOf(await ask(READ, basic))).toEqual(ANNA);
-    expect(dataOf(await ask())).toEqual(ANNA);
+    expect(dataOf(await sendRequest(READ, basic))).toEqual(ANNA);
+    expect(dataOf(await sendRequest())).toEqual(ANNA);
   });
 
   it('is healthy, and serves requests that need no database', async () => {
     proxy.cut();
     expect((await send(service, { path: '/_health' })).status).toBe(200);
-    expect(dataOf(await ask('{ buildInfo { __typename } }'))).toEqual({
+    expect(dataOf(await sendRequest('{ buildInfo { __typename } }'))).toEqual({
       buildInfo: { __typename: 'BuildInfo' },
     });
-    expect(dataOf(await ask('{ currentToken { kind } }'))).toEqual({
+    expect(dataOf(await sendRequest('{ currentToken { kind } }'))).toEqual({
       currentToken: { kind: 'PERSONAL_ACCESS_TOKEN' },
     });
   });
@@ -87,7 +88,11 @@ describe('a service whose database is unavailable', () => {
   it('does not wait for a database that does not respond', async () => {
     proxy.freeze();
     expect(await readiness()).toEqual([503, 'down']);
-    const answers = await Promise.all([ask(), ask('{ directoryStatus { state } }'), ask()]);
+    const answers = await Promise.all([
+      sendRequest(),
+      sendRequest('{ directoryStatus { state } }'),
+      sendRequest(),
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
     expect((await send(service, { path: '/_health' })).status).toBe(200);
   });

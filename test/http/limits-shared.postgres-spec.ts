@@ -62,7 +62,7 @@ const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
 const wrongSecret = (id: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:guess`).toString('base64')}`,
 });
-const ask = (service: TestService, headers: Record<string, string>, query = CHEAP) =>
+const sendRequest = (service: TestService, headers: Record<string, string>, query = CHEAP) =>
   post(service, { query }, headers);
 /** In turn. */
 const replica = (index: number) => (index % 2 === 0 ? first : second);
@@ -88,16 +88,16 @@ describe('a service without its Redis', () => {
     const output = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is unavailable'));
     expect(output).toHaveLength(2); // Once by each of the two.
     const headers = newAddress();
-    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
-    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await sendRequest(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await sendRequest(second, headers), 'requests')).toBe(REQUESTS - 1);
   });
 
   it('shares limits within two seconds after Redis is available', async () => {
     await redis.start();
     await untilShared();
     const headers = newAddress();
-    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
-    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 2);
+    expect(left(await sendRequest(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await sendRequest(second, headers), 'requests')).toBe(REQUESTS - 2);
   });
 });
 
@@ -105,7 +105,7 @@ describe('two replicas', () => {
   it('report what the other one has counted', async () => {
     const headers = newAddress();
     for (let index = 0; index < 6; index++) {
-      const answer = await ask(replica(index), headers);
+      const answer = await sendRequest(replica(index), headers);
       expect(left(answer, 'requests')).toBe(REQUESTS - 1 - index);
       expect(left(answer, 'points')).toBe(POINTS - 1 - index);
       expect(dataOf(answer)).toEqual({ rateLimit: { remaining: POINTS - 1 - index } });
@@ -118,7 +118,7 @@ describe('two replicas', () => {
   it('accept exactly the allowed number of simultaneous requests', async () => {
     const headers = newAddress();
     const answers = await Promise.all(
-      Array.from({ length: 2 * REQUESTS }, (_, index) => ask(replica(index), headers)),
+      Array.from({ length: 2 * REQUESTS }, (_, index) => sendRequest(replica(index), headers)),
     );
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(REQUESTS);
@@ -134,12 +134,12 @@ describe('two replicas', () => {
   it('charge exactly the available points', async () => {
     const authorization = await first.serviceAccount('read');
     const prices = Array.from({ length: REQUESTS - 1 }, (_, index) =>
-      ask(replica(index), { authorization }, EXPENSIVE),
+      sendRequest(replica(index), { authorization }, EXPENSIVE),
     );
     const answers = await Promise.all(prices);
     // Thirteen times three leave one, which is enough for a cheap operation; rejected requests do not refund more.
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(13);
-    const last = await ask(second, { authorization });
+    const last = await sendRequest(second, { authorization });
     expect(dataOf(last)).toEqual({ rateLimit: { remaining: 0 } });
   });
 
@@ -167,14 +167,14 @@ describe('two replicas', () => {
 
   it('report the remaining points if they are fewer than the cost', async () => {
     const headers = { authorization: await first.serviceAccount('read') };
-    for (let index = 0; index < 13; index++) await ask(replica(index), headers, EXPENSIVE);
-    const refused = await ask(first, headers, EXPENSIVE);
+    for (let index = 0; index < 13; index++) await sendRequest(replica(index), headers, EXPENSIVE);
+    const refused = await sendRequest(first, headers, EXPENSIVE);
     expect([refusalOf(refused), left(refused, 'points')]).toEqual([LIMITED, 1]);
   });
 
   it('count the addresses of an IPv6 network as one', async () => {
     const leftFor = async (address: string, index: number) =>
-      left(await ask(replica(index), { 'x-forwarded-for': address }), 'requests');
+      left(await sendRequest(replica(index), { 'x-forwarded-for': address }), 'requests');
     expect(await leftFor('2001:db8:0:1::1', 0)).toBe(REQUESTS - 1);
     expect(await leftFor('2001:db8:0:1:ffff::2', 1)).toBe(REQUESTS - 2);
     expect(await leftFor('2001:db8:0:2::1', 0)).toBe(REQUESTS - 1);
@@ -184,8 +184,8 @@ describe('two replicas', () => {
     const headers = newAddress();
     const wrong = [
       (service: TestService) => post(service, '{', headers),
-      (service: TestService) => ask(service, headers, '{ nothing }'),
-      (service: TestService) => ask(service, { ...headers, authorization: 'Bearer x' }),
+      (service: TestService) => sendRequest(service, headers, '{ nothing }'),
+      (service: TestService) => sendRequest(service, { ...headers, authorization: 'Bearer x' }),
     ];
     for (let index = 0; index < REQUESTS; index++) {
       const answer = await wrong[index % 3]?.(replica(index));
@@ -196,14 +196,14 @@ describe('two replicas', () => {
       expect(refusalOf(answer)).toEqual(LIMITED);
       expect(answer.headers).not.toHaveProperty('www-authenticate');
     }
-    expect(refusalOf(await ask(second, headers))).toEqual(LIMITED);
+    expect(refusalOf(await sendRequest(second, headers))).toEqual(LIMITED);
   });
 
   it('charge nothing for a dry run', async () => {
     const headers = { authorization: await first.serviceAccount('read') };
     const query = '{ rateLimit(dryRun: true) { remaining cost } groups(first: 100) { totalCount } }';
     for (let index = 0; index < 4; index++) {
-      const data = dataOf(await ask(replica(index), headers, query));
+      const data = dataOf(await sendRequest(replica(index), headers, query));
       expect(data).toEqual({ rateLimit: { remaining: POINTS, cost: 1 } });
     }
   });
@@ -211,12 +211,12 @@ describe('two replicas', () => {
   it('send one command to Redis per limit, cached or not', async () => {
     const headers = newAddress();
     const calls = async () => {
-      const stats = await redis.ask('INFO', 'commandstats');
+      const stats = await redis.sendCommand('INFO', 'commandstats');
       return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1]);
     };
     const before = await calls();
     for (let index = 0; index < 4; index++)
-      expect((await ask(first, headers, '{ buildInfo { version } }')).status).toBe(200);
+      expect((await sendRequest(first, headers, '{ buildInfo { version } }')).status).toBe(200);
     await post(first, '{', headers);
     expect((await calls()) - before).toBe(4 * 2 + 1);
   });
@@ -236,16 +236,16 @@ describe('failed logins', () => {
     const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
     const address = newAddress();
     for (let index = 0; index < 10; index++) {
-      const answer = await ask(replica(index), { ...address, ...wrongSecret(id) });
+      const answer = await sendRequest(replica(index), { ...address, ...wrongSecret(id) });
       expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
     }
     for (const service of [first, second]) {
-      const refused = await ask(service, { ...address, ...wrongSecret(id) });
+      const refused = await sendRequest(service, { ...address, ...wrongSecret(id) });
       expect(refusalOf(refused)).toEqual(LIMITED);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800);
       // From the address of the wrong ones, and from others.
-      expect((await ask(service, { ...address, authorization })).status).toBe(200);
-      expect((await ask(service, { ...newAddress(), authorization })).status).toBe(200);
+      expect((await sendRequest(service, { ...address, authorization })).status).toBe(200);
+      expect((await sendRequest(service, { ...newAddress(), authorization })).status).toBe(200);
     }
   });
 
@@ -253,16 +253,17 @@ describe('failed logins', () => {
     const authorization = await first.serviceAccount('read');
     const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
     for (let index = 0; index < 30; index++) {
-      expect((await ask(replica(index), { ...newAddress(), ...wrongSecret(id) })).status).toBe(401);
+      expect((await sendRequest(replica(index), { ...newAddress(), ...wrongSecret(id) })).status).toBe(401);
     }
-    for (const service of [first, second]) expect((await ask(service, { authorization })).status).toBe(200);
+    for (const service of [first, second])
+      expect((await sendRequest(service, { authorization })).status).toBe(200);
   });
 
   it('are counted by address, exactly, for all accounts together', async () => {
     const headers = newAddress();
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
-        ask(replica(index), { ...headers, ...wrongSecret(`nobody-${index}`) }),
+        sendRequest(replica(index), { ...headers, ...wrongSecret(`nobody-${index}`) }),
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([
@@ -270,7 +271,7 @@ describe('failed logins', () => {
       ...Array.from({ length: 6 }, () => 429),
     ]);
     const authorization = await first.serviceAccount('read');
-    expect((await ask(second, { ...headers, authorization })).status).toBe(200);
+    expect((await sendRequest(second, { ...headers, authorization })).status).toBe(200);
   });
 
   it('are counted for clients of the embedded provider', async () => {
@@ -307,7 +308,7 @@ describe('failed logins', () => {
       });
     for (let index = 0; index < 5; index++) expect((await tryClient(`nobody-${index}`)).status).toBe(401);
     for (let index = 0; index < 4; index++) {
-      expect((await ask(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
+      expect((await sendRequest(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
     }
     const browser = new FormBrowser(first.url, headers);
     const signIn = async (id: string) => {
@@ -338,25 +339,25 @@ const FAULTS: [what: string, begin: () => unknown, restore: () => unknown][] = [
   ['is killed', () => redis.kill(), () => redis.start()],
   [
     'is full',
-    () => redis.ask('CONFIG', 'SET', 'maxmemory', '1'),
-    () => redis.ask('CONFIG', 'SET', 'maxmemory', '0'),
+    () => redis.sendCommand('CONFIG', 'SET', 'maxmemory', '1'),
+    () => redis.sendCommand('CONFIG', 'SET', 'maxmemory', '0'),
   ],
   [
-    'only takes reads',
-    () => redis.ask('REPLICAOF', '127.0.0.1', '1'),
-    () => redis.ask('REPLICAOF', 'NO', 'ONE'),
+    'is read-only',
+    () => redis.sendCommand('REPLICAOF', '127.0.0.1', '1'),
+    () => redis.sendCommand('REPLICAOF', 'NO', 'ONE'),
   ],
-  ['is slow', () => redis.ask('CLIENT', 'PAUSE', '600', 'ALL'), () => undefined],
+  ['is slow', () => redis.sendCommand('CLIENT', 'PAUSE', '600', 'ALL'), () => undefined],
 ];
 
 /** Half of the requests at once, and the number of requests that waited for Redis in vain. */
-async function askTenTimes(
+async function sendTenRequests(
   headers: Record<string, string>,
 ): Promise<[answers: HttpAnswer[], inVain: number]> {
   const take = jest.spyOn(first.app.get<SharedCounts>(SHARED_COUNTS), 'take');
   try {
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(first, headers)));
-    for (let index = 0; index < AT_ONCE; index++) answers.push(await ask(first, headers));
+    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => sendRequest(first, headers)));
+    for (let index = 0; index < AT_ONCE; index++) answers.push(await sendRequest(first, headers));
     const waits = await Promise.allSettled(take.mock.results.map(({ value }) => value as unknown));
     return [answers, waits.filter(({ status }) => status === 'rejected').length];
   } finally {
@@ -367,24 +368,24 @@ async function askTenTimes(
 describe.each(FAULTS)('a Redis that %s', (_what, begin, restore) => {
   it('delays no request for long, leaves limits to each process, and is used again after the fault', async () => {
     const headers = newAddress();
-    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await sendRequest(first, headers), 'requests')).toBe(REQUESTS - 1);
     const authorization = await first.serviceAccount('read');
     const goodLogin = { ...newAddress(), authorization };
 
     await begin();
-    const [during, inVain] = await askTenTimes(headers);
+    const [during, inVain] = await sendTenRequests(headers);
     // Together and once: later requests do not wait at all.
     expect(inVain).toBeLessThanOrEqual(AT_ONCE);
     expect(during.map(({ status }) => status)).toEqual(during.map(() => 200));
     // Counts continue from the last known ones.
     expect(Math.min(...during.map((each) => left(each, 'requests')))).toBe(REQUESTS - 11);
-    expect((await ask(second, goodLogin)).status).toBe(200);
+    expect((await sendRequest(second, goodLogin)).status).toBe(200);
 
     await restore();
     await untilShared();
     const after = newAddress();
-    expect(left(await ask(first, after), 'requests')).toBe(REQUESTS - 1);
-    expect(left(await ask(second, after), 'requests')).toBe(REQUESTS - 2);
+    expect(left(await sendRequest(first, after), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await sendRequest(second, after), 'requests')).toBe(REQUESTS - 2);
   });
 });
 
@@ -394,7 +395,7 @@ describe('while Redis is unavailable', () => {
     await untilAway();
     const headers = newAddress();
     for (let index = 0; index < 11; index++) {
-      const { status } = await ask(first, { ...headers, ...wrongSecret(`absent-${index}`) });
+      const { status } = await sendRequest(first, { ...headers, ...wrongSecret(`absent-${index}`) });
       expect(status).toBe(index < 10 ? 401 : 429);
     }
     await redis.start();
@@ -448,10 +449,10 @@ describe('a slow Redis', () => {
 describe('a Redis that is emptied', () => {
   it('counts from zero, and receives its script again', async () => {
     const headers = newAddress();
-    await ask(first, headers);
-    await redis.ask('FLUSHALL');
-    await redis.ask('SCRIPT', 'FLUSH');
-    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+    await sendRequest(first, headers);
+    await redis.sendCommand('FLUSHALL');
+    await redis.sendCommand('SCRIPT', 'FLUSH');
+    expect(left(await sendRequest(second, headers), 'requests')).toBe(REQUESTS - 1);
     expect(await isShared(second)).toBe(true);
   });
 });
@@ -459,7 +460,7 @@ describe('a Redis that is emptied', () => {
 describe('an account with the necessary commands only', () => {
   it('is sufficient', async () => {
     const rights = ['+hello', '+eval', '+get', '+incrby', '+pexpire', '+pttl', '~own:*'];
-    await redis.ask('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
+    await redis.sendCommand('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
     const url = redis.url.replace(`:${REDIS_PASSWORD}`, 'counter:count-well');
     expect(await take({ url, prefix: 'own', certificates: null })).toBe(2);
     const other = await new SharedCounts({ url, prefix: 'other', certificates: null }).examine();

@@ -22,7 +22,7 @@ beforeAll(async () => {
   authorization = await service.serviceAccount('read');
 });
 
-const ask = (query: string, variables?: Record<string, unknown>) =>
+const sendRequest = (query: string, variables?: Record<string, unknown>) =>
   post(service, { query, variables }, { authorization });
 
 const repeat = (count: number, text: (index: number) => string) =>
@@ -40,21 +40,23 @@ function nested(levels: number): string {
 
 describe('the depth of an operation', () => {
   it('is at most 12', async () => {
-    expect((await ask(`{ group(group: {id: "club"}) { ${nested(12)} } }`)).status).toBe(200);
-    expect(refusalOf(await ask(`{ group(group: {id: "club"}) { ${nested(13)} } }`))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(`{ group(group: {id: "club"}) { ${nested(12)} } }`)).status).toBe(200);
+    expect(refusalOf(await sendRequest(`{ group(group: {id: "club"}) { ${nested(13)} } }`))).toEqual(
+      TOO_COMPLEX,
+    );
   });
 
   it('includes fields in fragments, without a level for the fragment', async () => {
     const through = (levels: number) =>
       `{ ...A } fragment A on Query { ... on Query { group(group: {id: "club"}) { ...B } } } fragment B on Group { ${nested(levels)} }`;
-    expect((await ask(through(12))).status).toBe(200);
-    expect(refusalOf(await ask(through(13)))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(through(12))).status).toBe(200);
+    expect(refusalOf(await sendRequest(through(13)))).toEqual(TOO_COMPLEX);
   });
 
   it('does not include fields that @skip omits', async () => {
     const query = `query ($no: Boolean!) { group(group: {id: "club"}) { id ... @include(if: $no) { ${nested(13)} } } }`;
-    expect(dataOf(await ask(query, { no: false }))).toEqual({ group: { id: 'club' } });
-    expect(refusalOf(await ask(query, { no: true }))).toEqual(TOO_COMPLEX);
+    expect(dataOf(await sendRequest(query, { no: false }))).toEqual({ group: { id: 'club' } });
+    expect(refusalOf(await sendRequest(query, { no: true }))).toEqual(TOO_COMPLEX);
   });
 
   it('is not limited for introspection', async () => {
@@ -65,7 +67,7 @@ describe('the depth of an operation', () => {
       inputValueDeprecation: true,
       oneOf: true,
     });
-    expect(Object.keys(dataOf(await ask(query)) ?? {})).toEqual(['__schema']);
+    expect(Object.keys(dataOf(await sendRequest(query)) ?? {})).toEqual(['__schema']);
   });
 });
 
@@ -73,34 +75,34 @@ describe('the aliases of an operation', () => {
   it('are at most 30 on all levels together', async () => {
     const aliased = (count: number) =>
       `{ group(group: {id: "club"}) { ${repeat(count, (at) => `a${at}: id`)} } }`;
-    expect((await ask(aliased(30))).status).toBe(200);
-    expect(refusalOf(await ask(aliased(31)))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(aliased(30))).status).toBe(200);
+    expect(refusalOf(await sendRequest(aliased(31)))).toEqual(TOO_COMPLEX);
     const names = (count: number) => `{ ${repeat(count, (at) => `a${at}: __typename`)} }`;
-    expect((await ask(names(30))).status).toBe(200);
-    expect(refusalOf(await ask(names(31)))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(names(30))).status).toBe(200);
+    expect(refusalOf(await sendRequest(names(31)))).toEqual(TOO_COMPLEX);
   });
 
   it('are counted for each spread of a fragment', async () => {
     const query = (uses: number) =>
       `{ group(group: {id: "club"}) { ${repeat(uses, () => '...F')} } } fragment F on Group { ${repeat(10, (at) => `a${at}: id`)} }`;
-    expect((await ask(query(3))).status).toBe(200);
-    expect(refusalOf(await ask(query(4)))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(query(3))).status).toBe(200);
+    expect(refusalOf(await sendRequest(query(4)))).toEqual(TOO_COMPLEX);
   });
 });
 
 describe('the root fields of an operation', () => {
   it('are at most 20', async () => {
     const roots = (count: number) => `{ ${repeat(count, (at) => `a${at}: buildInfo { version }`)} }`;
-    expect(Object.keys(dataOf(await ask(roots(20))) ?? {})).toHaveLength(20);
-    expect(refusalOf(await ask(roots(21)))).toEqual(TOO_COMPLEX);
+    expect(Object.keys(dataOf(await sendRequest(roots(20))) ?? {})).toHaveLength(20);
+    expect(refusalOf(await sendRequest(roots(21)))).toEqual(TOO_COMPLEX);
   });
 
   it('include those in fragments; duplicates count once', async () => {
     const query = `{ ...A ...B } fragment A on Query { ${repeat(11, (at) => `a${at}: buildInfo { version }`)} }
       fragment B on Query { ${repeat(10, (at) => `b${at}: buildInfo { version }`)} }`;
-    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(query))).toEqual(TOO_COMPLEX);
     const same = `{ ${repeat(50, () => 'buildInfo { version }')} }`;
-    expect(Object.keys(dataOf(await ask(same)) ?? {})).toEqual(['buildInfo']);
+    expect(Object.keys(dataOf(await sendRequest(same)) ?? {})).toEqual(['buildInfo']);
   });
 });
 
@@ -109,12 +111,12 @@ describe('the tokens of a document', () => {
     // Two braces and a field; three tokens for each fragment around it.
     const tokens = (fields: number) =>
       `{ ${'... { '.repeat(332)}${'__typename '.repeat(fields)}${'}'.repeat(332)} }`;
-    expect(dataOf(await ask(tokens(2)))).toEqual({ __typename: 'Query' });
-    expect(refusalOf(await ask(tokens(3)))).toEqual(TOO_COMPLEX);
+    expect(dataOf(await sendRequest(tokens(2)))).toEqual({ __typename: 'Query' });
+    expect(refusalOf(await sendRequest(tokens(3)))).toEqual(TOO_COMPLEX);
   });
 
   it('may be limited further if validation would be slow', async () => {
-    expect(refusalOf(await ask(`{${' __typename'.repeat(990)} }`))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(`{${' __typename'.repeat(990)} }`))).toEqual(TOO_COMPLEX);
   });
 });
 
@@ -123,23 +125,25 @@ describe('the requested nodes of an operation', () => {
     `{ group(group: {id: "club"}) { members(first: ${first}) { nodes { user { ${inside} } } } } }`;
   const priceOf = async (query: string, variables?: Record<string, unknown>) => {
     const asked = print(parse(query)).replace('{', '{ rateLimit(dryRun: true) { nodeCount cost }');
-    return dataOf(await ask(asked, variables));
+    return dataOf(await sendRequest(asked, variables));
   };
 
   it('are at most 10,000, multiplied for nested connections', async () => {
     // 99 members with 100 groups each, and one with 1 more elsewhere, are 99 + 9,900 + 1.
     const exactly = `{ group(group: {id: "club"}) { members(first: 99) { nodes { user { groups(first: 100) { totalCount } } } } }
       groups(first: 1) { totalCount } }`;
-    expect((await ask(exactly)).status).toBe(200);
-    expect(refusalOf(await ask(exactly.replace('first: 1)', 'first: 2)')))).toEqual(TOO_COMPLEX);
-    expect(refusalOf(await ask(members(100, 'groups(last: 100) { totalCount }')))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(exactly)).status).toBe(200);
+    expect(refusalOf(await sendRequest(exactly.replace('first: 1)', 'first: 2)')))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(members(100, 'groups(last: 100) { totalCount }')))).toEqual(
+      TOO_COMPLEX,
+    );
   });
 
   it('are computed from variables, also from their defaults', async () => {
     const query = `query ($n: Int = 100) { group(group: {id: "club"}) { members(first: $n) { nodes { user { groups(first: $n) { totalCount } } } } } }`;
-    expect((await ask(query, { n: 99 })).status).toBe(200);
-    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
-    expect(refusalOf(await ask(query, { n: 100 }))).toEqual(TOO_COMPLEX);
+    expect((await sendRequest(query, { n: 99 })).status).toBe(200);
+    expect(refusalOf(await sendRequest(query))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(query, { n: 100 }))).toEqual(TOO_COMPLEX);
   });
 
   it('determine the cost: a point per hundred or part of it, and at least one', async () => {
@@ -165,8 +169,8 @@ describe('rateLimit', () => {
   }
 
   it('is correct: the remaining points decrease by the cost of an operation', async () => {
-    const before = dataOf(await ask(QUERY)) as unknown as RateLimit;
-    const after = dataOf(await ask(QUERY)) as unknown as RateLimit;
+    const before = dataOf(await sendRequest(QUERY)) as unknown as RateLimit;
+    const after = dataOf(await sendRequest(QUERY)) as unknown as RateLimit;
     expect(after.rateLimit).toMatchObject({ cost: 2, nodeCount: 200, limit: before.rateLimit.limit });
     expect(before.rateLimit.remaining - after.rateLimit.remaining).toBe(2);
     const seconds = (Date.parse(after.rateLimit.resetAt) - Date.now()) / 1000;
@@ -179,11 +183,11 @@ describe('rateLimit', () => {
       '{',
       'query ($dry: Boolean) {',
     );
-    const first = dataOf(await ask(rehearsed, { dry: true })) as unknown as RateLimit;
-    const second = dataOf(await ask(rehearsed, { dry: true })) as unknown as RateLimit;
+    const first = dataOf(await sendRequest(rehearsed, { dry: true })) as unknown as RateLimit;
+    const second = dataOf(await sendRequest(rehearsed, { dry: true })) as unknown as RateLimit;
     expect(Object.keys(second)).toEqual(['rateLimit']);
     expect(second.rateLimit).toMatchObject({ cost: 2, nodeCount: 200, remaining: first.rateLimit.remaining });
-    const run = dataOf(await ask(rehearsed, { dry: false })) as unknown as RateLimit;
+    const run = dataOf(await sendRequest(rehearsed, { dry: false })) as unknown as RateLimit;
     expect(Object.keys(run)).toEqual(['rateLimit', 'groups']);
     expect(run.rateLimit.remaining).toBe(first.rateLimit.remaining - 2);
   });
@@ -197,55 +201,55 @@ describe('fragments that spread each other many times', () => {
       (at) => `fragment F${at} on Query { ...F${at + 1} ... { ...F${at + 1} } }`,
     );
     const query = `{ ...F0 } ${doubling} fragment F${levels} on Query { __typename buildInfo { version } }`;
-    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(query))).toEqual(TOO_COMPLEX);
   });
 });
 
 describe('first and last', () => {
   it.each([
-    ['neither is there', ''],
-    ['both are', '(first: 1, last: 1)'],
+    ['neither is given', ''],
+    ['both are given', '(first: 1, last: 1)'],
     ['the only one is null', '(first: null)'],
     ['both are null', '(first: null, last: null)'],
     ['it is negative', '(first: -1)'],
     ['it is above 100', '(last: 101)'],
     ['it is a text', '(first: "1")'],
-    ['it is no whole number', '(first: 1.5)'],
+    ['it is not a whole number', '(first: 1.5)'],
     ['it is beyond 32 bits', '(first: 4294967297)'],
-    ['both are, one by a variable', '(first: 1, last: 1, after: $a)'],
+    ['both are given, one by a variable', '(first: 1, last: 1, after: $a)'],
   ])('are rejected by validation of the document if %s', async (_when, args) => {
     const variable = args.includes('$a') ? 'query ($a: String) ' : '';
-    expect(refusalOf(await ask(`${variable}{ groups${args} { totalCount } }`))).toEqual(INVALID);
+    expect(refusalOf(await sendRequest(`${variable}{ groups${args} { totalCount } }`))).toEqual(INVALID);
   });
 
   it.each([
     ['neither is given', {}],
-    ['both are', { first: 1, last: 1 }],
+    ['both are given', { first: 1, last: 1 }],
     ['the only one is null', { first: null }],
     ['it is negative', { first: -1 }],
     ['it is above 100', { last: 101 }],
     ['it is a text', { first: '1' }],
-    ['it is no whole number', { last: 1.5 }],
+    ['it is not a whole number', { last: 1.5 }],
     ['it is beyond 32 bits', { first: 4294967297 }],
   ])('are rejected with variables if %s', async (_when, variables) => {
     const query = 'query ($first: Int, $last: Int) { groups(first: $first, last: $last) { totalCount } }';
-    expect(refusalOf(await ask(query, variables))).toEqual(BAD_INPUT);
+    expect(refusalOf(await sendRequest(query, variables))).toEqual(BAD_INPUT);
   });
 
   it('are rejected if one is a literal and the other is a variable', async () => {
     const query = 'query ($last: Int) { groups(first: 1, last: $last) { totalCount } }';
-    expect(refusalOf(await ask(query, { last: 1 }))).toEqual(BAD_INPUT);
+    expect(refusalOf(await sendRequest(query, { last: 1 }))).toEqual(BAD_INPUT);
     for (const variables of [{}, { last: null }]) {
-      expect(dataOf(await ask(query, variables))).toEqual({ groups: { totalCount: 2 } });
+      expect(dataOf(await sendRequest(query, variables))).toEqual({ groups: { totalCount: 2 } });
     }
   });
 
   it('may be the default of a variable', async () => {
     const query = 'query ($first: Int = 101) { groups(first: $first) { totalCount } }';
-    expect(refusalOf(await ask(query))).toEqual(BAD_INPUT);
-    expect(refusalOf(await ask(query, { first: null }))).toEqual(BAD_INPUT);
-    expect(dataOf(await ask(query, { first: 1 }))).toEqual({ groups: { totalCount: 2 } });
-    expect(dataOf(await ask(query.replace('101', '100')))).toEqual({ groups: { totalCount: 2 } });
+    expect(refusalOf(await sendRequest(query))).toEqual(BAD_INPUT);
+    expect(refusalOf(await sendRequest(query, { first: null }))).toEqual(BAD_INPUT);
+    expect(dataOf(await sendRequest(query, { first: 1 }))).toEqual({ groups: { totalCount: 2 } });
+    expect(dataOf(await sendRequest(query.replace('101', '100')))).toEqual({ groups: { totalCount: 2 } });
   });
 
   it('may be 0 to 100', async () => {
@@ -257,18 +261,20 @@ describe('first and last', () => {
       'last: 100',
       'first: 1, last: null',
     ]) {
-      expect(dataOf(await ask(`{ groups(${args}) { totalCount } }`))).toEqual({ groups: { totalCount: 2 } });
+      expect(dataOf(await sendRequest(`{ groups(${args}) { totalCount } }`))).toEqual({
+        groups: { totalCount: 2 },
+      });
     }
   });
 
   it('are checked on every connection, except on those that a directive omits', async () => {
     for (const inside of ['members', 'parents', 'subgroups']) {
       const query = `{ group(group: {id: "club"}) { ${inside} { totalCount } } }`;
-      expect(refusalOf(await ask(query))).toEqual(INVALID);
+      expect(refusalOf(await sendRequest(query))).toEqual(INVALID);
     }
     const query =
       'query ($n: Int, $no: Boolean!) { __typename groups(first: $n) @include(if: $no) { totalCount } }';
-    expect(dataOf(await ask(query, { no: false }))).toEqual({ __typename: 'Query' });
-    expect(refusalOf(await ask(query, { no: true }))).toEqual(BAD_INPUT);
+    expect(dataOf(await sendRequest(query, { no: false }))).toEqual({ __typename: 'Query' });
+    expect(refusalOf(await sendRequest(query, { no: true }))).toEqual(BAD_INPUT);
   });
 });

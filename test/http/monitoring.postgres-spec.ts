@@ -66,15 +66,15 @@ async function lineOf(requestId: string): Promise<Line> {
   return line;
 }
 
-const ask = (requestId: string, headers: Record<string, string> = {}, query = QUERY) =>
+const sendRequest = (requestId: string, headers: Record<string, string> = {}, query = QUERY) =>
   post(service, { query }, { authorization, 'x-request-id': requestId, ...headers });
 
-const askMetrics = (path = '/metrics', method = 'GET') =>
+const fetchMetrics = (path = '/metrics', method = 'GET') =>
   send({ config: { host: '127.0.0.1', port: metricsPort } }, { path, method });
 
 describe('the log line of a request', () => {
   it('contains the operation name, the cost and the status', async () => {
-    for (const id of ['first', 'second', 'remembered']) expect((await ask(id)).status).toBe(200);
+    for (const id of ['first', 'second', 'remembered']) expect((await sendRequest(id)).status).toBe(200);
     const known = {
       level: 'info',
       msg: 'request',
@@ -96,7 +96,11 @@ describe('the log line of a request', () => {
 
   it('contains nothing of the URL, the document and the kind of token', async () => {
     const name = 'a'.repeat(41);
-    await ask('long', {}, `query ${name} { user(user: {id: "anna"}) { id } users(first: 1) { totalCount } }`);
+    await sendRequest(
+      'long',
+      {},
+      `query ${name} { user(user: {id: "anna"}) { id } users(first: 1) { totalCount } }`,
+    );
     await send(service, { path: '/photo/v1/anna?signature=x', headers: { 'x-request-id': 'photo' } });
     await send(service, { path: '/anna', headers: { 'x-request-id': 'nothing' } });
     expect(await lineOf('long')).toMatchObject({ operation: null, field: 'several', status: 200 });
@@ -129,16 +133,16 @@ describe('the log line of a request', () => {
       issuer.unfreeze();
     }
     // The response is ready by then, and has no recipient.
-    expect((await ask('not-cut', { authorization: token })).status).toBe(200);
+    expect((await sendRequest('not-cut', { authorization: token })).status).toBe(200);
     await lineOf('not-cut');
     expect(await lineOf('cut')).toMatchObject({ status: 499 });
-    const counted = readSamples((await askMetrics()).body).filter(({ labels }) => labels['code'] === '499');
+    const counted = readSamples((await fetchMetrics()).body).filter(({ labels }) => labels['code'] === '499');
     expect(counted.map(({ value }) => value)).toEqual([1]);
   });
 
   it('has a generated id if that of the client is malformed', async () => {
     for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a\u00e9']) {
-      const { headers } = await ask(id);
+      const { headers } = await sendRequest(id);
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
       await lineOf(String(headers['x-request-id']));
     }
@@ -151,16 +155,16 @@ describe('the metrics', () => {
   let table: MetricFamily[];
 
   beforeAll(async () => {
-    ({ body: text } = await askMetrics());
+    ({ body: text } = await fetchMetrics());
     families = readFamilies(text);
     table = readMetricsTable();
   });
 
   it('are available on their own port only', async () => {
-    const { status, headers } = await askMetrics('/metrics?x=y');
+    const { status, headers } = await fetchMetrics('/metrics?x=y');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    expect((await askMetrics('/')).status).toBe(404);
-    expect((await askMetrics('/metrics', 'POST')).status).toBe(405);
+    expect((await fetchMetrics('/')).status).toBe(404);
+    expect((await fetchMetrics('/metrics', 'POST')).status).toBe(405);
     expect((await send(service, { path: '/metrics' })).status).toBe(404);
   });
 
@@ -170,10 +174,10 @@ describe('the metrics', () => {
         .filter((sample) => sample.name === name)
         .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
         .reduce((sum, { value }) => sum + value, 0);
-    const before = of((await askMetrics()).body);
-    await ask('one-more');
-    await ask('two-more', {}, '{ wrong }');
-    const after = of((await askMetrics()).body);
+    const before = of((await fetchMetrics()).body);
+    await sendRequest('one-more');
+    await sendRequest('two-more', {}, '{ wrong }');
+    const after = of((await fetchMetrics()).body);
     const grown = (name: string, labels: Record<string, string>) =>
       after(name, labels) - before(name, labels);
     const route = '/graphql/v1';
@@ -203,7 +207,7 @@ describe('the metrics', () => {
 
 describe('the alerts and the dashboard', () => {
   it('use existing values of labels', async () => {
-    const samples = readSamples((await askMetrics()).body);
+    const samples = readSamples((await fetchMetrics()).body);
     const texts = ['alerts.yaml', 'dashboard.json'].map((name) =>
       readFileSync(`deploy/monitoring/${name}`, 'utf8').replaceAll('\\"', '"'),
     );
@@ -234,7 +238,7 @@ describe('a trace', () => {
     const parent = 'beef'.padEnd(16, '0');
     const traceparent = `00-${traceId}-${parent}-01`;
     const query = 'query Traced { user(user: {id: "ben"}) { name } }';
-    const { status } = await ask('traced', { traceparent }, query);
+    const { status } = await sendRequest('traced', { traceparent }, query);
     expect(status).toBe(200);
     const statement = await collector.until(
       (span) => span.traceId === traceId && 'directory.statement' in span.attributes,
@@ -306,7 +310,11 @@ describe('a trace', () => {
     const traceId = 'facade'.padEnd(32, '0');
     const token = await issuer.opaque({ active: true, scope: 'read', sub: 'ben', client_id: 'x' });
     const traceparent = `00-${traceId}-${'1'.repeat(16)}-01`;
-    const asked = await ask('introspected', { authorization: token, traceparent, tracestate: 'vendor=1' });
+    const asked = await sendRequest('introspected', {
+      authorization: token,
+      traceparent,
+      tracestate: 'vendor=1',
+    });
     expect(asked.status).toBe(200);
     const call = await collector.until(
       (span) => span.traceId === traceId && span.name === 'POST identity provider',
@@ -321,7 +329,7 @@ describe('a trace', () => {
 describe('the log', () => {
   it('is complete after a crash of the process', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
-    await Promise.all(ids.map((id) => ask(id)));
+    await Promise.all(ids.map((id) => sendRequest(id)));
     expect(await service.fail('crash', {})).toBe(1);
     const loggedIds = new Set(lines().map((line) => line['requestId']));
     expect(ids.filter((id) => !loggedIds.has(id))).toEqual([]);

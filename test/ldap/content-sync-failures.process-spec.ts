@@ -144,11 +144,11 @@ describe('a server that ends the synchronization', () => {
   const refreshed = message(2, ber(0x79, octets('1.3.6.1.4.1.4203.1.9.1.4', 0x80), octets(ber(0xa1), 0x81)));
 
   it.each([
-    ['and says that it has to begin again', [refreshed, result(2, 4096)], RefreshRequiredError],
-    ['for a reason of its own', [refreshed, result(2, 53)], LdapResultError],
-    ['as if that were all', [refreshed, result(2)], LdapClosedError],
-    ['before it has begun', [result(2, 53)], ContentSyncRefusedError],
-    ['with something that is none', [entry(2, 'cn=a')], LdapProtocolError],
+    ['with refresh required', [refreshed, result(2, 4096)], RefreshRequiredError],
+    ['with another error', [refreshed, result(2, 53)], LdapResultError],
+    ['with success', [refreshed, result(2)], LdapClosedError],
+    ['before the refresh', [result(2, 53)], ContentSyncRefusedError],
+    ['with an invalid message', [entry(2, 'cn=a')], LdapProtocolError],
   ])('%s is distinguished', async (_, answer, kind) => {
     const fake = await FakeLdapServer.start((socket) => {
       // The first request reads the root DSE, which is empty.

@@ -57,21 +57,21 @@ describe('connecting', () => {
   });
 
   it.each([
-    ['refuses it', LdapTlsError, result(1, 2, '', 0x78)],
+    ['rejects it', LdapTlsError, result(1, 2, '', 0x78)],
     [
-      'says more than yes',
+      'sends another message after success',
       LdapProtocolError,
       Buffer.concat([result(1, 0, '', 0x78), entry(1, 'cn=injected')]),
     ],
     [
-      'says half a word more than yes',
+      'sends a partial message after success',
       LdapProtocolError,
       Buffer.concat([result(1, 0, '', 0x78), Buffer.of(0x30)]),
     ],
-    ['says something else', LdapProtocolError, entry(1, 'cn=a')],
-    ['takes its leave', LdapClosedError, result(0, 52, '', 0x78, NOTICE)],
+    ['sends another message', LdapProtocolError, entry(1, 'cn=a')],
+    ['sends a notice of disconnection', LdapClosedError, result(0, 52, '', 0x78, NOTICE)],
     ['speaks no LDAP', LdapProtocolError, Buffer.from('220 mail.example.org')],
-    ['says yes, and speaks no TLS', LdapTlsError, null],
+    ['accepts, and speaks no TLS', LdapTlsError, null],
   ])('by StartTLS fails if the server %s', async (_, kind, answer) => {
     const error = await errorOf(
       connectTo(
@@ -106,7 +106,7 @@ describe('connecting', () => {
 
   it.each([
     ['no certificate', 'x'],
-    ['a broken one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+    ['a malformed one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
   ])('with an authority that is %s reports it', async (_, ca) => {
     expect(await errorOf(connectTo(() => undefined, { tls: 'ldaps', ca }))).toBeInstanceOf(LdapTlsError);
   });

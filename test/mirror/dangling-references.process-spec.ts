@@ -36,10 +36,10 @@ describe('diagnostics of the references of groups', () => {
   it.each([
     ['says nothing if all entries exist', withOthers(), []],
     ['says nothing if 5 % of the entries are missing', withOthers('gone'), []],
-    ['warns of more', withOthers('gone', 'left'), warned('2 of 21 DNs in groups (9.5 %)')],
-    ['says nothing of a group that names itself', buildLdif(PEOPLE, [{ id: 'empty' }]), []],
+    ['warns of more than 5 %', withOthers('gone', 'left'), warned('2 of 21 DNs in groups (9.5 %)')],
+    ['says nothing of a group that contains itself', buildLdif(PEOPLE, [{ id: 'empty' }]), []],
     [
-      'counts a DN once for each group that names it, in however many attributes',
+      'counts a DN once per group, in any number of attributes',
       buildLdif(PEOPLE, [
         { id: 'one', members: ['gone', 'person-0'], admins: ['gone'] },
         { id: 'two', owners: ['gone'], members: ['@one'] },
@@ -47,7 +47,7 @@ describe('diagnostics of the references of groups', () => {
       warned('2 of 4 DNs in groups (50 %)'),
     ],
     [
-      'counts people who are put aside because of their id',
+      'counts users who are skipped because of their id',
       [
         buildLdif(PEOPLE, [{ id: 'club', members: IDS.slice(0, 10) }]),
         `dn: cn=twin,ou=people,${SUFFIX}\nobjectClass: inetOrgPerson\nuid: Person-0\ncn: twin\n`,
@@ -60,7 +60,7 @@ describe('diagnostics of the references of groups', () => {
 
   it.each([
     ['pushes', true],
-    ['is polled for', false],
+    ['does not push', false],
   ])('warns of a server that %s changes, and of hidden users', async (_, syncprov) => {
     const slapd = await startSlapd({ ldif: withOthers('gone', 'left'), syncprov });
     try {

@@ -67,14 +67,14 @@ describe('a user who joins a group inside two others', () => {
 
 describe.each([
   {
-    what: 'a few places at a time',
+    what: 'changes of a few memberships',
     size: { people: 12, groups: 8 },
     steps: repetitions({ usually: 10, long: 25 }),
     most: 2000,
     crowd: spread,
   },
   {
-    what: 'whole groups at once',
+    what: 'changes of whole groups',
     size: { people: 400, groups: 30 },
     steps: repetitions({ usually: 2, long: 4 }),
     most: Infinity,

@@ -46,7 +46,7 @@ describe('the commands on a directory server', () => {
   }
 
   it.each([
-    ['the server is not there', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
+    ['the server is unreachable', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
     ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'rejects the bind of cn=mirror,'],
     ['there is no user below the base', modelSetting('users: {base: ou=staff}'), 'noSuchObject (32)'],
   ])('fail with the reason if %s', async (_, settings, reason) => {

@@ -59,7 +59,7 @@ describe.each([
     cuts: true,
     long: 3,
   },
-  { way: 'a server that has to be asked', syncprov: false, refint: true, cuts: false, long: 1 },
+  { way: 'a polled server', syncprov: false, refint: true, cuts: false, long: 1 },
 ])('random changes of $way', ({ syncprov, refint, cuts, long }) => {
   let slapd: TestSlapd;
   let proxy: TestProxy;

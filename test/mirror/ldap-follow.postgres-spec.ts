@@ -25,18 +25,20 @@ describe.each([
     await directory.stop();
   });
 
-  async function ask<Data>(query: string): Promise<Data> {
+  async function sendRequest<Data>(query: string): Promise<Data> {
     const { data, errors } = await directory.service.query<Data>(query, { authorization });
     if (!data) throw new Error(errors[0]?.message);
     return data;
   }
 
   const nameOf = async (id: string) => {
-    const { user } = await ask<{ user: { name: string } | null }>(`{ user(user: {id: "${id}"}) { name } }`);
+    const { user } = await sendRequest<{ user: { name: string } | null }>(
+      `{ user(user: {id: "${id}"}) { name } }`,
+    );
     return user?.name ?? null;
   };
   const membersOf = async (id: string) => {
-    const { group } = await ask<{
+    const { group } = await sendRequest<{
       group: { members: { nodes: { user: { id: string }; role: { value: string } }[] } };
     }>(`{ group(group: {id: "${id}"}) { members(first: 100) { nodes { user { id } role { value } } } } }`);
     return group.members.nodes.map(({ user, role }) => `${user.id} ${role.value}`).sort();

@@ -17,7 +17,7 @@ const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \
 describe('a server that is restored to an earlier state', () => {
   it.each([
     ['of a server that was stopped', 'SIGTERM'],
-    ['of a server that ran, whose contextCSN is older than its entries', 'SIGKILL'],
+    ['of a running server, whose contextCSN is older than its entries', 'SIGKILL'],
   ] as const)('is followed back after a confirmation, and from there on (a copy %s)', async (_, signal) => {
     const ldif = buildLdif(['anna', 'ben', 'cleo'].map((id) => ({ id })));
     const directory = await FollowedDirectory.start({ ldif }, { DIRECTORY_BEHIND_SECONDS: '3' });

@@ -35,14 +35,14 @@ describe('an invalid directory file', () => {
   it.each([
     ['an invalid line', 'dn: uid=secret\n\nconfidential\n', 'LDIF line 3: '],
     [
-      'base64 that is none',
+      'invalid base64',
       'version: 1\n\ndn: uid=x\ncn:: confidential!\n',
       'LDIF line 4: a value that is not base64',
     ],
     ['a value by URL', 'dn: uid=x\njpegPhoto:< file:///confidential\n', 'LDIF line 2: a value given by URL'],
     ['a change record', 'dn: uid=confidential\nchangetype: delete\n', 'LDIF line 2: a change record'],
     [
-      'a DN twice',
+      'a duplicate DN',
       `${GOOD}\n${GOOD.split('\n').slice(2).join('\n')}`,
       'a dn that occurs in the file already',
     ],

@@ -47,14 +47,14 @@ describe('a directory file that changes', () => {
     await service.until(async () => JSON.stringify(await namesIn('club')) === '["Anna","Ben","cleo","dan"]');
   });
 
-  const ask = <Data>(query: string) => service.read<Data>(query, { authorization });
+  const sendRequest = <Data>(query: string) => service.read<Data>(query, { authorization });
 
   interface Members {
     group: { members: { totalCount: number; nodes: { user: { name: string } }[] } };
   }
 
   async function namesIn(group: string): Promise<string[]> {
-    const { group: found } = await ask<Members>(
+    const { group: found } = await sendRequest<Members>(
       `{ group(group: {id: "${group}"}) { members(first: 100) { totalCount nodes { user { name } } } } }`,
     );
     expect(found.members.totalCount).toBe(found.members.nodes.length);
@@ -71,7 +71,7 @@ describe('a directory file that changes', () => {
   it('is applied as one revision', async () => {
     const before = await readRevision(service);
     await takeOver(service, buildLdif(withPerson('anna', { name: 'Zoë', email: 'zoe@example.org' }), GROUPS));
-    expect(await ask('{ user(user: {id: "anna"}) { name email } }')).toEqual({
+    expect(await sendRequest('{ user(user: {id: "anna"}) { name email } }')).toEqual({
       user: { name: 'Zoë', email: 'zoe@example.org' },
     });
     expect(await namesIn('club')).toEqual(['Ben', 'cleo', 'dan', 'Zoë']);
@@ -83,7 +83,9 @@ describe('a directory file that changes', () => {
     const seen = new Set<string>();
     const reader = async () => {
       while (!isOver) {
-        const { user, group } = await ask<Members & { user: { name: string }; group: { name: string } }>(
+        const { user, group } = await sendRequest<
+          Members & { user: { name: string }; group: { name: string } }
+        >(
           `{ user(user: {id: "anna"}) { name }
              group(group: {id: "club"}) { name members(first: 1) { totalCount nodes { user { name } } } } }`,
         );
@@ -126,9 +128,9 @@ describe('a directory file that changes', () => {
         GROUPS,
       ),
     );
-    expect(await ask('{ a: user(user: {id: "anna"}) { name } b: user(user: {id: "ben"}) { name } }')).toEqual(
-      { a: { name: 'Ben' }, b: { name: 'Anna' } },
-    );
+    expect(
+      await sendRequest('{ a: user(user: {id: "anna"}) { name } b: user(user: {id: "ben"}) { name } }'),
+    ).toEqual({ a: { name: 'Ben' }, b: { name: 'Anna' } });
   });
 
   it('removes deleted users from all groups and counters', async () => {
@@ -142,7 +144,7 @@ describe('a directory file that changes', () => {
     expect(await namesIn('club')).toEqual(['Ben', 'dan']);
     expect(await namesIn('team')).toEqual(['dan']);
     expect(
-      await ask(`{ users(first: 0) { totalCount }
+      await sendRequest(`{ users(first: 0) { totalCount }
         groups(first: 5, orderBy: {field: MEMBER_COUNT, direction: DESC}) { nodes { id } }
         dan: users(first: 5, filter: {memberOf: {id: "club"}}) { totalCount } }`),
     ).toEqual({
@@ -155,7 +157,7 @@ describe('a directory file that changes', () => {
   it('removes a deleted group from its outer groups', async () => {
     await takeOver(service, buildLdif(PEOPLE, [GROUPS[0] ?? { id: 'club' }]));
     expect(await namesIn('club')).toEqual(['Anna', 'Ben']);
-    expect(await ask('{ user(user: {id: "cleo"}) { groups(first: 5) { totalCount } } }')).toEqual({
+    expect(await sendRequest('{ user(user: {id: "cleo"}) { groups(first: 5) { totalCount } } }')).toEqual({
       user: { groups: { totalCount: 0 } },
     });
   });
@@ -163,7 +165,7 @@ describe('a directory file that changes', () => {
   it('renames groups in every page and order', async () => {
     await takeOver(service, buildLdif(PEOPLE, withGroup('club', { name: 'Zebra friends' })));
     expect(
-      await ask(`{ groups(first: 5) { nodes { name } }
+      await sendRequest(`{ groups(first: 5) { nodes { name } }
         user(user: {id: "cleo"}) { groups(first: 5) { nodes { group { name } } } } }`),
     ).toEqual({
       groups: { nodes: [{ name: 'Team' }, { name: 'Zebra friends' }] },
@@ -177,7 +179,7 @@ describe('a directory file that changes', () => {
         .jpeg()
         .toBuffer();
     const etagOfPhoto = async () => {
-      const { user } = await ask<{ user: { photo: string | null } }>(
+      const { user } = await sendRequest<{ user: { photo: string | null } }>(
         '{ user(user: {id: "anna"}) { photo } }',
       );
       return user.photo === null ? null : (await fetch(user.photo)).headers.get('etag');
@@ -245,10 +247,12 @@ describe('a directory file that changes', () => {
     }
     await service.until(async () => (await readRevision(service)) > before);
     expect(await readRevision(service)).toBe(before + 1);
-    expect(await ask('{ users(first: 0) { totalCount } user(user: {id: "finn"}) { name } }')).toEqual({
-      users: { totalCount: 6 },
-      user: { name: 'Last' },
-    });
+    expect(await sendRequest('{ users(first: 0) { totalCount } user(user: {id: "finn"}) { name } }')).toEqual(
+      {
+        users: { totalCount: 6 },
+        user: { name: 'Last' },
+      },
+    );
   });
 });
 

@@ -60,13 +60,13 @@ describe('a directory with invalid entries', () => {
     leftOut = await readLeftOut(service);
   });
 
-  async function ask(query: string): Promise<unknown> {
+  async function sendRequest(query: string): Promise<unknown> {
     return (await service.query(query, { authorization })).data;
   }
 
   it('is mirrored without them', async () => {
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
-    expect(await ask('{ users(first: 0) { totalCount } groups(first: 0) { totalCount } }')).toEqual({
+    expect(await sendRequest('{ users(first: 0) { totalCount } groups(first: 0) { totalCount } }')).toEqual({
       users: { totalCount: CROWD.length + 6 },
       groups: { totalCount: 7 },
     });
@@ -121,7 +121,7 @@ describe('a directory with invalid entries', () => {
 
   it('resolves a member in every spelling of the DN, beside an invalid value', async () => {
     expect(
-      await ask('{ group(group: {id: "spelled"}) { members(first: 5) { nodes { user { id } } } } }'),
+      await sendRequest('{ group(group: {id: "spelled"}) { members(first: 5) { nodes { user { id } } } } }'),
     ).toEqual({
       group: { members: { nodes: [{ user: { id: 'anna' } }, { user: { id: 'crowd-1' } }] } },
     });
@@ -129,7 +129,7 @@ describe('a directory with invalid entries', () => {
 
   it('has groups of ten thousand members, of none, and in cycles', async () => {
     expect(
-      await ask(`{
+      await sendRequest(`{
         crowd: group(group: {id: "crowd"}) { members(last: 1) { totalCount nodes { user { id } } } }
         empty: group(group: {id: "empty"}) { members(first: 1) { totalCount nodes { user { id } } } }
         ring: group(group: {id: "ring-2"}) { members(first: 1) { totalCount nodes { user { id } role { inheritedFrom { id } } } } }

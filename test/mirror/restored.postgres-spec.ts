@@ -112,18 +112,19 @@ describe('a database that is restored step by step while the service follows its
       const bearer = await service.accessToken('read', 'app');
       const basic = await service.serviceAccount('read');
       let asked = 0;
-      const ask = (authorization: string, query = QUESTION) => post(service, { query }, { authorization });
-      const askUncached = () => ask(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
-      const askAll = () => Promise.all([ask(bearer), ask(basic), askUncached()]);
+      const sendRequest = (authorization: string, query = QUESTION) =>
+        post(service, { query }, { authorization });
+      const sendUncached = () => sendRequest(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
+      const sendAllRequests = () => Promise.all([sendRequest(bearer), sendRequest(basic), sendUncached()]);
       const expectNothing = async () => {
-        for (const { status, body } of await askAll()) {
+        for (const { status, body } of await sendAllRequests()) {
           expect([status, body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
         }
       };
       const expectName = async (name: string) => {
-        await service.until(async () => (await askAll()).every(({ status }) => status === 200));
+        await service.until(async () => (await sendAllRequests()).every(({ status }) => status === 200));
         for (let time = 0; time < 3; time++) {
-          for (const { body } of await askAll()) expect(body).toContain(name);
+          for (const { body } of await sendAllRequests()) expect(body).toContain(name);
         }
       };
       await expectName('p1 of 1');
@@ -132,7 +133,7 @@ describe('a database that is restored step by step while the service follows its
       restoring.fillInPart();
       // Until the heartbeat notices, a cached response of the revision may come, which is right.
       await service.until(async () => {
-        const answers = await askAll();
+        const answers = await sendAllRequests();
         for (const { status, body } of answers) expect(status === 503 || body.includes('p1 of 1')).toBe(true);
         return answers.every(({ status }) => status === 503);
       });
@@ -144,7 +145,7 @@ describe('a database that is restored step by step while the service follows its
       restoring.complete();
       await expectName('p1 of 1');
       service.replaceDirectory(directoryOf(2));
-      await service.until(async () => (await ask(bearer)).body.includes('p1 of 2'));
+      await service.until(async () => (await sendRequest(bearer)).body.includes('p1 of 2'));
       await expectName('p1 of 2');
       const client = new pg.Client(url);
       await client.connect();

@@ -223,16 +223,16 @@ describe('the explorer', () => {
 
 describe('the device flow', () => {
   it('gives a device a token, for data and photos, after a user has allowed it in another window', async () => {
-    const ask = async (path: string, form: Record<string, string>) => {
+    const sendRequest = async (path: string, form: Record<string, string>) => {
       const body = new URLSearchParams({ client_id: 'demo-app', ...form });
       return (await (await fetch(`${url}${path}`, { method: 'POST', body })).json()) as Record<
         string,
         string
       >;
     };
-    const code = await ask('/oauth2/device_authorization', { scope: 'profile read' });
+    const code = await sendRequest('/oauth2/device_authorization', { scope: 'profile read' });
     const form = { grant_type: DEVICE_CODE, device_code: code['device_code'] ?? '' };
-    expect(await ask('/oauth2/token', form)).toMatchObject({ error: 'authorization_pending' });
+    expect(await sendRequest('/oauth2/token', form)).toMatchObject({ error: 'authorization_pending' });
 
     visit = await chromium.visit(url, PHONE);
     const page = await visit.open(code['verification_uri'] ?? '');
@@ -248,7 +248,7 @@ describe('the device flow', () => {
     await page.getByText('Your device is connected').waitFor();
     await visit.end();
 
-    const { access_token: token = '' } = await ask('/oauth2/token', form);
+    const { access_token: token = '' } = await sendRequest('/oauth2/token', form);
     visit = await chromium.visit(url, { colorScheme: 'dark' });
     const device = await visit.open(`${url}/explorer`);
     await device.getByLabel('Service-account token').fill(token);

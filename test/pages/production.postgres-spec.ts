@@ -112,17 +112,18 @@ describe('a service in production', () => {
 });
 
 describe('the headers of every response', () => {
-  const ask = (path: string, more: Parameters<typeof send>[1] = {}) => send(service, { path, ...more });
+  const sendRequest = (path: string, more: Parameters<typeof send>[1] = {}) =>
+    send(service, { path, ...more });
 
   it('restrict what browsers do with the response', async () => {
     const answers: HttpAnswer[] = [
       await post(service, { query: CHEAP }),
       await post(service, '{'),
       await post(service, { query: CHEAP }, { authorization: 'Bearer x' }),
-      await ask('/graphql/v1', { method: 'PUT' }),
-      await ask('/nothing'),
-      await ask('/_health'),
-      await ask('/_readiness'),
+      await sendRequest('/graphql/v1', { method: 'PUT' }),
+      await sendRequest('/nothing'),
+      await sendRequest('/_health'),
+      await sendRequest('/_readiness'),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 400, 401, 405, 404, 200, 200]);
     for (const { headers } of answers) {
@@ -139,7 +140,7 @@ describe('the headers of every response', () => {
   });
 
   it('allow other origins to embed pictures', async () => {
-    const { status, headers } = await ask('/photo/v1/anna');
+    const { status, headers } = await sendRequest('/photo/v1/anna');
     expect([status, headers['cross-origin-resource-policy']]).toEqual([400, 'cross-origin']);
   });
 
@@ -217,8 +218,8 @@ describe('pages of an allowed origin', () => {
         },
       ],
     ];
-    for (const [status, ask] of cases) {
-      const answer = await ask();
+    for (const [status, sendRequest] of cases) {
+      const answer = await sendRequest();
       proxy.restore();
       expect(answer.status).toBe(status);
       expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
@@ -256,7 +257,7 @@ describe('behind a real nginx', () => {
   afterAll(() => nginx.stop());
 
   /** Sends a request from an address of the loopback interface, through the proxy or directly. */
-  function ask(port: number, localAddress: string, forwarded?: string): Promise<number> {
+  function sendRequest(port: number, localAddress: string, forwarded?: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
       const path = `/graphql/v1?${new URLSearchParams({ query: CHEAP }).toString()}`;
@@ -279,17 +280,17 @@ describe('behind a real nginx', () => {
     ];
     const statuses: number[] = [];
     for (let index = 0; index < 51; index++) {
-      statuses.push(await ask(nginx.port, '127.0.0.2', forged[index % 4]?.(index)));
+      statuses.push(await sendRequest(nginx.port, '127.0.0.2', forged[index % 4]?.(index)));
     }
     expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429]);
     // Requests of other addresses were not counted.
-    expect(await ask(nginx.port, '127.0.0.3')).toBe(200);
+    expect(await sendRequest(nginx.port, '127.0.0.3')).toBe(200);
   });
 
   it('a request that bypasses the proxy does not circumvent a limit', async () => {
     const statuses: number[] = [];
     for (let index = 0; index < 51; index++) {
-      statuses.push(await ask(service.config.port, '127.0.0.4', `198.51.100.${index}`));
+      statuses.push(await sendRequest(service.config.port, '127.0.0.4', `198.51.100.${index}`));
     }
     expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429]);
   });

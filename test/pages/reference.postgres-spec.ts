@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
 import {
-  type Askers,
+  type Principals,
   REFERENCE_EXAMPLES,
   makeAskers,
   steady,
@@ -24,10 +24,10 @@ const service = TestService.forSuite({
 });
 
 describe('an example of the reference', () => {
-  let askers: Askers;
+  let principals: Principals;
 
   beforeAll(async () => {
-    askers = await makeAskers(service);
+    principals = await makeAskers(service);
   });
 
   it('exists for every query and mutation', () => {
@@ -40,7 +40,7 @@ describe('an example of the reference', () => {
   it.each(REFERENCE_EXAMPLES)('has the current response: $name', async (example) => {
     const { document, variables, as } = example;
     const body = { query: document, variables };
-    const answer = dataOf(await post(service, body, as === null ? {} : askers[as]));
+    const answer = dataOf(await post(service, body, as === null ? {} : principals[as]));
     if (process.env['WRITE_EXAMPLES'] === '1') writeAnswer(example, answer, service.config);
     else expect(steady(answer)).toEqual(steady(example.answer));
   });

@@ -42,10 +42,10 @@ export function wrongTokens(issuer: string, audience: string, now: number): Wron
       ...[String(now + HOUR), '', 'tomorrow', true, [now + HOUR], { at: now + HOUR }, null],
     ]),
     [
-      'exp beyond all numbers',
+      'exp above all numbers',
       { payload: JSON.stringify({ ...good, exp: 0 }).replace(/"exp":0/, '"exp":1e400') },
     ],
-    ['exp twice, the last one over', { payload: JSON.stringify(good).replace(/}$/, ',"exp":1}') }],
+    ['a duplicate exp, the last one expired', { payload: JSON.stringify(good).replace(/}$/, ',"exp":1}') }],
     ...among('payload', 'nbf', [now + HOUR, 1e300, String(now), 'now', true, [now], null]),
     ...among('payload', 'iat', [now + HOUR, 1e300, String(now), 'now', true, [now], null]),
     ...among('payload', 'cnf', [{ jkt: 'x' }, { 'x5t#S256': 'x' }, { jwk: {} }, {}, 'x', 0, true]),
@@ -53,7 +53,7 @@ export function wrongTokens(issuer: string, audience: string, now: number): Wron
     ['claims that are a list', { payload: JSON.stringify([good]) }],
     ['claims that are a text', { payload: JSON.stringify('anna') }],
     ['claims that are null', { payload: 'null' }],
-    ['claims that are no JSON', { payload: JSON.stringify(good).slice(0, -1) }],
-    ['claims that are not there', { payload: '' }],
+    ['claims that are not JSON', { payload: JSON.stringify(good).slice(0, -1) }],
+    ['empty claims', { payload: '' }],
   ];
 }

@@ -1,4 +1,4 @@
-// Searches the reference in the page: nothing that is typed leaves it.
+// Searches the reference in the browser: no search text is sent to a server.
 /* global document, location */
 import MiniSearch from './minisearch.js';
 
@@ -10,7 +10,7 @@ const field = document.getElementById('search-field');
 const found = document.getElementById('search-count');
 const results = document.getElementById('search-results');
 
-/** Words as they are written, and of names also their parts: inheritedFrom is found by from. */
+/** Words of the text, and parts of names: `from` matches inheritedFrom. */
 function tokenize(text, fieldName) {
   const words = text.split(/[^\p{L}\p{N}]+/u);
   const parts = words.flatMap((word) => word.split(/(?<=\p{Ll})(?=\p{Lu})/u));
@@ -53,7 +53,7 @@ function resultItem({ id, title, kind, text }) {
 async function search() {
   const query = field.value.trim();
   const hits = query === '' ? [] : (await index()).search(query);
-  // Something else has been typed meanwhile.
+  // The search text has changed in the meantime.
   if (query !== field.value.trim()) return;
   results.replaceChildren(...hits.slice(0, MOST).map(resultItem));
   found.textContent = query === '' ? '' : `${hits.length} found`;
@@ -65,7 +65,7 @@ function close() {
   found.textContent = '';
 }
 
-/** Up and down go from one result to the next. */
+/** Arrow keys move between the results. */
 function move(event) {
   const stops = [field, ...results.querySelectorAll('a')];
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -12,12 +12,12 @@ describe('the kind of an access token', () => {
   });
 
   it.each<[string, GrantClaims]>([
-    ['it is of a person', { sub: 'anna', client_id: 'app' }],
+    ['it has a user', { sub: 'anna', client_id: 'app' }],
     ['it names no client', { sub: 'anna' }],
     ['it names neither a client nor a subject', {}],
     ['the grant is another one', { sub: 'anna', client_id: 'app', gty: 'authorization_code' }],
     ['the grant is not text', { sub: 'anna', gty: { client_credentials: true }, grant_type: 1 }],
-    ['the grant is spelled otherwise', { sub: 'anna', gty: 'CLIENT CREDENTIALS' }],
+    ['the grant is spelled differently', { sub: 'anna', gty: 'CLIENT CREDENTIALS' }],
   ])('is ACCESS_TOKEN if %s', (_case, claims) => {
     expect(kindOfToken(claims)).toBe('ACCESS_TOKEN');
   });

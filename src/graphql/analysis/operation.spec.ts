@@ -81,7 +81,7 @@ describe('an operation whose fragments double', () => {
 
   it.each([
     ['of another type', '... on B { id }'],
-    ['of no type that there is', '... on B { ... on Found { ... on A { id } } }'],
+    ['of an unknown type', '... on B { ... on Found { ... on A { id } } }'],
   ])('is rejected if its repeated fields are %s', (_what, inside) => {
     const text = `{ found { ... on A { ...F0 } } } ${doubling(20, 'Found', inside)}`;
     expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');

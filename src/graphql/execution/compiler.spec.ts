@@ -71,18 +71,18 @@ describe('an operation', () => {
 
   it.each([
     ['of 500 fields', `{ ${fields(500)} }`],
-    ['with a strange alias', '{ constructor: __typename }'],
+    ['with an unusual alias', '{ constructor: __typename }'],
   ])('%s is compiled', (_, text) => {
     expect(findSecond(new Compiler(), unfold(text))).toBeInstanceOf(Function);
   });
 
   it.each([
-    ['of more', `{ ${fields(501)} }`],
-    ['of more by its fragments', `{ ...F ...F ...F } fragment F on Query { ${fields(200)} }`],
+    ['of more fields', `{ ${fields(501)} }`],
+    ['of more fields through fragments', `{ ...F ...F ...F } fragment F on Query { ${fields(200)} }`],
     ['with the alias __proto__', '{ __proto__: __typename }'],
     ['about the schema', '{ __schema { description } }'],
     ['about a type, in a fragment,', '{ ...F } fragment F on Query { __type(name: "User") { name } }'],
-    ['that changes something', 'mutation { __typename }'],
+    ['with a mutation', 'mutation { __typename }'],
   ])('%s is not', (_, text) => {
     expect(findSecond(new Compiler(), unfold(text))).toBeNull();
   });

@@ -65,14 +65,14 @@ describe('parseDn', () => {
     ['an unescaped angle bracket', 'cn=a<b'],
     ['a NUL', 'cn=a\0'],
     ['an escape at the end', 'cn=a\\'],
-    ['half a pair', 'cn=a\\4'],
+    ['half an escape', 'cn=a\\4'],
     ['an unknown escape', 'cn=a\\g'],
     ['escaped bytes that are not UTF-8', 'cn=a\\C4'],
     ['an odd number of hexadecimal digits', 'cn=#040'],
     ['a hash without digits', 'cn=#'],
     ['text after hexadecimal digits', 'cn=#0402 a'],
     ['half a surrogate pair', 'cn=\ud800'],
-    ['a text without end', `cn=${'a'.repeat(70_000)}`],
+    ['an unterminated text', `cn=${'a'.repeat(70_000)}`],
   ])('rejects %s, without repeating the contents', (_, written) => {
     expect(() => parseDn(written)).toThrow(InvalidDnError);
     expect(() => normalizeDn(written)).toThrow(/^invalid DN: [a-z]+/);
@@ -163,7 +163,7 @@ describe('isBelow', () => {
     ['an entry far below', 'uid=ann,ou=x,ou=people,dc=a', 'OU=people,DC=a', true],
     ['anything, below the root', 'uid=ann', '', true],
     ['the entry above', 'dc=a', 'ou=people,dc=a', false],
-    ['an entry whose value ends alike', 'uid=ann,xou=people,dc=a', 'ou=people,dc=a', false],
+    ['an entry whose value has the same end', 'uid=ann,xou=people,dc=a', 'ou=people,dc=a', false],
     ['an entry whose escaped comma looks like a separator', 'cn=b\\,dc=a', 'dc=a', false],
     ['an entry whose value ends in a backslash', 'cn=b\\\\,dc=a', 'dc=a', true],
   ])('decides for %s', (_, entry, base, expected) => {

@@ -76,25 +76,30 @@ const MODIFY = 2;
 describe('the end of a refresh', () => {
   it.each<[string, boolean, SearchMessage[], unknown[]]>([
     ['without an own cookie, for any flag', false, [entry(ADD), done('c', true)], ['refreshed', true, 'c']],
-    ['after what is present', true, [idSet(false), done('c')], ['refreshed', true, 'c']],
-    ['after what was deleted', true, [idSet(true), done('c', true)], ['refreshed', false, 'c']],
+    ['after the present phase', true, [idSet(false), done('c')], ['refreshed', true, 'c']],
+    ['after the delete phase', true, [idSet(true), done('c', true)], ['refreshed', false, 'c']],
     [
-      'after what is present, and then what was deleted',
+      'after the present phase and the delete phase',
       true,
       [idSet(false), refreshPresent('b', false), entry(3), done('c', true)],
       ['refreshed', true, 'c'],
     ],
     ['without a new cookie', true, [done(undefined, true)], ['refreshed', false, null]],
+    ['with an earlier cookie', true, [newCookie('b'), done(undefined, true)], ['refreshed', false, 'b']],
     [
-      'with a cookie that came before',
+      'that continues, after the present phase',
       true,
-      [newCookie('b'), done(undefined, true)],
-      ['refreshed', false, 'b'],
+      [entry(0), refreshPresent('c')],
+      ['refreshed', true, 'c'],
     ],
-    ['and goes on, after what is present', true, [entry(0), refreshPresent('c')], ['refreshed', true, 'c']],
-    ['and goes on, after what was deleted', true, [entry(3), refreshDelete('c')], ['refreshed', false, 'c']],
     [
-      'and goes on, without a cookie of ours',
+      'that continues, after the delete phase',
+      true,
+      [entry(3), refreshDelete('c')],
+      ['refreshed', false, 'c'],
+    ],
+    [
+      'that continues, without an own cookie',
       false,
       [entry(ADD), refreshDelete('c', true)],
       ['refreshed', true, 'c'],
@@ -164,8 +169,8 @@ describe('a message', () => {
     ['an entry without a state', { kind: 'entry', entry: ENTRY, controls: [] }],
     ['an entry with an unknown state', entry(4)],
     ['a UUID of another length', entry(ADD, 'a', OCTETS.subarray(1))],
-    ['an unknown kind', info(0xa4)],
-    ['a kind without contents', { kind: 'intermediate', oid: INFO, value: Buffer.alloc(0) }],
+    ['an unknown type', info(0xa4)],
+    ['a type without content', { kind: 'intermediate', oid: INFO, value: Buffer.alloc(0) }],
   ])('that is %s is an error', (_, message) => {
     expect(() => run(true, message)).toThrow(LdapProtocolError);
   });

@@ -74,7 +74,7 @@ describe('the mapping of a user', () => {
   });
 
   it.each<[string, Values, string, string]>([
-    ['bytes that are no text', { givenName: INVALID }, 'givenName', 'is not UTF-8'],
+    ['bytes that are not text', { givenName: INVALID }, 'givenName', 'is not UTF-8'],
     ['a NUL', { givenName: 'An\0na' }, 'givenName', 'has a NUL character'],
     ['a long name', { givenName: 'x'.repeat(10_000) }, 'givenName', 'has more than 512 characters'],
     ['a long school year', { schoolYear: 'x'.repeat(65) }, 'schoolYear', 'has more than 64 characters'],
@@ -87,7 +87,7 @@ describe('the mapping of a user', () => {
   it.each<[string, Values, string]>([
     ['id', { uid: '  ' }, 'has no usable uid, which is its id'],
     ['name', { cn: '' }, 'has no usable displayName or cn, which is its name'],
-    ['entryUUID that is one', { entryUUID: 'nonsense' }, 'has an entryUUID that is none'],
+    ['a valid entryUUID', { entryUUID: 'nonsense' }, 'has an entryUUID that is none'],
   ])('skips an entry without %s', (_, values, reason) => {
     const { value, quarantined } = person(values);
     expect(value).toBeNull();
@@ -101,16 +101,12 @@ describe('the original values of fields', () => {
     person({ displayName: 'Anna', ...CLASSES, ...values }).value?.sourceValues;
 
   it.each<[string, Values, unknown]>([
-    ['nothing, where every attribute holds what is shown', { mail: 'a@b.c' }, null],
-    [
-      'all values of an attribute that has several',
-      { mail: ['a@b.c', 'd@e.f'] },
-      { mail: ['a@b.c', 'd@e.f'] },
-    ],
-    ['a value with white space around it', { sn: ' Berg ' }, { sn: [' Berg '] }],
-    ['that a name is shown from another attribute', { displayName: [] }, { displayname: [] }],
-    ['that a value cannot be read', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
-    ['the classes, where ours is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
+    ['nothing if every attribute has the mirrored value', { mail: 'a@b.c' }, null],
+    ['all values of an attribute with several', { mail: ['a@b.c', 'd@e.f'] }, { mail: ['a@b.c', 'd@e.f'] }],
+    ['a value with leading or trailing white space', { sn: ' Berg ' }, { sn: [' Berg '] }],
+    ['that a name is from another attribute', { displayName: [] }, { displayname: [] }],
+    ['that a value is invalid', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
+    ['the classes, if the own one is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
   ])('contain %s', (_, values, expected) => {
     expect(sourceValues(values)).toEqual(expected);
   });

@@ -65,7 +65,7 @@ describe('collecting users and groups', () => {
   it('skips and counts dangling DNs, malformed ones, and groups that contain themselves', () => {
     const club = group('club', [
       ['uid=nobody,ou=people,dc=example,dc=org', 1],
-      ['no DN at all', 1],
+      ['not a DN', 1],
       ['uid=an\0na,ou=people,dc=example,dc=org', 1],
       [groupDn('club'), 1],
     ]);

@@ -118,13 +118,13 @@ describe('the deletion guard', () => {
   it.each([
     ['5 % of those who have it lose an attribute', { lost: 5, held: 100 }, null],
     [
-      'one more loses it',
+      '5 % and one more lose it',
       { lost: 6, held: 100 },
       'It would take the attribute mail from 6 of 100 people: at most 5 are let through',
     ],
-    ['three lose it, however few have it', { lost: 3, held: 3 }, null],
+    ['three of a few lose it', { lost: 3, held: 3 }, null],
     [
-      'four lose it where few have it',
+      'four of a few lose it',
       { lost: 4, held: 10 },
       'It would take the attribute mail from 4 of 10 people: at most 3 are let through',
     ],

@@ -10,9 +10,9 @@ describe('a group is dynamic', () => {
       true,
     ],
     ['by such a search in any attribute and spelling', { staffURL: ['LDAP:///dc=a??sub?'] }, true],
-    ['and not by a web site', { labeledURI: ['https://example.org/ldap:///'] }, false],
-    ['and not by a search of another server', { memberURL: ['ldap://example.org/dc=a??sub?'] }, false],
-    ['and not by its members', { objectClass: ['groupOfNames'], member: ['uid=anna,dc=a', ''] }, false],
+    ['but not by a website', { labeledURI: ['https://example.org/ldap:///'] }, false],
+    ['but not by a search of another server', { memberURL: ['ldap://example.org/dc=a??sub?'] }, false],
+    ['but not by its members', { objectClass: ['groupOfNames'], member: ['uid=anna,dc=a', ''] }, false],
   ])('%s', (_, attributes, isDynamic) => {
     const values = Object.entries(attributes).map(([name, texts]): [string, Buffer[]] => [
       name,

@@ -10,12 +10,12 @@ const DIRECTORY = join(__dirname, '../../../tools/reference/examples');
 export const REFERENCE_EXAMPLES = [...readExamples(DIRECTORY).values()];
 
 /** Authorization headers of the examples. */
-export interface Askers {
+export interface Principals {
   readonly application: Record<string, string>;
   readonly 'service account': Record<string, string>;
 }
 
-export async function makeAskers(service: TestService): Promise<Askers> {
+export async function makeAskers(service: TestService): Promise<Principals> {
   const { token } = await service.app.get(ServiceAccountsService).create({
     id: 'reports',
     name: 'Reports',

@@ -81,7 +81,7 @@ function withoutSignature({ header, payload, signature }: Parts): Forgery[] {
     ]),
     ['no alg, no signature', `${encodePart(headless)}.${payload}.`],
     ['no alg, a signature', `${encodePart(headless)}.${payload}.${signature}`],
-    ['its own alg, no signature', `${encodePart(header)}.${payload}.`],
+    ['its original alg, no signature', `${encodePart(header)}.${payload}.`],
   ];
 }
 
@@ -131,7 +131,7 @@ function signedByStranger({ header, payload }: Parts, foreignServer: string): Fo
     ['a kid that is a path', { ...header, kid: '../../../../dev/null' }],
     ['a kid that is a URL', { ...header, kid: foreignServer }],
     ['a kid that is SQL', { ...header, kid: "' union select 'key" }],
-    ['a kid that is every object’s', { ...header, kid: '__proto__' }],
+    ['a kid that is a property of all objects', { ...header, kid: '__proto__' }],
     ['a kid that is a number', { ...header, kid: 0 }],
     ['a kid that is a list', { ...header, kid: [header['kid']] }],
   ];
@@ -204,9 +204,9 @@ function changedAfterwards({ header, claims, payload, signature, first }: Parts)
       `changed afterwards: ${Object.keys(changes).join()}`,
       `${first}.${encodePart({ ...claims, ...changes })}.${signature}`,
     ]),
-    ['a header with one member more', `${encodePart({ ...header, x: 1 })}.${payload}.${signature}`],
+    ['a header with an additional member', `${encodePart({ ...header, x: 1 })}.${payload}.${signature}`],
     ['a header in another order', `${encodePart(reversed(header))}.${payload}.${signature}`],
-    ['a payload with a space behind', `${first}.${encodePart(`${JSON.stringify(claims)} `)}.${signature}`],
+    ['a payload with a trailing space', `${first}.${encodePart(`${JSON.stringify(claims)} `)}.${signature}`],
     ...places.map((place): Forgery => {
       const flipped = Buffer.from(bytes);
       flipped.writeUInt8(flipped.readUInt8(place) ^ 1, place);
@@ -220,7 +220,7 @@ function changedAfterwards({ header, claims, payload, signature, first }: Parts)
       `${first}.${payload}.${bytes.subarray(0, -1).toString('base64url')}`,
     ],
     [
-      'a signature with one octet more',
+      'a signature with an additional octet',
       `${first}.${payload}.${Buffer.concat([bytes, Buffer.of(0)]).toString('base64url')}`,
     ],
   ];
@@ -235,10 +235,10 @@ function outOfShape({ header, payload, signature, first }: Parts, token: string)
     ['an empty header', `.${payload}.${signature}`],
     ['an empty payload', `${first}..${signature}`],
     ['nothing between the dots', '..'],
-    ['a header that is no JSON', `${encodePart('{"alg":"RS256"')}.${payload}.${signature}`],
+    ['a header that is not JSON', `${encodePart('{"alg":"RS256"')}.${payload}.${signature}`],
     ['a header that is a list', `${encodePart([header])}.${payload}.${signature}`],
     ['a header that is null', `${encodePart(null)}.${payload}.${signature}`],
-    ['a header that says alg twice', `${encodePart(twice(header))}.${payload}.${signature}`],
+    ['a header with a duplicate alg', `${encodePart(twice(header))}.${payload}.${signature}`],
     ['the parts in another order', `${payload}.${first}.${signature}`],
     ['a token within a token', `${first}.${encodePart(token)}.${signature}`],
   ];

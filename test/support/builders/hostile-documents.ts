@@ -45,8 +45,8 @@ const LONG: HostileDocument[] = [
   { name: 'one name of 95,000 letters', query: `{ ${'a'.repeat(95_000)} }` },
   { name: 'one number of 95,000 digits', query: `{ groups(first: ${'9'.repeat(95_000)}) { totalCount } }` },
   { name: 'one text of 90,000 letters', query: `{ user(user: "${'a'.repeat(90_000)}") { id } }` },
-  { name: 'a text that never ends', query: `{ user(user: {id: "${'a'.repeat(90_000)}` },
-  { name: 'a block of text that never ends', query: `{ user(user: {id: """${'\\"""'.repeat(9000)}` },
+  { name: 'an unterminated text', query: `{ user(user: {id: "${'a'.repeat(90_000)}` },
+  { name: 'an unterminated block text', query: `{ user(user: {id: """${'\\"""'.repeat(9000)}` },
   { name: 'nothing but a comment', query: `#${'a'.repeat(95_000)}` },
   { name: 'nothing but commas', query: ','.repeat(95_000) },
   { name: 'nothing but line feeds', query: `{${'\n'.repeat(45_000)}` },
@@ -80,7 +80,7 @@ const DEEP: HostileDocument[] = [
   },
   { name: 'a type of 490 lists', query: `query ($a: ${nested(490, '[', 'Int', ']')}) { __typename }` },
   {
-    name: 'a type of 300 lists that are there',
+    name: 'a valid type of 300 lists',
     query: `query ($a: ${nested(300, '[', 'Int', ']!')}) { __typename }`,
   },
   {
@@ -88,7 +88,7 @@ const DEEP: HostileDocument[] = [
     query: `query ($a: Int = ${nested(450, '[', '1', ']')}) { groups(first: $a) { totalCount } }`,
   },
   {
-    name: 'introspection that goes round in circles',
+    name: 'cyclic introspection',
     query: `{ __schema { types { ${nested(20, 'fields { type { ', 'name', '} }')} } } }`,
   },
 ];
@@ -133,7 +133,7 @@ const OVERLAPS: HostileDocument[] = [
     query: `{ ${repeat(30, (at) => `...F${at}`)} } ${repeat(30, (at) => `fragment F${at} on Query { a: user(user: {id: "${at}"}) { id x: name } }`)}`,
   },
   {
-    name: 'fragments side by side, at each of 30 levels',
+    name: 'many fragments at each of 30 levels',
     query: `{ ...F0 ...F0 } ${repeat(30, (at) => `fragment F${at} on Query { ${repeat(6, `... { ...F${at + 1} }`)} }`)} fragment F30 on Query { __typename }`,
   },
   {
@@ -197,10 +197,13 @@ const VALUES: HostileDocument[] = [
     name: '7,000 times what suggestions begin with',
     query: `{ groups(first: "${'Did you mean '.repeat(7000)}") { totalCount } }`,
   },
-  { name: 'what controls terminals', query: '{ __typename \u001b[2J }' },
+  { name: 'escape sequences of terminals', query: '{ __typename \u001b[2J }' },
   { name: 'half of a surrogate pair', query: '{ user(user: {id: "\\uD83D"}) { id } }' },
-  { name: 'the other half first', query: '{ user(user: {id: "\\uDE00\\uD83D"}) { id } }' },
-  { name: 'a character beyond the last', query: '{ user(user: {id: "\\u{110000}"}) { id } }' },
+  {
+    name: 'halves of a surrogate pair in the wrong order',
+    query: '{ user(user: {id: "\\uDE00\\uD83D"}) { id } }',
+  },
+  { name: 'a character above the last one', query: '{ user(user: {id: "\\u{110000}"}) { id } }' },
   { name: 'a character of 9,000 digits', query: `{ user(user: {id: "\\u{${'0'.repeat(9000)}41"}) { id } }` },
 ];
 
@@ -216,7 +219,7 @@ const VARIABLES: HostileDocument[] = [
   },
   { name: 'a text of 95,000 letters for a number', query: PAGE, variables: { first: 'a'.repeat(95_000) } },
   { name: 'the same in a variable', query: PAGE, variables: { first: 'Did you mean '.repeat(7000) } },
-  { name: 'a number that is none', query: PAGE, variables: { first: Number.MAX_VALUE } },
+  { name: 'an invalid number', query: PAGE, variables: { first: Number.MAX_VALUE } },
   { name: 'a page of 101 by a variable', query: PAGE, variables: { first: 101 } },
   {
     name: '8,000 unknown members of a variable',
@@ -224,7 +227,7 @@ const VARIABLES: HostileDocument[] = [
     variables: { filter: Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`f${at}`, at])) },
   },
   {
-    name: 'no value for what needs one',
+    name: 'a missing required value',
     query: `query (${repeat(90, (at) => `$a${at}: Boolean!`)}) { ${repeat(90, (at) => `__typename @skip(if: $a${at})`)} }`,
   },
 ];

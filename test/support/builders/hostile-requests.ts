@@ -80,7 +80,7 @@ const REQUESTS: HostileRequest[] = [
   coded('a bomb', 'deflate', deflateSync(BOMB)),
   coded('a bomb', 'br', brotliCompressSync(BOMB)),
   coded('a bomb in a bomb', 'gzip, gzip', gzipSync(GZIPPED)),
-  coded('a bomb that is not said to be one', 'identity', GZIPPED),
+  coded('a bomb without its content coding', 'identity', GZIPPED),
   post('a form', `query=${encodeURIComponent(QUERY)}`, {
     'content-type': 'application/x-www-form-urlencoded',
   }),

@@ -43,7 +43,7 @@ export function temporaryFaults({
   };
   return [
     {
-      name: 'the database refuses',
+      name: 'the database refuses connections',
       strike: () => {
         proxy.refuse();
       },
@@ -76,9 +76,13 @@ export function temporaryFaults({
         redis.resume();
       },
     },
-    { name: 'the identity provider is away', strike: () => issuer.pause(), restore: () => issuer.resume() },
     {
-      name: 'the database resets',
+      name: 'the identity provider is unavailable',
+      strike: () => issuer.pause(),
+      restore: () => issuer.resume(),
+    },
+    {
+      name: 'the database resets connections',
       strike: () => {
         proxy.reset();
       },

@@ -31,7 +31,7 @@ export class ContinuousClients {
     private readonly to: Listening,
     private readonly options: MonotonicReaderOptions,
   ) {
-    this.all = Promise.all(Array.from({ length: options.count }, () => this.askOn()));
+    this.all = Promise.all(Array.from({ length: options.count }, () => this.sendContinuously()));
   }
 
   /** Sends no new requests, and waits for pending responses. */
@@ -50,17 +50,17 @@ export class ContinuousClients {
     await this.all;
   }
 
-  private async askOn(): Promise<void> {
+  private async sendContinuously(): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     while (!this.isEnding) {
-      if (!(await this.ask(agent)) && this.options.untilRefused === true) break;
+      if (!(await this.sendRequest(agent)) && this.options.untilRefused === true) break;
       await sleep(this.options.pause ?? 0);
     }
     agent.destroy();
   }
 
   /** @returns whether the connection was accepted */
-  private async ask(agent: Agent): Promise<boolean> {
+  private async sendRequest(agent: Agent): Promise<boolean> {
     const begun = performance.now();
     try {
       const answer = await send(this.to, { ...this.options.request, agent });

@@ -67,7 +67,7 @@ function waitedUntil(moment) {
 }
 
 /** Sends one request; any outcome is recorded. */
-async function ask() {
+async function sendRequest() {
   const begun = performance.now();
   const answer = await send(REQUEST);
   answers.push({ ...answer, begun, milliseconds: performance.now() - begun });
@@ -133,28 +133,28 @@ async function connect() {
 }
 
 /** A fixed rate, independent of responses, like real traffic. */
-async function askAtRate() {
+async function sendAtRate() {
   await connect();
   const begun = performance.now();
   const asked = [];
   for (let elapsed = 0; elapsed < seconds * 1000; elapsed = performance.now() - begun) {
-    while (asked.length < (elapsed / 1000) * rate) asked.push(ask());
+    while (asked.length < (elapsed / 1000) * rate) asked.push(sendRequest());
     await sleep(TICK);
   }
   await Promise.all(asked);
 }
 
 /** Closed loop: each client sends its next request after a response. */
-async function askInTurn() {
+async function sendInTurn() {
   const end = performance.now() + seconds * 1000;
   const client = async () => {
-    while (performance.now() < end) await ask();
+    while (performance.now() < end) await sendRequest();
   };
   await Promise.all(Array.from({ length: clients }, client));
 }
 
 const looking = setInterval(noteWait, INTERVAL_MS);
-await (rate === undefined ? askInTurn() : askAtRate());
+await (rate === undefined ? sendInTurn() : sendAtRate());
 clearInterval(looking);
 noteWait();
 for (const { connection } of idle) connection.close();

@@ -70,12 +70,12 @@ export class MixedTraffic {
 
   private async runClient(thought: number): Promise<void> {
     while (!this.over.signal.aborted) {
-      await this.ask();
+      await this.sendRequest();
       await sleep(thought);
     }
   }
 
-  private async ask(): Promise<void> {
+  private async sendRequest(): Promise<void> {
     const { request, statuses } = this.choose(this.count++);
     const hadFault = this.hasFault;
     const begun = performance.now();

@@ -44,7 +44,7 @@ export class MonotonicReader {
     private readonly authorization: string,
   ) {
     this.executions = new Executions(service.app);
-    this.ended = Promise.all(Array.from({ length: CONNECTIONS }, () => this.askOn()));
+    this.ended = Promise.all(Array.from({ length: CONNECTIONS }, () => this.sendContinuously()));
   }
 
   /** Sets the oldest revision that responses may have. */
@@ -58,7 +58,7 @@ export class MonotonicReader {
     this.agent.destroy();
   }
 
-  private async askOn(): Promise<void> {
+  private async sendContinuously(): Promise<void> {
     while (!this.isEnding) {
       const query = QUESTIONS[this.asked++ % QUESTIONS.length];
       const { newest } = this;

@@ -36,7 +36,7 @@ export class TestRedis {
     const nothingKept = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()];
     for (const latest = performance.now() + LONGEST_WAIT; performance.now() < latest;) {
       this.child ??= this.spawn(program, [...settings, ...nothingKept, ...more]);
-      if ((await this.ask('PING').catch(() => '')).includes('PONG')) return;
+      if ((await this.sendCommand('PING').catch(() => '')).includes('PONG')) return;
       await sleep(20);
     }
     throw new Error('Redis does not answer');
@@ -72,7 +72,7 @@ export class TestRedis {
   }
 
   /** Sends a command on a connection of its own, and returns the bytes of the reply. */
-  async ask(...words: string[]): Promise<string> {
+  async sendCommand(...words: string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     socket.setTimeout(2000, () => socket.destroy(new Error('Redis does not answer')));
     const lines = [['AUTH', REDIS_PASSWORD], words, ['QUIT']].map((each) => each.map(quote).join(' '));
@@ -82,7 +82,7 @@ export class TestRedis {
   }
 
   async keys(): Promise<string[]> {
-    return (await this.ask('KEYS', '*')).split('\n').filter((line) => /^[^*$+]/.test(line));
+    return (await this.sendCommand('KEYS', '*')).split('\n').filter((line) => /^[^*$+]/.test(line));
   }
 
   /** Pauses the process: connections are accepted, but not answered. */
