@@ -113,7 +113,9 @@ describe('references between users and groups', () => {
         ],
       },
     });
-    expect(await sendRequest('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer)).toEqual({
+    expect(
+      await sendRequest('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer),
+    ).toEqual({
       profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } },
     });
   });
@@ -127,7 +129,9 @@ describe('references between users and groups', () => {
 
   it('are connections on the other side: paged, counted, filtered and ordered', async () => {
     const page = (args: string) =>
-      sendRequest(ofUser('ben', `reports(${args}) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }`));
+      sendRequest(
+        ofUser('ben', `reports(${args}) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }`),
+      );
     interface Reports {
       user: { reports: { nodes: { id: string }[]; pageInfo: { endCursor: string } } };
     }
