@@ -133,4 +133,53 @@ describe('directory service-account', () => {
       },
     ]);
   });
+
+  it('limits an account to groups, which keep it when they are renamed', async () => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    try {
+      for (const id of ['Chess-Club', 'choir']) {
+        await client.query(
+          `insert into groups (entry_uuid, dn, dn_key, id, id_folded, name, sort_name, search_text, search_pairs,
+             content_hash, references_hash, created_at, updated_at)
+           values (gen_random_uuid(), $1, gen_random_uuid(), $1, lower($1), $1, $1, '', '{}', '', '', now(), now())`,
+          [id],
+        );
+      }
+      const about = [
+        'service-account',
+        'create',
+        '--id',
+        'scoreboard',
+        '--name',
+        'Scores',
+        '--scopes',
+        'read',
+      ];
+      const unknown = await run(...about, '--groups', 'chess-club,orchestra');
+      expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('«orchestra»')]);
+      const made = await run(...about, '--groups', 'chess-club, choir', '--json');
+      expect(made.code).toBe(0);
+      await client.query(
+        `update groups set id = 'chess', id_folded = 'chess' where id_folded = 'chess-club'`,
+      );
+      const [account] = (
+        JSON.parse((await run('service-account', 'list', '--json')).stdout) as {
+          id: string;
+          scopes: string[];
+          groups: string[];
+        }[]
+      ).filter(({ id }) => id === 'scoreboard');
+      expect(account?.scopes).toEqual(['read']);
+      expect([...(account?.groups ?? [])].sort()).toEqual(['chess', 'choir']);
+      expect((await run('service-account', 'list')).stdout).toMatch(
+        /Scores · only (chess, choir|choir, chess)/,
+      );
+      // A process of the previous release reads this column only.
+      const { rows } = await client.query(`select scopes from service_accounts where id = 'scoreboard'`);
+      expect(rows).toEqual([{ scopes: [] }]);
+    } finally {
+      await client.end();
+    }
+  });
 });
