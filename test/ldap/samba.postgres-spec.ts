@@ -5,7 +5,10 @@ import { readOne } from '../../src/ldap/client/read-one.js';
 import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
+import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
 import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { parseSid } from '../../src/ldap/naming/security-id.js';
+import { membersByPrimaryGroup } from '../../src/sources/members-of-users.js';
 import { readEntries } from '../support/builders/read-entries.js';
 import { errorOf } from '../support/error-of.js';
 import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
@@ -136,6 +139,30 @@ describe('Samba as a domain controller', () => {
     const school = await read(groupDn('school'));
     expect(school.text('member').sort()).toEqual([groupDn('choir'), ...pupils.map(personDn)].sort());
     expect(school.text('managedBy')).toEqual([personDn('Ann')]);
+  });
+
+  it('sends the rest of a range of members', async () => {
+    const [school] = await readEntries(connection, GROUPS, '(cn=school)', ['member;range=0-9']);
+    expect(school?.text('member').sort()).toEqual([groupDn('choir'), ...pupils.map(personDn)].sort());
+  });
+
+  it('stores a member of its primary group with the user only', async () => {
+    const staff = await read(groupDn('staff'));
+    const rid =
+      parseSid(staff.bytes('objectSid')[0] ?? Buffer.alloc(0))
+        ?.split('-')
+        .at(-1) ?? '';
+    await change(
+      `dn: ${personDn('Ann')}\nchangetype: modify\nreplace: primaryGroupID\nprimaryGroupID: ${rid}\n`,
+    );
+    expect((await read(groupDn('staff'))).text('member')).toEqual([]);
+    expect((await read(personDn('Ann'))).text('memberOf')).not.toContain(groupDn('staff'));
+    const users = await readEntries(connection, PEOPLE, '(objectClass=user)');
+    const groups = await readEntries(connection, AD_SUFFIX, '(objectClass=group)');
+    const members = membersByPrimaryGroup(users, groups);
+    expect(members.get(keyOfDn(groupDn('staff')))).toEqual([personDn('Ann')]);
+    const others = members.get(keyOfDn(`CN=Domain Users,CN=Users,${AD_SUFFIX}`)) ?? [];
+    expect([...others].sort()).toEqual([...pupils, 'Ben'].map(personDn).sort());
   });
 
   it('selects disabled accounts by a bit, like a file', async () => {

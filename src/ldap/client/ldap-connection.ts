@@ -12,6 +12,7 @@ import { MessageChannel } from './message-channel.js';
 import { openSocket, type SocketOptions, type SocketTimeouts } from './open-socket.js';
 import { encodeBind, encodeSearch, type SearchRequest } from './requests.js';
 import { ResultCode, resultCodeName } from './result-code.js';
+import { hasRanges } from './value-range.js';
 
 export interface ConnectionOptions extends SocketOptions {
   /** If omitted, the connection is anonymous. */
@@ -40,6 +41,11 @@ export interface WaitOptions {
 
 interface SearchOptions extends Omit<WaitOptions, 'idleTimeout'> {
   readonly controls?: readonly Control[];
+  /**
+   * Whether the caller reads the other values of an attribute of which the server sends a part. By default, a part
+   * ends the connection, because the other values would appear deleted.
+   */
+  readonly acceptsRanges?: boolean | undefined;
   /** As in WaitOptions; a function is called again for each message. */
   readonly idleTimeout?: number | (() => number | undefined) | undefined;
 }
@@ -105,7 +111,7 @@ export class LdapConnection {
    */
   async *search(
     request: SearchRequest,
-    { controls = [], signal, idleTimeout }: SearchOptions = {},
+    { controls = [], acceptsRanges = false, signal, idleTimeout }: SearchOptions = {},
   ): AsyncGenerator<SearchMessage, void, undefined> {
     const operation = this.channel.begin((id) => encodeSearch(id, request, controls));
     const timeoutMs = () => (typeof idleTimeout === 'function' ? idleTimeout() : idleTimeout);
@@ -116,7 +122,7 @@ export class LdapConnection {
         const message = await operation.next(timeoutMs() ?? this.timeouts.idle, signal);
         isComplete = message.kind === 'result';
         if (message.kind === 'reference') references += 1;
-        else yield this.toSearchMessage(message, references);
+        else yield this.toSearchMessage(message, references, acceptsRanges);
       }
     } finally {
       operation.end(isComplete);
@@ -150,7 +156,10 @@ export class LdapConnection {
   private toSearchMessage(
     message: Exclude<LdapMessage, { kind: 'reference' }>,
     references: number,
+    acceptsRanges: boolean,
   ): SearchMessage {
+    if (message.kind === 'entry' && !acceptsRanges && hasRanges(message.entry))
+      throw this.refuse('a part of an attribute only');
     if (message.kind !== 'result') return message;
     const { of, result, controls } = message;
     if (of !== 'search') throw this.refuse('a response that does not belong to a search');

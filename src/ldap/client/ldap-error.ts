@@ -34,6 +34,9 @@ export class LdapTimeoutError extends LdapError {}
 /** Either side closed the connection before the response was complete. */
 export class LdapClosedError extends LdapError {}
 
+/** An entry changed so often that no state of it could be read. */
+export class LdapUnstableError extends LdapError {}
+
 /** The result of a completed operation (LDAPResult, RFC 4511 §4.1.9). */
 export interface LdapResult {
   readonly code: number;

@@ -29,12 +29,6 @@ const INTERMEDIATE_RESPONSE = 0x79;
 /** The OID of the notice that a server closes the connection (RFC 4511 §4.4.1). */
 export const NOTICE_OF_DISCONNECTION = '1.3.6.1.4.1.1466.20036';
 
-/**
- * Active Directory returns more than 1,500 values in ranges. With the first range only, the other values
- * would appear deleted.
- */
-const RANGE = /;range=/i;
-
 const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
   [ProtocolOperation.LDAP_RES_BIND, 'bind'],
   [ProtocolOperation.LDAP_RES_SEARCH, 'search'],
@@ -81,7 +75,6 @@ function parseEntry(body: BerInput): Entry {
   while (!list.isAtEnd) {
     const attribute = list.enter();
     const description = attribute.readText();
-    if (RANGE.test(description)) throw new LdapProtocolError(`a part of an attribute only (${description})`);
     const set = attribute.enter(Tag.set);
     const values: Buffer[] = [];
     while (!set.isAtEnd) values.push(set.readOctets());

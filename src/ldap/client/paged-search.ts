@@ -1,12 +1,14 @@
-import { PagedResultsControl } from 'ldapts';
+import { type Control, PagedResultsControl } from 'ldapts';
 import { BerInput } from './ber.js';
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import type { Entry } from '../entry.js';
+import { Entry } from '../entry.js';
 import { LdapProtocolError, LdapResultError } from './ldap-error.js';
 import { toLimitError } from './limit-error.js';
 import type { ResponseControl } from './message.js';
+import { completeRanges } from './ranged-values.js';
 import type { SearchRequest } from './requests.js';
 import { ResultCode } from './result-code.js';
+import { hasRanges } from './value-range.js';
 
 interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;
@@ -36,7 +38,8 @@ export function hasRefusedPages(connection: LdapConnection): boolean {
 
 /**
  * Reads the entries of a search page by page (RFC 2696), or in one response if the server does not support
- * pages. Only one paged search may run on a connection at a time: OpenLDAP keeps one position for each.
+ * pages. Attributes of which the server sent a part are read to the end, between two pages. Only one paged search may
+ * run on a connection at a time: OpenLDAP keeps one position for each.
  * @throws {LimitExceededError} when the account may not read everything
  * @throws {LdapError} for every other failure; the signal's reason
  */
@@ -64,10 +67,10 @@ async function* readPages(
     const control: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
     cookie = null;
     try {
-      for await (const message of connection.search(request, { ...options, controls: [control] })) {
+      for await (const each of readPage(connection, request, { ...options, controls: [control] })) {
         hasBegun = true;
-        if (message.kind === 'entry') yield message.entry;
-        else if (message.kind === 'done') cookie = nextPage(message.controls);
+        if (each instanceof Entry) yield each;
+        else cookie = nextPage(each);
       }
     } catch (error) {
       // An error thrown by the consumer of the entries is not caught here.
@@ -83,10 +86,27 @@ async function* readAtOnce(
   request: SearchRequest,
   options: WaitOptions,
 ): AsyncGenerator<Entry, void, undefined> {
-  for await (const message of connection.search(request, options)) {
-    if (message.kind === 'entry') yield message.entry;
-    if (message.kind === 'done') withoutPages.add(connection);
+  for await (const each of readPage(connection, request, options)) {
+    if (each instanceof Entry) yield each;
+    else withoutPages.add(connection);
   }
+}
+
+/** Yields the entries of one response, and the controls at its end. Entries that are sent in part come last. */
+async function* readPage(
+  connection: LdapConnection,
+  request: SearchRequest,
+  options: WaitOptions & { readonly controls?: readonly Control[] },
+): AsyncGenerator<Entry | readonly ResponseControl[], void, undefined> {
+  const partial: Entry[] = [];
+  let controls: readonly ResponseControl[] = [];
+  for await (const message of connection.search(request, { ...options, acceptsRanges: true })) {
+    if (message.kind === 'done') ({ controls } = message);
+    else if (message.kind === 'entry' && hasRanges(message.entry)) partial.push(message.entry);
+    else if (message.kind === 'entry') yield message.entry;
+  }
+  for (const entry of partial) yield await completeRanges(connection, entry, options);
+  yield controls;
 }
 
 /** The cookie of the next page; null after the last page, or when the server does not support pages. */

@@ -10,6 +10,7 @@ import { LONGEST_ID } from '../../common/fold.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { dnOfNameAndUid, UNIQUE_MEMBER } from '../../ldap/naming/name-and-uid.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { formatUuid, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { referenceKeyOf } from '../../sources/reference-key.js';
@@ -162,10 +163,12 @@ export class EntryReader {
   addReferences(references: Map<string, NamedAs>, { attributes, by }: RoleMapping, namedAs: NamedAs): void {
     for (const attribute of attributes) {
       let unreadable = 0;
+      const isUnique = attribute.toLowerCase() === UNIQUE_MEMBER;
       for (const value of this.entry.bytes(attribute)) {
         const text =
           by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
-        const key = text === null ? null : referenceKeyOf(by, text);
+        const named = isUnique && text !== null ? dnOfNameAndUid(text) : text;
+        const key = named === null ? null : referenceKeyOf(by, named);
         if (key === null) unreadable++;
         else references.set(key, (references.get(key) ?? 0) | namedAs);
       }

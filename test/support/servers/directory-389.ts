@@ -14,7 +14,8 @@ import { requireProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
-const MANAGER = { dn: 'cn=Directory Manager', password: 'manager-secret' };
+/** The account that may read and change everything. */
+export const MANAGER = { dn: 'cn=Directory Manager', password: 'manager-secret' };
 /** The configuration that its package has for new servers, with names in `%` for what differs. */
 const TEMPLATE = '/usr/share/dirsrv/data/template-dse.ldif';
 /** Plugins that are off in it: entryUSN, memberOf, and members that leave groups when they are deleted. */
