@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
 import { addAccessLogCommand } from './commands/access-log.command.js';
 import { addCheckCommand } from './commands/check.command.js';
+import { addModelCommand } from './commands/model.command.js';
 import { addCompletionCommand } from './commands/completion.command.js';
 import { addExamples, configureHelp } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
@@ -65,6 +66,7 @@ addServiceAccountCommands(program);
 addAccessLogCommand(program);
 addSchemaCommand(program);
 addCheckCommand(program);
+addModelCommand(program);
 addCompletionCommand(program);
 
 endOnFaults(explain);

@@ -259,7 +259,7 @@ function configurationOf(directory, options) {
   const { serverId, providers = [], multiProvider, unindexed } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
-    ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
+    ...['core', 'cosine', 'inetorgperson', 'nis', ...(dynlist ? ['dyngroup'] : [])].map(
       (name) => `include ${SCHEMAS}/${name}.schema`,
     ),
     `include "${new URL('../../../ldap/directory.schema', import.meta.url).pathname}"`,

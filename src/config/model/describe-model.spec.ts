@@ -1,0 +1,41 @@
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { readConfig } from '../config.js';
+import { describeModel } from './describe-model.js';
+
+describe('the effective model', () => {
+  it('says where each value comes from', () => {
+    const { DIRECTORY_MODEL: file } = modelSetting(`users:
+  base: [ou=people, ou=staff]
+  fields:
+    phone: {attribute: telephoneNumber, type: String, description: The phone number., access: contact}
+scopes: {contact: Phone numbers.}
+`);
+    const lines = describeModel(file).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'server: openldap # default',
+        'uuid: entryUUID # preset openldap',
+        `  base: [ou=people, ou=staff] # ${file}:2`,
+        '  id: uid # default',
+        '    email: mail # default',
+        `      type: String # ${file}:4`,
+        `  contact: Phone numbers. # ${file}:5`,
+        '    by: dn # preset openldap',
+      ]),
+    );
+  });
+
+  it.each([
+    ['built-in', ''],
+    ['with fields', 'users: {fields: {own: {attribute: x, type: Int, description: A number.}}}'],
+  ])('is a model file with the same meaning: %s', (_, yaml) => {
+    const before = modelSetting(yaml);
+    const after = modelSetting(describeModel(before.DIRECTORY_MODEL));
+    expect(readConfig(after).directory).toEqual(readConfig(before).directory);
+    expect(readConfig(after).scopes).toEqual(readConfig(before).scopes);
+  });
+
+  it('needs no file', () => {
+    expect(readConfig(modelSetting(describeModel(null))).directory).toEqual(readConfig({}).directory);
+  });
+});

@@ -1,0 +1,104 @@
+import { Document, isCollection, isMap, type Node, type Pair, type YAMLMap } from 'yaml';
+import { buildScopes } from './build-visibility.js';
+import { mappableFields } from './built-in-fields.js';
+import { buildMapping } from './build-mapping.js';
+import type { EntryMapping, RoleMapping } from './mapping.js';
+import { valueAt } from './check-shape.js';
+import type { Model } from './model.schema.js';
+import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
+import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
+import type { Path } from './yaml-file.js';
+import { BUILT_IN_SCOPES } from '../scopes.js';
+
+/** Writes the effective model as a model file, in which a comment says where each value comes from. */
+export function describeModel(file: string | null): string {
+  const read = file === null ? NO_MODEL : readModel(file);
+  const document = new Document(effectiveModel(read.model));
+  annotate(document.contents, [], (path) => originOf(path, read, file));
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+/** All values, with the defaults of the preset. Bases are relative to the base DN, as in a file. */
+function effectiveModel(model: Model): object {
+  const { users, groups } = buildMapping(model, '');
+  return {
+    server: model.server ?? DEFAULT_PRESET,
+    uuid: users.uuid,
+    createdAt: users.createdAt,
+    modifiedAt: users.modifiedAt,
+    users: {
+      ...describeEntries('users', users, model),
+      ...(users.disabled !== null && { disabled: users.disabled }),
+    },
+    groups: {
+      ...describeEntries('groups', groups, model),
+      members: describeRole(groups.members),
+      admins: describeRole(groups.admins),
+      owners: describeRole(groups.owners),
+      classes: oneOrList(groups.classes),
+    },
+    scopes: Object.fromEntries(
+      buildScopes(model)
+        .slice(BUILT_IN_SCOPES.length)
+        .map(({ name, description }) => [name, description]),
+    ),
+    visibility: model.visibility ?? {},
+  };
+}
+
+function describeEntries(
+  kind: 'users' | 'groups',
+  { bases, filter, id, name, fields }: EntryMapping,
+  model: Model,
+) {
+  const builtIn = mappableFields(kind).map(
+    (each) => [each, oneOrList(fields.find((field) => field.name === each)?.attributes ?? [])] as const,
+  );
+  return {
+    base: oneOrList(bases.map((base) => base.replace(/,$/, ''))),
+    filter,
+    id,
+    name: oneOrList(name),
+    fields: { ...Object.fromEntries(builtIn), ...model[kind]?.fields },
+  };
+}
+
+function describeRole({ attributes, by }: RoleMapping): object {
+  return { attribute: oneOrList(attributes), by };
+}
+
+function oneOrList(values: readonly string[]): string | readonly string[] {
+  return values.length === 1 ? (values[0] ?? '') : values;
+}
+
+/** Keys whose default is in the tables of fields, the same for all servers unless a preset names another attribute. */
+const OF_TABLES: readonly PropertyKey[] = ['createdAt', 'id', 'name', 'fields'];
+
+function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): string {
+  if (yaml !== null && valueAt(yaml.value, path) !== undefined)
+    return `${file ?? ''}:${yaml.placeOfKey(path).line}`;
+  const [first = '', second = first] = path;
+  if (first === 'server' || (OF_TABLES.includes(second) && !isOfPreset(path, model))) return 'default';
+  return `preset ${model.server ?? DEFAULT_PRESET}`;
+}
+
+function isOfPreset([kind, key, field = key]: Path, { server = DEFAULT_PRESET }: Model): boolean {
+  const preset = PRESETS[server];
+  return (kind === 'users' || kind === 'groups') && String(field) in preset[kind].attributes;
+}
+
+/** Adds a comment to each value that is not a map of others. Short lists are on one line. */
+function annotate(node: unknown, path: Path, originOfPath: (path: Path) => string): void {
+  if (!isMap(node)) return;
+  for (const pair of (node as YAMLMap<unknown, Node>).items as Pair<{ value: string }, Node>[]) {
+    const inner = [...path, pair.key.value];
+    const { value } = pair;
+    if (isMap(value) && value.items.length > 0) {
+      annotate(value, inner, originOfPath);
+      continue;
+    }
+    if (isCollection(value)) value.flow = true;
+    if (value !== null && !(isMap(value) && value.items.length === 0))
+      value.comment = ` ${originOfPath(inner)}`;
+  }
+}
