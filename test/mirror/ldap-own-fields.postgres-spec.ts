@@ -1,0 +1,81 @@
+/** @isolated It adds to the tables of fields. */
+import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { buildLdif, personDn } from '../support/builders/directory.js';
+import { own } from '../support/builders/own-fields.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+
+const LDIF = buildLdif(['anna', 'ben'].map((id) => ({ id })));
+
+const modify = (id: string, ...lines: string[]) =>
+  [`dn: ${personDn(id)}`, 'changetype: modify', ...lines, ''].join('\n');
+
+describe.each([
+  ['content synchronization', {}],
+  ['polling', { syncprov: false }],
+])('own fields of a server that is followed by %s', (_, options) => {
+  let directory: FollowedDirectory;
+  let authorization: string;
+
+  beforeAll(async () => {
+    USER_FIELDS.push(
+      own('phone', 'String', 'line', { attributes: ['telephoneNumber'], isFilterable: true }),
+      own('staffNumber', 'Int', 'integer', { attributes: ['employeeNumber'] }),
+      own('manager', 'User', 'reference', { reference: { to: 'user', reverse: 'reports' } }),
+    );
+    directory = await FollowedDirectory.start({ ldif: LDIF, ...options });
+    authorization = await directory.service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(async () => {
+    await directory.stop();
+    USER_FIELDS.length -= 3;
+  });
+
+  /** The same request each time, so that cached responses are seen too. */
+  const read = async (id: string) => {
+    const { user } = await directory.service.read<{ user: unknown }>(
+      `{ user(user: {id: "${id}"}) { phone staffNumber manager { id } reports(first: 5) { nodes { id } totalCount } } }`,
+      { authorization },
+    );
+    return user;
+  };
+  const none = { phone: null, staffNumber: null, manager: null, reports: { nodes: [], totalCount: 0 } };
+
+  it('are visible after a change as all others', async () => {
+    expect(await read('anna')).toEqual(none);
+    await directory.change(
+      modify(
+        'anna',
+        'add: telephoneNumber',
+        'telephoneNumber: +41 44 1',
+        '-',
+        'add: employeeNumber',
+        'employeeNumber: 7',
+      ),
+    );
+    await eventually(() => read('anna'), { ...none, phone: '+41 44 1', staffNumber: 7 });
+    const filtered = await directory.service.read(
+      '{ users(first: 5, filter: {phone: {startsWith: "+41 44"}}) { nodes { id } } }',
+      { authorization },
+    );
+    expect(filtered).toEqual({ users: { nodes: [{ id: 'anna' }] } });
+    await directory.change(modify('anna', 'replace: employeeNumber', 'employeeNumber: seven'));
+    await eventually(() => read('anna'), { ...none, phone: '+41 44 1' });
+  });
+
+  it('refer to another entry at once, to a new one as soon as it exists, and to a deleted one no more', async () => {
+    await directory.change(modify('ben', 'add: manager', `manager: ${personDn('anna')}`));
+    const reports = { nodes: [{ id: 'ben' }], totalCount: 1 };
+    await eventually(() => read('anna'), { ...none, phone: '+41 44 1', reports });
+    await directory.change(modify('ben', 'replace: manager', `manager: ${personDn('cleo')}`));
+    await eventually(() => read('anna'), { ...none, phone: '+41 44 1' });
+    expect(await read('ben')).toEqual(none);
+    const [, added = ''] = buildLdif([{ id: 'cleo' }]).split('version: 1\n\n');
+    await directory.change(added.replace('\n', '\nchangetype: add\n'));
+    await eventually(() => read('ben'), { ...none, manager: { id: 'cleo' } });
+    expect(await read('cleo')).toEqual({ ...none, reports });
+    await directory.change(`dn: ${personDn('cleo')}\nchangetype: delete\n`);
+    await eventually(() => read('ben'), none);
+  });
+});
