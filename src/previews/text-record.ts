@@ -1,11 +1,13 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import type { Field } from '../common/field.js';
+import { type Field, type FieldReader, storedName } from '../common/field.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
+import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
+import { textOfValue } from '../mirror/map/value-text.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { type ChangedEntry, modifyEntry, type OriginalEntry, rawValues } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
@@ -31,13 +33,29 @@ export function textChangesOf(
 ): TextChange[] {
   return fields
     .filter((field) => field.change !== undefined)
-    .map(({ name, attribute, reader }) => ({
-      argument: name,
-      attribute,
-      shown: (entry[name] ?? null) as string | null,
-      wanted: change[name],
-      ...(reader === 'website' && { write: keepLabel }),
-    }));
+    .map((field) => {
+      const { name, attribute } = field;
+      const write = WRITERS[field.reader];
+      return {
+        argument: name,
+        attribute,
+        shown: textOfValue(field, entry[storedName(field)]),
+        wanted: change[name],
+        ...(write && { write }),
+      };
+    });
+}
+
+const WRITERS: Partial<Record<FieldReader, NonNullable<TextChange['write']>>> = {
+  website: keepLabel,
+  url: keepLabel,
+  time: keepForm,
+};
+
+/** Writes an instant as a count if the attribute has counts. */
+function keepForm(text: string, [before = '']: readonly string[]): string {
+  const instant = isCount(before.trim()) ? parseValue({ reader: 'time' }, text) : null;
+  return typeof instant === 'string' ? countOf(new Date(instant)) : text;
 }
 
 /** Keeps the label that follows the URL (RFC 2079), unless the URL and the label together are too long. */

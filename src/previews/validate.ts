@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
-import type { FieldDefinition } from '../common/field.js';
+import { type FieldDefinition, type FieldReader, storedName } from '../common/field.js';
 import { LONGEST_ID } from '../common/fold.js';
 import { faultOfWebsite } from '../common/url.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
+import { Misfit, parseValue } from '../mirror/map/parse-value.js';
+import { textOfValue } from '../mirror/map/value-text.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import type { ChangeInput } from './change.inputs.js';
 
-/** New values of fields, by name. Undefined: the field stays unchanged. Null: its value is removed. */
+/**
+ * New values of fields as their attributes have them, by name. Undefined: the field stays unchanged. Null: its value is
+ * removed.
+ */
 export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
 
 export interface NewGroup extends Readonly<Record<string, string | null>> {
@@ -29,7 +34,14 @@ type Text = string | null | undefined;
 type Check = (text: string, argument: string) => string;
 
 /** Checks by the format of a change, or else by the reader of the field. */
-const CHECKS: Readonly<Record<string, Check>> = { address, label, text: paragraphs, website };
+const CHECKS: Readonly<Record<string, Check>> = {
+  address,
+  label,
+  text: paragraphs,
+  website,
+  url,
+  time: instant,
+};
 
 /**
  * @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change
@@ -68,17 +80,27 @@ export function validateNewGroup(
 }
 
 /** Returns an entry with new values of its fields (pure). */
-export function withChange<Entry extends object>(entry: Entry, change: FieldChanges): Entry {
-  const given = Object.entries(change).filter(([, each]) => each !== undefined);
+export function withChange<Entry extends object>(
+  entry: Entry,
+  change: FieldChanges,
+  fields: readonly FieldDefinition[],
+): Entry {
+  const given = fields.flatMap((field): [string, unknown][] => {
+    const text = change[field.name];
+    if (text === undefined) return [];
+    return [[storedName(field), text === null ? null : parseValue(field, text)]];
+  });
   return { ...entry, ...Object.fromEntries(given) };
 }
 
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
-  const given = input as Readonly<Record<string, Text>>;
-  const checked = fields.flatMap(({ name, reader, change }): [string, Text][] => {
+  const given = input as Readonly<Record<string, unknown>>;
+  const checked = fields.flatMap((field): [string, Text][] => {
+    const { name, reader, change } = field;
     if (change === undefined) return [];
     const check = CHECKS[change.format ?? reader] ?? line;
-    return [[name, (change.isRemovable ? optional : mandatory)(given[name], name, check)]];
+    const text = given[name] === undefined ? undefined : textOfValue(field, given[name]);
+    return [[name, (change.isRemovable ? optional : mandatory)(text, name, check)]];
   });
   return Object.fromEntries(checked);
 }
@@ -146,6 +168,22 @@ function website(text: string, argument: string): string {
     throw new BadUserInputError(`${argument} ${wanted}: it ${fault}`, argument);
   }
   return value;
+}
+
+/** The schema has parsed it as a URL, of any scheme. */
+function url(text: string, argument: string): string {
+  return fitting('url', trimmed(text, argument, LONGEST_TEXT), argument);
+}
+
+function instant(text: string, argument: string): string {
+  return fitting('time', text, argument);
+}
+
+/** Returns the text if the mirror would show it. */
+function fitting(reader: FieldReader, text: string, argument: string): string {
+  const value = parseValue({ reader }, text);
+  if (value instanceof Misfit) throw new BadUserInputError(`${argument} ${value.reason}`, argument);
+  return text;
 }
 
 /**

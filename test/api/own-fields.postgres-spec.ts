@@ -264,6 +264,72 @@ describe('own fields', () => {
     });
   });
 
+  it('are changed by previews, with the syntax of their attributes', async () => {
+    const preview = async (id: string, changes: string) => {
+      const { updateUser } = (await ask(
+        `mutation { updateUser(input: {user: {id: "${id}"}, ${changes}}) {
+          user { phone staffNumber hours isExternal endsAt homepage } preview { ldif } } }`,
+      )) as { updateUser: { user: Record<string, unknown>; preview: { ldif: string } } };
+      return { ...updateUser.user, lines: updateUser.preview.ldif.split('\n') };
+    };
+    const first = await preview(
+      'dan',
+      'staffNumber: 8, hours: 0.5, isExternal: true, endsAt: "2026-01-02T03:04:05+01:00", homepage: "sip:dan@example.org"',
+    );
+    expect(first).toMatchObject({
+      ...{ phone: null, staffNumber: 8, hours: 0.5, isExternal: true },
+      ...{ endsAt: '2026-01-02T02:04:05.000Z', homepage: 'sip:dan@example.org' },
+    });
+    expect(first.lines).toEqual(
+      expect.arrayContaining([
+        'staffNumber: 8',
+        'hours: 0.5',
+        'isExternal: TRUE',
+        'endsAt: 20260102020405Z',
+        'homepage: sip:dan@example.org',
+      ]),
+    );
+    // An instant keeps the form that the attribute has, and a URL its label.
+    const second = await preview(
+      VIEWER,
+      'staffNumber: null, endsAt: "2026-01-02T03:04:05.678Z", homepage: "https://ada.example.org/"',
+    );
+    expect(second).toMatchObject({ staffNumber: null, endsAt: '2026-01-02T03:04:05.678Z' });
+    expect(second.lines).toEqual(
+      expect.arrayContaining([
+        'staffNumber: -17',
+        'endsAt: 133536677501230000',
+        'endsAt: 134117966456780000',
+        'homepage: https://ada.example.org/ Home',
+      ]),
+    );
+    expect(second.lines.filter((line) => line === 'add: staffNumber')).toEqual([]);
+  });
+
+  it('reject a preview that changes nothing, does not fit, or would show what the viewer does not see', async () => {
+    const codeOf = async (changes: string, authorization = account) => {
+      const { errors } = await service.query(
+        `mutation { updateUser(input: {user: {id: "${VIEWER}"}, ${changes}}) { user { id } } }`,
+        { authorization },
+      );
+      return errors.map(({ extensions: { code } }) => code).join();
+    };
+    expect(await codeOf('staffNumber: -17')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('isExternal: false')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('endsAt: "2024-02-29T08:09:10.123Z"')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('homepage: "javascript:alert(1)"')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('staffNumber: 2147483648')).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(await codeOf('locker: "L 9"')).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  it('are part of a new group', async () => {
+    const { createGroup } = (await ask(
+      'mutation { createGroup(input: {id: "new", name: "New", room: 7}) { group { id room } preview { ldif } } }',
+    )) as { createGroup: { group: unknown; preview: { ldif: string } } };
+    expect(createGroup.group).toEqual({ id: 'new', room: 7 });
+    expect(createGroup.preview.ldif).toContain('\nroom: 7\n');
+  });
+
   it('are in the access log, except those that are not personal', async () => {
     const log = service.app.get(AccessLog);
     await log.flush();

@@ -20,7 +20,10 @@ describe.each([
   beforeAll(async () => {
     USER_FIELDS.push(
       own('phone', 'String', 'line', { attributes: ['telephoneNumber'], isFilterable: true }),
-      own('staffNumber', 'Int', 'integer', { attributes: ['employeeNumber'] }),
+      own('staffNumber', 'Int', 'integer', {
+        attributes: ['employeeNumber'],
+        change: { label: 'staff number', by: 'administrator', isRemovable: true },
+      }),
       own('manager', 'User', 'reference', { reference: { to: 'user', reverse: 'reports' } }),
     );
     directory = await FollowedDirectory.start({ ldif: LDIF, ...options });
@@ -62,6 +65,18 @@ describe.each([
     expect(filtered).toEqual({ users: { nodes: [{ id: 'anna' }] } });
     await directory.change(modify('anna', 'replace: employeeNumber', 'employeeNumber: seven'));
     await eventually(() => read('anna'), { ...none, phone: '+41 44 1' });
+  });
+
+  it('are changed by the record of a preview', async () => {
+    const writer = await directory.service.serviceAccount('read', 'directory', 'write');
+    const { updateUser } = await directory.service.read<{ updateUser: { preview: { ldif: string } } }>(
+      'mutation { updateUser(input: {user: {id: "ben"}, staffNumber: 12}) { preview { ldif } } }',
+      { authorization: writer },
+    );
+    await directory.change(updateUser.preview.ldif);
+    await eventually(() => read('ben'), { ...none, staffNumber: 12 });
+    await directory.change(modify('ben', 'delete: employeeNumber'));
+    await eventually(() => read('ben'), none);
   });
 
   it('refer to another entry at once, to a new one as soon as it exists, and to a deleted one no more', async () => {

@@ -1,23 +1,17 @@
-import {
-  type Field,
-  type FieldReader,
-  isList,
-  isSearched,
-  mappedFields,
-  storedName,
-} from '../../common/field.js';
+import { type Field, type FieldReader, isList, mappedFields, storedName } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
-import { filterTypeOf } from '../../database/fields/value-filters.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { dnOfNameAndUid, UNIQUE_MEMBER } from '../../ldap/naming/name-and-uid.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { formatUuid, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
+import { derivedFrom } from './derived-values.js';
 import { parseTarget } from './parse-target.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
+import { textOfValue } from './value-text.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
@@ -61,18 +55,6 @@ interface Identity {
   readonly createdAt: Date | null;
 }
 
-/** Member of mapped values that is hashed but not stored: what else of the row is derived from own fields. */
-const DERIVED = 'derived values';
-
-/** A change of these options changes rows although the values stay the same. */
-function derivedOf(field: Field): string[] {
-  const { name, column } = field;
-  return [
-    ...(column === null && isSearched(field) ? [`search ${name}`] : []),
-    ...(filterTypeOf(field) === null ? [] : [`filter ${name}`]),
-  ];
-}
-
 export class EntryReader {
   private readonly quarantined: Quarantined[] = [];
   private knownUuid: string | null = null;
@@ -107,8 +89,7 @@ export class EntryReader {
   values(fields: readonly Field[]): Record<string, unknown> {
     const mapped = mappedFields(fields);
     const values = Object.fromEntries(mapped.map((field) => [storedName(field), this.firstOf(field)]));
-    const derived = mapped.filter((field) => (values[storedName(field)] ?? null) !== null).flatMap(derivedOf);
-    return derived.length === 0 ? values : { ...values, [DERIVED]: derived.sort() };
+    return { ...values, ...derivedFrom(mapped, values) };
   }
 
   private firstOf(field: Field): unknown {
@@ -190,7 +171,7 @@ export class EntryReader {
     for (const field of fields.filter(({ change }) => change !== undefined)) {
       const { attribute } = field;
       const raw = this.rawValues(attribute);
-      const value = shown[storedName(field)] ?? null;
+      const value = textOfValue(field, shown[storedName(field)]);
       const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
       if (!isShown) values[attribute.toLowerCase()] = raw;
     }

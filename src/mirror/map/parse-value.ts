@@ -72,6 +72,16 @@ function parseNumber(text: string): number | Misfit {
 const NEVER = new Set(['0', '9223372036854775807']);
 /** A shorter count, of the years before 1605, would look like Generalized Time without a zone. */
 const COUNT = /^\d{15,19}$/;
+/** Whether a text is a count of 100 nanoseconds since 1601. */
+export function isCount(text: string): boolean {
+  return NEVER.has(text) || COUNT.test(text);
+}
+
+/** The count of 100 nanoseconds since 1601 at an instant. */
+export function countOf(instant: Date): string {
+  return String((BigInt(instant.getTime()) + SINCE_1601) * 10_000n);
+}
+
 /** Milliseconds between the beginning of 1601 and of 1970. */
 const SINCE_1601 = 11_644_473_600_000n;
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
@@ -83,8 +93,7 @@ const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
  */
 function parseInstant(text: string): string | null | Misfit {
   if (NEVER.has(text)) return null;
-  const isCount = COUNT.test(text);
-  const time = isCount ? Number(BigInt(text) / 10_000n - SINCE_1601) : timeOf(text);
+  const time = COUNT.test(text) ? Number(BigInt(text) / 10_000n - SINCE_1601) : timeOf(text);
   if (Number.isNaN(time)) return new Misfit('is not Generalized Time');
   if (time < EARLIEST || time > LATEST) return new Misfit('is not in the years 1 to 9999');
   return new Date(time).toISOString();

@@ -67,7 +67,7 @@ export class GroupPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const change = validateGroupChange(input, this.fields);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
-    const value = { ...withChange(before.value, change), sourceValues };
+    const value = { ...withChange(before.value, change, this.fields), sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
     const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
     return { clientMutationId, preview: await previewOf(transaction, [record]), group };

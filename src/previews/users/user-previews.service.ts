@@ -56,7 +56,7 @@ export class UserPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const change = validatePersonChange(input, this.mapping.users.fields);
     const { record, sourceValues } = changePerson(value, change, this.mapping.users);
-    const changed = { ...withChange(value, change), sourceValues };
+    const changed = { ...withChange(value, change, this.mapping.users.fields), sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);
     return { clientMutationId, preview: await previewOf(transaction, [record]), user };

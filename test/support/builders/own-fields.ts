@@ -15,22 +15,27 @@ export function own(
 }
 
 const FILTERABLE = { isFilterable: true } as const;
+
+function editable(label: string): Pick<FieldDefinition, 'change'> {
+  return { change: { label, by: 'administrator', isRemovable: true } };
+}
+
 export const OWN_FIELDS_OF_USERS = [
-  own('phone', 'String', 'line', { ...FILTERABLE, isSearchable: true }),
-  own('staffNumber', 'Int', 'integer', FILTERABLE),
-  own('hours', 'Float', 'number', FILTERABLE),
-  own('isExternal', 'Boolean', 'boolean', FILTERABLE),
-  own('endsAt', 'DateTime', 'time', FILTERABLE),
-  own('homepage', 'URL', 'url', { isPersonal: false }),
+  own('phone', 'String', 'line', { ...FILTERABLE, ...editable('phone number'), isSearchable: true }),
+  own('staffNumber', 'Int', 'integer', { ...FILTERABLE, ...editable('staff number') }),
+  own('hours', 'Float', 'number', { ...FILTERABLE, ...editable('hours') }),
+  own('isExternal', 'Boolean', 'boolean', { ...FILTERABLE, ...editable('contract') }),
+  own('endsAt', 'DateTime', 'time', { ...FILTERABLE, ...editable('end') }),
+  own('homepage', 'URL', 'url', { ...editable('homepage'), isPersonal: false }),
   own('keys', '[Int!]!', 'integer'),
   own('trainedAt', '[DateTime!]!', 'time'),
   own('tags', '[String!]!', 'line', { isSearchable: true }),
-  own('badge', 'String', 'line', { ...FILTERABLE, scopes: ['write'] }),
-  own('locker', 'String', 'line', { ...FILTERABLE, visibleTo: 'groupAdmins' }),
+  own('badge', 'String', 'line', { ...FILTERABLE, ...editable('badge'), scopes: ['write'] }),
+  own('locker', 'String', 'line', { ...FILTERABLE, ...editable('locker'), visibleTo: 'groupAdmins' }),
   own('notes', '[String!]!', 'line', { visibleTo: 'self' }),
 ];
 export const OWN_FIELDS_OF_GROUPS = [
-  own('room', 'Int', 'integer', FILTERABLE),
+  own('room', 'Int', 'integer', { ...FILTERABLE, change: { label: 'room', by: 'owner', isRemovable: true } }),
   own('budget', 'Int', 'integer', { visibleTo: 'groupAdmins' }),
   own('plan', 'String', 'line', { visibleTo: 'self' }),
   // The same name with another type as among users.
