@@ -36,6 +36,9 @@ const SCENARIOS = [
   ['hand-written', 'search', 'terms'],
   ['postgraphile', 'search', 'terms'],
   ['more-memberships', 'members', 'groups'],
+  ['own-fields', 'members', 'groups'],
+  ['own-fields', 'joinedMembers', 'groups'],
+  ['own-fields', 'ownMembers', 'groups'],
   ['two-processes', 'members', 'uncachedGroups'],
   ['service', 'members', 'pacedGroups', 'paced'],
   ['service', 'members', 'pacedGroupsForTwo', 'paced-for-two'],
@@ -63,7 +66,7 @@ export async function prepareScenarios(stage, resources) {
   for (const [name, queryName, variables, mode] of SCENARIOS) {
     const contender = stage.contenders.get(name);
     if (contender === undefined) continue;
-    const directory = name === 'more-memberships' ? stage.more : stage.main;
+    const directory = directoryOf(name, stage);
     const load = { ...contender.queries[queryName], variables: directory.variables[variables] };
     const scenarioName = [name, queryName, mode].filter(Boolean).join('/');
     const rate = rateOf(mode, contender);
@@ -77,6 +80,11 @@ export async function prepareScenarios(stage, resources) {
   }
   if (stage.slapd !== null) scenarios.push(slapdScenario(stage.slapd));
   return scenarios;
+}
+
+function directoryOf(contender, { main, more, own }) {
+  if (contender === 'more-memberships') return more;
+  return contender === 'own-fields' ? own : main;
 }
 
 /** Requests per second; null: unlimited. */

@@ -13,6 +13,7 @@ import { startSlapdContender } from './contenders/slapd.mjs';
 import { fetchTokens, writeClients } from './contenders/tokens.mjs';
 import { Cluster } from './data/cluster.mjs';
 import { fillOrdinaryTables } from './data/ordinary-tables.mjs';
+import { fillOwnFields, writeModel } from './data/own-fields.mjs';
 import { fillReadModel } from './data/read-model.mjs';
 import { SIZES } from './data/sizes.mjs';
 import { chooseSubjects, variablesFor } from './data/subjects.mjs';
@@ -43,10 +44,15 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
   await runStep('read model', () => fillReadModel(main.connection));
   const more = await openDirectory(context, 'more_memberships', size.more, FEW_TOKENS);
 
+  const own = await openDirectory(context, 'own_fields', size.directory, FEW_TOKENS);
+  await runStep('own fields', () => fillOwnFields(own.connection));
+
   const missing = [];
-  const contenders = await runStep('contenders', () => startContenders(context, main, more, missing));
+  const contenders = await runStep('contenders', () =>
+    startContenders(context, { main, more, own }, missing),
+  );
   const slapd = await runStep('slapd', () => startSlapd(context, main, missing));
-  return { cluster, contenders, slapd, main, more, missing };
+  return { cluster, contenders, slapd, main, more, own, missing };
 }
 
 async function startSlapd({ directory, resources }, { connection }, missing) {
@@ -88,7 +94,7 @@ async function withProcess(site, work) {
 }
 
 /** Starts the contenders that respond over HTTP. @returns contenders by name */
-async function startContenders({ directory, resources, preload, signingKey }, main, more, missing) {
+async function startContenders({ directory, resources, preload, signingKey }, { main, more, own }, missing) {
   const another = async ({ site }, options = {}) =>
     startProcess(site, resources, { port: await findFreePort(), ...options });
   const contenders = [
@@ -96,6 +102,7 @@ async function startContenders({ directory, resources, preload, signingKey }, ma
     contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
     contenderOf('two-processes', [await another(main), await another(main)]),
     contenderOf('more-memberships', [await another(more, { cacheOff: true })]),
+    contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];
   const stage = { ...(await peersSettings(directory, main)), signingKey, resources, preload };
   for (const tables of ['ordinary', 'read-model']) contenders.push(await startHandWritten(stage, tables));

@@ -33,9 +33,14 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
 export async function startProcess(
   site,
   resources,
-  { port = site.port, cacheOff = false, preload = [] } = {},
+  { port = site.port, cacheOff = false, preload = [], model = null } = {},
 ) {
-  const environment = { ...site.environment, PORT: String(port), ...(cacheOff ? CACHE_OFF : {}) };
+  const environment = {
+    ...site.environment,
+    PORT: String(port),
+    ...(cacheOff ? CACHE_OFF : {}),
+    ...(model === null ? {} : { DIRECTORY_MODEL: model }),
+  };
   const args = [...preload, 'dist/main.js'];
   const child = await Child.start({ args, environment, ready: /Ready at/, resources });
   return { child, port };

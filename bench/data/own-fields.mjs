@@ -1,0 +1,27 @@
+// Five own fields of users: the model file that declares them, and their values in the mirror.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const MODEL = `users:
+  fields:
+    phone: {attribute: telephoneNumber, type: String, description: Phone number at work.}
+    room: {attribute: roomNumber, type: String, description: Room.}
+    staffNumber: {attribute: employeeNumber, type: Int, description: Number of a member of the staff.}
+    isExternal: {attribute: isExternal, type: Boolean, description: Whether the contract is with another school.}
+    endsAt: {attribute: endsAt, type: DateTime, description: End of the contract.}
+`;
+
+/** @returns the path of the model file */
+export function writeModel(directory) {
+  const file = join(directory, 'model.yaml');
+  writeFileSync(file, MODEL);
+  return file;
+}
+
+/** Gives every user a value of each field. */
+export async function fillOwnFields(connection) {
+  await connection.query(`update users set field_values = jsonb_build_object('phone', '+41 44 ' || key, 'room', 'A ' || key % 100,
+    'staffNumber:Int', key, 'isExternal', key % 2 = 0, 'endsAt', '2026-01-01T00:00:00.000Z')`);
+  await connection.query('vacuum full users');
+  await connection.query('analyze users');
+}
