@@ -11,7 +11,7 @@ const MEMBERS = (first) => `query Members($id: String!) {
   }
 }`;
 
-const OWN_FIELDS = 'phone room staffNumber isExternal endsAt';
+const OWN_FIELDS = 'phone office staffNumber isExternal endsAt';
 /** As many built-in fields, which memberships do not carry either. */
 const JOINED_FIELDS = 'givenName familyName email createdAt updatedAt';
 const JOINED_MEMBERS = MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${JOINED_FIELDS}`);

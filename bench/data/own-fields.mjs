@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const MODEL = `users:
   fields:
     phone: {attribute: telephoneNumber, type: String, description: Phone number at work.}
-    room: {attribute: roomNumber, type: String, description: Room.}
+    office: {attribute: roomNumber, type: String, description: Number of the office.}
     staffNumber: {attribute: employeeNumber, type: Int, description: Number of a member of the staff.}
     isExternal: {attribute: isExternal, type: Boolean, description: Whether the contract is with another school.}
     endsAt: {attribute: endsAt, type: DateTime, description: End of the contract.}
@@ -20,7 +20,7 @@ export function writeModel(directory) {
 
 /** Gives every user a value of each field. */
 export async function fillOwnFields(connection) {
-  await connection.query(`update users set field_values = jsonb_build_object('phone', '+41 44 ' || key, 'room', 'A ' || key % 100,
+  await connection.query(`update users set field_values = jsonb_build_object('phone', '+41 44 ' || key, 'office', 'A ' || key % 100,
     'staffNumber:Int', key, 'isExternal', key % 2 = 0, 'endsAt', '2026-01-01T00:00:00.000Z')`);
   await connection.query('vacuum full users');
   await connection.query('analyze users');

@@ -1,5 +1,6 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
+import { referenceFields } from '../../database/fields/field-references.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
@@ -91,9 +92,13 @@ export class EntryCheck {
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
-    const { uuid, id, modifiedAt } = mappingOf(this.mapping, kind);
+    const { uuid, id, modifiedAt, fields } = mappingOf(this.mapping, kind);
     const named = kind === 'person' ? [] : memberAttributesOf(this.mapping.groups);
-    const request = { ...this.directory.searches[kind], attributes: [uuid, id, modifiedAt, ...named] };
+    const own = referenceFields(fields).flatMap(({ attributes }) => attributes);
+    const request = {
+      ...this.directory.searches[kind],
+      attributes: [uuid, id, modifiedAt, ...named, ...own],
+    };
     for await (const entry of this.search(request, signal))
       if (this.directory.covers(kind, entry.dn)) yield entry;
   }

@@ -6,6 +6,7 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { type Identified, keyOfEntry, referenceKeyOf } from '../reference-key.js';
 import type { EntryKind } from '../source.js';
+import { OwnReferenceStatistics } from './own-reference-statistics.js';
 
 /** Number of entries between two progress reports. */
 export const PROGRESS_INTERVAL = 1000;
@@ -22,7 +23,11 @@ export class ReferenceStatistics {
   /** The number of groups that name an entry, by referenceKeyOf. */
   private readonly named = new Map<string, number>();
 
-  constructor(private readonly mapping: DirectoryMapping) {}
+  private readonly own: OwnReferenceStatistics;
+
+  constructor(private readonly mapping: DirectoryMapping) {
+    this.own = new OwnReferenceStatistics(mapping);
+  }
 
   add(kind: EntryKind, entry: Entry): void {
     const { uuid, id } = kind === 'person' ? this.mapping.users : this.mapping.groups;
@@ -30,8 +35,12 @@ export class ReferenceStatistics {
     const text = bytes === undefined ? '' : (decodeUtf8(bytes) ?? '').trim();
     // The mirror rejects an entry without an identifier or an id, and all entries that share an id.
     const identity = uuidOfEntry(entry, uuid);
-    if (text !== '' && identity !== null)
-      this.candidates[kind].push({ uuid: identity, dnKey: keyOfDn(entry.dn), id: foldId(text) });
+    const candidate =
+      text === '' || identity === null
+        ? null
+        : { uuid: identity, dnKey: keyOfDn(entry.dn), id: foldId(text) };
+    if (candidate !== null) this.candidates[kind].push(candidate);
+    this.own.add(kind, entry, candidate);
     if (kind === 'group') this.addReferences(entry);
   }
 
@@ -40,6 +49,7 @@ export class ReferenceStatistics {
    * names.
    */
   *findings(): Generator<Finding> {
+    yield* this.own.findings();
     const mirrored = new Set([...this.keysOf('person'), ...this.keysOf('group')]);
     let total = 0;
     let dangling = 0;
