@@ -13,7 +13,7 @@ import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User } from '../users/user.model.js';
-import { USER_TABLE } from '../users/user.queries.js';
+import { userTable } from '../users/user.queries.js';
 import { UsersService } from '../users/users.service.js';
 import type { ChangeListArguments } from './change.inputs.js';
 import type { Change } from './change.model.js';
@@ -45,10 +45,10 @@ export class ChangesService {
     reader: Reader,
   ): Promise<Connection<Change>> {
     const places = findPlaces(page);
-    const { changesDays } = this.config.directory;
+    const { changesDays, mapping } = this.config.directory;
     const { user, group, ...filter } = page.filter ?? {};
     const subjects = {
-      userKey: user ? await getKey(USER_TABLE, user, changesDays, reader) : null,
+      userKey: user ? await getKey(userTable(mapping.users.fields), user, changesDays, reader) : null,
       groupKey: group ? await getKey(GROUP_TABLE, group, changesDays, reader) : null,
     };
     const source = changeSource(filter, subjects, changesDays);

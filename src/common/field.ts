@@ -2,6 +2,7 @@
  * How the values of an LDAP attribute become the value of a field.
  * - `identity`: read for every entry; an entry without it is left out.
  * - `none`: the mirror sets the field itself.
+ * - `activity`: whether the filter of entries that are not active does not match.
  * - `lines`: all values. A type that is a list means all values for other readers, too.
  * - `picture`: the digest of the bytes.
  * - `reference`: users or groups that the values name.
@@ -9,6 +10,7 @@
 export type FieldReader =
   | 'identity'
   | 'none'
+  | 'activity'
   | 'line'
   | 'label'
   | 'text'
@@ -92,9 +94,12 @@ export function resolveFields(
   });
 }
 
+/** Readers of values that do not come from an attribute of the field. */
+const UNMAPPED: ReadonlySet<FieldReader> = new Set(['identity', 'none', 'activity'] as const);
+
 /** Returns the fields whose values are mapped individually from the attributes of an entry. */
 export function mappedFields(fields: readonly Field[]): Field[] {
-  return fields.filter(({ reader }) => reader !== 'identity' && reader !== 'none');
+  return fields.filter(({ reader }) => !UNMAPPED.has(reader));
 }
 
 /**
@@ -124,7 +129,7 @@ export function isList({ type }: Pick<Field, 'type'>): boolean {
 
 /** Readers whose values are stored by the name of the field alone, as in earlier releases. */
 const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
-  ...(['identity', 'none', 'line', 'label', 'text', 'website', 'time', 'boolean', 'dn'] as const),
+  ...(['identity', 'none', 'activity', 'line', 'label', 'text', 'website', 'time', 'boolean', 'dn'] as const),
   ...(['lines', 'picture'] as const),
 ]);
 

@@ -4,7 +4,7 @@ import type { Field } from '../common/field.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { getKey } from '../database/fields/object-table.js';
+import { getKey, type TableNames } from '../database/fields/object-table.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import { readPage, readPages } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-source.js';
@@ -13,7 +13,7 @@ import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
-import { memberProjection, USER_TABLE } from '../users/user.queries.js';
+import { memberProjection, userTable } from '../users/user.queries.js';
 import type { Group } from './group.model.js';
 import type { GroupListArguments } from './group-list.inputs.js';
 import {
@@ -27,6 +27,7 @@ import {
 @Injectable()
 export class GroupsService extends DirectoryObjects<Group> {
   private readonly fields: readonly Field[];
+  private readonly users: TableNames;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     const fields = mapping.groups.fields;
@@ -37,6 +38,7 @@ export class GroupsService extends DirectoryObjects<Group> {
       new MembershipList('members', memberProjection(members), members),
     );
     this.fields = fields;
+    this.users = userTable(members);
   }
 
   /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
@@ -51,7 +53,7 @@ export class GroupsService extends DirectoryObjects<Group> {
   async sourceOf(page: GroupListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
     const { hasMember, parent, role } = page.filter ?? {};
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
-    const userKey = hasMember ? await getKey(USER_TABLE, hasMember, 'hasMember', reader) : null;
+    const userKey = hasMember ? await getKey(this.users, hasMember, 'hasMember', reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
     return groupSource(page, { userKey, parentKey }, columns, this.projection, this.fields);
   }

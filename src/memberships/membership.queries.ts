@@ -1,10 +1,9 @@
-import { lookupCondition, type LookupKey } from '../database/fields/object-table.js';
+import { lookupCondition, type LookupKey, type TableNames } from '../database/fields/object-table.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import type { SelectedFields } from '../common/page.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { roleOf } from '../groups/group-role.js';
-import { USER_TABLE } from '../users/user.queries.js';
 import { CurrentGroupMembershipInheritance } from './membership.model.js';
 
 const COLUMNS = {
@@ -41,8 +40,8 @@ function columnsOf(properties: readonly Property[]): ProjectedColumns {
 }
 
 /** Keys of a user and a group by their identities, and the effective role of the user in the group. */
-export function findRole(user: LookupKey, group: LookupKey): Statement {
-  const ofUser = lookupCondition(USER_TABLE, user, 'u', '$1');
+export function findRole(users: TableNames, user: LookupKey, group: LookupKey): Statement {
+  const ofUser = lookupCondition(users, user, 'u', '$1');
   const ofGroup = lookupCondition(GROUP_TABLE, group, 'g', '$2');
   return statement(
     `

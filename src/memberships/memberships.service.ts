@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { lookupOf, notFound } from '../database/fields/object-table.js';
+import { lookupOf, notFound, type TableNames } from '../database/fields/object-table.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -13,7 +13,7 @@ import type { GroupInput, Group } from '../groups/group.model.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { UserInput, User } from '../users/user.model.js';
-import { memberProjection, USER_TABLE } from '../users/user.queries.js';
+import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
@@ -28,12 +28,14 @@ interface Parent {
 export class MembershipsService {
   private readonly members: MembershipList<User>;
   private readonly memberships: MembershipList<Group>;
+  private readonly users: TableNames;
 
   constructor(
     @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly groups: GroupsService,
   ) {
     const fields = mapping.users.fields;
+    this.users = userTable(fields);
     this.members = new MembershipList('members', memberProjection(fields), fields);
     this.memberships = new MembershipList('groups', joinedGroupProjection(mapping.groups.fields), fields);
   }
@@ -78,7 +80,7 @@ export class MembershipsService {
     { reader, viewer }: RequestContext,
   ): Promise<boolean> {
     const lookups = { user: lookupOf(USER_TABLE, user), group: lookupOf(GROUP_TABLE, group) };
-    const find = findRole(lookups.user.by, lookups.group.by);
+    const find = findRole(this.users, lookups.user.by, lookups.group.by);
     const values = [lookups.user.value, lookups.group.value];
     const [row = [null, null, null, null, null]] = await reader.read<FindRoleRow>(find, values);
     const [userKey, groupKey, rank, membersVisibleTo, userId] = row;

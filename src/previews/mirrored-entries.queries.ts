@@ -2,7 +2,7 @@ import { type Field, storedName } from '../common/field.js';
 import type { AudienceLevel } from '../config/settings/visibility.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
-import { lookupCondition, type LookupKey } from '../database/fields/object-table.js';
+import { lookupCondition, type LookupKey, type TableNames } from '../database/fields/object-table.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
@@ -13,7 +13,7 @@ import {
   type MappedPerson,
   type SourceValues,
 } from '../mirror/map/snapshot.js';
-import { USER_TABLE } from '../users/user.queries.js';
+import { userTable } from '../users/user.queries.js';
 import type { OriginalGroup } from './stored-entry.js';
 
 /**
@@ -67,6 +67,7 @@ const MEMBER_VALUES = `(
 
 /** The statements that read whole entries, and the conversion of their rows. */
 export class MirroredEntryQueries {
+  private readonly users: TableNames;
   private readonly columns: { readonly person: string; readonly group: string };
   /**
    * The groups that name a group, by its key. The attributes by which it does follow the columns of each
@@ -91,6 +92,7 @@ export class MirroredEntryQueries {
       MEMBER_VALUES,
     ].join(', ');
     this.columns = { person, group };
+    this.users = userTable(this.fields.people);
     this.listOuterGroups = statement(`
       select ${group}, n.named_as from nestings n join groups e on e.key = n.outer_key
       where n.inner_key = $1 order by e.sort_name, e.key`);
@@ -98,7 +100,7 @@ export class MirroredEntryQueries {
 
   findPerson(by: LookupKey): Statement {
     return statement(
-      `select ${this.columns.person} from users e where ${lookupCondition(USER_TABLE, by, 'e', '$1')}`,
+      `select ${this.columns.person} from users e where ${lookupCondition(this.users, by, 'e', '$1')}`,
     );
   }
 

@@ -4,6 +4,7 @@ import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter } from '../groups/group-role.js';
 import { GroupInput } from '../groups/group.model.js';
+import { addressInput } from './address-input.js';
 
 export enum UserOrderField {
   NAME = 'NAME',
@@ -21,7 +22,15 @@ registerEnumType(UserOrderField, {
   },
 });
 
-@DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
+@DeriveFields(({ directory: { mapping } }) => [
+  ...filtersOf(mapping.users.fields),
+  addressInput(mapping.users.fields, {
+    name: 'emails',
+    type: '[String!]',
+    description:
+      'The e-mail addresses of the users, at most 100. The case of ASCII letters is ignored. Unknown addresses are left out.',
+  }),
+])
 @InputType({ description: 'Selects users. All conditions must hold.' })
 export class UserFilter {
   [field: string]: unknown;
@@ -31,6 +40,17 @@ export class UserFilter {
     description: 'A part of the name or id, 2 to 64 characters. Case and accents are ignored.',
   })
   search?: string | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: 'The ids of the users, at most 100. Case is ignored. Unknown ids are left out.',
+  })
+  ids?: string[] | null;
+
+  emails?: string[] | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Whether the accounts of the users are active.' })
+  active?: boolean | null;
 
   @Field(() => GroupInput, {
     nullable: true,

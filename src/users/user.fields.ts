@@ -86,6 +86,15 @@ export const USER_FIELDS: FieldDefinition[] = [
     isCarried: true,
   },
   {
+    name: 'active',
+    type: 'Boolean!',
+    description:
+      'Whether the account is active. It is not if the directory has disabled or locked it, by the filter that the operators configure.',
+    attributes: [],
+    reader: 'activity',
+    column: 'is_active',
+  },
+  {
     name: 'createdAt',
     type: 'DateTime!',
     description: 'When the entry was created in the directory.',

@@ -1,15 +1,23 @@
 import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { type FieldDefinition, propertyFields } from '../common/field.js';
+import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
-import { type DerivedField, DeriveFields } from '../graphql/schema/derived-fields.js';
+import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Node } from '../graphql/schema/node.js';
 import { ShareFields } from '../graphql/schema/shared-fields.js';
+import { addressInput } from './address-input.js';
 import { Person } from './person.model.js';
 import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 
-@DeriveFields(({ directory }) => [addressInput(directory.mapping.users.fields)])
+@DeriveFields(({ directory }) => [
+  addressInput(directory.mapping.users.fields, {
+    name: 'email',
+    type: 'String',
+    description:
+      'The e-mail address of the user. The case of ASCII letters is ignored. An address that several users have identifies none.',
+  }),
+])
 @InputType({ isOneOf: true, description: 'Identifies a user by exactly one of its members.' })
 export class UserInput {
   @Field(() => String, { nullable: true, description: 'The id of the user. Case is ignored.' })
@@ -19,14 +27,6 @@ export class UserInput {
   nodeId?: string | null;
 
   email?: string | null;
-}
-
-/** A lookup by the address requires the scopes of the field. */
-function addressInput(fields: readonly FieldDefinition[]): DerivedField {
-  const { scopes } = fields.find(({ name }) => name === 'email') ?? {};
-  const description =
-    'The e-mail address of the user. The case of ASCII letters is ignored. An address that several users have identifies none.';
-  return { name: 'email', type: 'String', description, ...(scopes === undefined ? {} : { scopes }) };
 }
 
 /** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */

@@ -1,6 +1,10 @@
+import { boundedList } from '../common/bounded-list.js';
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
+import { foldAddress, foldId } from '../common/fold.js';
+import { isVisible } from '../database/fields/audience.js';
 import { listConditions } from '../database/fields/filter-conditions.js';
+import { addressOf, type TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
@@ -12,6 +16,7 @@ import {
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group-role.js';
+import { addressField } from './address-input.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 import { User } from './user.model.js';
 
@@ -25,6 +30,11 @@ export const USER_TABLE = {
   total: 'u.group_count',
 } as const;
 
+/** The names, with the audience of the addresses by which users are looked up. */
+export function userTable(fields: readonly Field[]): TableNames {
+  return { ...USER_TABLE, addressVisibleTo: addressField(fields)?.visibleTo };
+}
+
 /** All users, or those of one group: then the list begins at the memberships, which have an index for it. */
 export function userSource(
   { filter, orderBy }: UserListArguments,
@@ -37,9 +47,8 @@ export function userSource(
   const conditions: string[] = [];
   if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
+  conditions.push(...ownConditions(filter ?? {}, fields, values));
   conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
-  if (filter?.updatedSince)
-    conditions.push(`u.updated_at >= ${values.add(filter.updatedSince)}::timestamptz`);
   return {
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
@@ -54,6 +63,25 @@ export function userSource(
     values,
     ...(conditions.length === 0 ? { total: '(select user_count from mirror_state)' } : {}),
   };
+}
+
+/** @throws BadUserInputError when a list is too long */
+function ownConditions(
+  { ids, emails, active, updatedSince }: NonNullable<UserListArguments['filter']>,
+  fields: readonly Field[],
+  values: Values,
+): string[] {
+  const conditions: string[] = [];
+  if (ids) conditions.push(`u.id_folded = any (${values.add(boundedList(ids, 'ids').map(foldId))}::text[])`);
+  if (emails) {
+    const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
+    const audience = addressField(fields)?.visibleTo;
+    conditions.push(`${addressOf('u')} = any (${addresses}::text[])`);
+    if (audience !== undefined) conditions.push(isVisible(audience, 'u'));
+  }
+  if (updatedSince) conditions.push(`u.updated_at >= ${values.add(updatedSince)}::timestamptz`);
+  if (typeof active === 'boolean') conditions.push(active ? 'u.is_active' : 'not u.is_active');
+  return conditions;
 }
 
 function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): PageOrder {

@@ -16,7 +16,7 @@ import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
 import type { User } from './user.model.js';
 import type { UserListArguments } from './user-list.inputs.js';
-import { userProjection, USER_TABLE, userSource } from './user.queries.js';
+import { userProjection, userSource, userTable } from './user.queries.js';
 
 @Injectable()
 export class UsersService extends DirectoryObjects<User> {
@@ -25,7 +25,7 @@ export class UsersService extends DirectoryObjects<User> {
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     const fields = mapping.users.fields;
     const groups = joinedGroupProjection(mapping.groups.fields);
-    super(USER_TABLE, userProjection(fields), new MembershipList('groups', groups, fields));
+    super(userTable(fields), userProjection(fields), new MembershipList('groups', groups, fields));
     this.fields = fields;
   }
 

@@ -33,6 +33,7 @@ function storedValue(field: Field, alias: string): string {
   }
 }
 
+const BOOLEAN_READERS: ReadonlySet<Field['reader']> = new Set(['boolean', 'picture', 'activity']);
 const JSON_READERS: ReadonlySet<Field['reader']> = new Set(['integer', 'number', 'reference']);
 
 /** Type of the SQL of a field. Values of one type can be in one column of a union. */
@@ -40,7 +41,7 @@ export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | '
   const { column, reader } = field;
   if (column === null && (isList(field) || JSON_READERS.has(reader))) return 'jsonb';
   if (column !== null && isInstant(field)) return 'timestamptz';
-  return reader === 'boolean' || reader === 'picture' ? 'boolean' : 'text';
+  return BOOLEAN_READERS.has(reader) ? 'boolean' : 'text';
 }
 
 /** SQL for the value of a field, null for viewers that do not see it. */

@@ -1,6 +1,8 @@
 import { NotFoundError } from '../../common/errors.js';
+import type { FieldAudience } from '../../common/field.js';
 import { foldAddress, foldId } from '../../common/fold.js';
 import { type NodeType, parseNodeId } from '../../common/node-id.js';
+import { isVisible } from './audience.js';
 import {
   IS_COMPLETE,
   OPEN_REVISION,
@@ -15,6 +17,8 @@ export interface TableNames {
   /** The word for an object of the table in error messages. */
   readonly noun: 'user' | 'group';
   readonly nodeType: NodeType;
+  /** The viewers for whom an e-mail address identifies a user. Default: all. */
+  readonly addressVisibleTo?: FieldAudience | undefined;
   /** SQL for the number of memberships of an object. */
   readonly total: string;
 }
@@ -54,14 +58,15 @@ export function lookupOf({ nodeType }: Pick<TableNames, 'nodeType'>, input: Obje
  * @param value placeholder of the value of an ObjectLookup
  */
 export function lookupCondition(
-  { table }: Pick<TableNames, 'table'>,
+  { table, addressVisibleTo: audience }: Pick<TableNames, 'table' | 'addressVisibleTo'>,
   by: LookupKey,
   alias: string,
   value: string,
 ): string {
   if (by === 'id') return `${alias}.id_folded = ${value}`;
   if (by === 'nodeId') return `${alias}.entry_uuid = ${value}::uuid`;
-  const same = `${addressOf('same')} = ${value}`;
+  const isSeen = audience === undefined ? '' : ` and ${isVisible(audience, 'same')}`;
+  const same = `${addressOf('same')} = ${value}${isSeen}`;
   return `${alias}.key = (select min(same.key) from ${table} same where ${same} having count(*) = 1)`;
 }
 

@@ -112,7 +112,10 @@ async function deleteEntries(
 }
 
 function personColumns({ users }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
-  return entryColumns(users.fields, now);
+  return [
+    { name: 'is_active', type: 'boolean', valueOf: ({ value: { active } }) => active !== false },
+    ...entryColumns(users.fields, now),
+  ];
 }
 
 function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<HashedGroup>[] {

@@ -11,7 +11,9 @@ const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'pictur
 const GROUP_PLACES = ['description', 'website'];
 
 export function hashPerson(person: MappedPerson): Hashed<MappedPerson> {
-  return { value: person, contentHash: hashContent(person, PERSON_PLACES) };
+  // Active people have the hash of earlier releases.
+  const { active, ...others } = person;
+  return { value: person, contentHash: hashContent(active === false ? person : others, PERSON_PLACES) };
 }
 
 export function hashGroup(group: MappedGroup): HashedGroup {

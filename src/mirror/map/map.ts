@@ -1,6 +1,7 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
+import { isActive } from './activity.js';
 import { audiencesOf } from './visibility-rules.js';
 import {
   type MappedGroup,
@@ -21,7 +22,8 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
-  const person = { ...identity, ...audiencesOf(entry, { visibleTo: rules }), ...reader.values(fields) };
+  const others = { ...audiencesOf(entry, { visibleTo: rules }), active: isActive(entry, mapping) };
+  const person = { ...identity, ...others, ...reader.values(fields) };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
