@@ -97,9 +97,14 @@ export function resolveFields(
 /** Readers of values that do not come from an attribute of the field. */
 const UNMAPPED: ReadonlySet<FieldReader> = new Set(['identity', 'none', 'activity'] as const);
 
+/** Whether the value of a field comes from an attribute of its own. */
+export function isMapped({ reader }: Pick<FieldDefinition, 'reader'>): boolean {
+  return !UNMAPPED.has(reader);
+}
+
 /** Returns the fields whose values are mapped individually from the attributes of an entry. */
 export function mappedFields(fields: readonly Field[]): Field[] {
-  return fields.filter(({ reader }) => !UNMAPPED.has(reader));
+  return fields.filter(isMapped);
 }
 
 /**

@@ -77,7 +77,7 @@ function ownConditions(
     const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
     const audience = addressField(fields)?.visibleTo;
     conditions.push(`${addressOf('u')} = any (${addresses}::text[])`);
-    if (audience !== undefined) conditions.push(isVisible(audience, 'u'));
+    if (audience !== undefined) conditions.push(isVisible(audience, 'user', 'u.key'));
   }
   if (updatedSince) conditions.push(`u.updated_at >= ${values.add(updatedSince)}::timestamptz`);
   if (typeof active === 'boolean') conditions.push(active ? 'u.is_active' : 'not u.is_active');

@@ -14,6 +14,7 @@ const FIELDS: Record<string, Record<string, string>> = {
     familyName: 'familyName',
     email: 'email',
     schoolYear: 'schoolYear',
+    active: 'active',
     photo: 'photo',
     picture: 'picture(size: 64)',
     createdAt: 'createdAt',

@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../../common/field.js';
+import { type FieldDefinition, isMapped } from '../../common/field.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
 
@@ -10,7 +10,5 @@ export const BUILT_IN_FIELDS = {
 
 /** Names of the built-in fields whose attributes the key `fields` may name. Others have keys of their own. */
 export function mappableFields(kind: 'users' | 'groups'): string[] {
-  return BUILT_IN_FIELDS[kind]
-    .filter(({ reader }) => reader !== 'identity' && reader !== 'none')
-    .map(({ name }) => name);
+  return BUILT_IN_FIELDS[kind].filter(isMapped).map(({ name }) => name);
 }

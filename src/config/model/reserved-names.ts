@@ -4,13 +4,16 @@
  */
 export const SCHEMA_NAMES = {
   users: [
+    'active',
     'clientMutationId',
     'createdAt',
     'email',
+    'emails',
     'familyName',
     'givenName',
     'groups',
     'id',
+    'ids',
     'memberOf',
     'name',
     'nodeId',
@@ -50,6 +53,7 @@ export const INTERNAL_NAMES: readonly string[] = [
   'constructor',
   'dn',
   'dnKey',
+  'entryUuid',
   'hasOwnProperty',
   'hasPhoto',
   'hasPicture',
@@ -58,6 +62,7 @@ export const INTERNAL_NAMES: readonly string[] = [
   'key',
   'membershipsAhead',
   'membersVisibleTo',
+  'nodeType',
   'prototype',
   'propertyIsEnumerable',
   'references',

@@ -65,7 +65,7 @@ export function lookupCondition(
 ): string {
   if (by === 'id') return `${alias}.id_folded = ${value}`;
   if (by === 'nodeId') return `${alias}.entry_uuid = ${value}::uuid`;
-  const isSeen = audience === undefined ? '' : ` and ${isVisible(audience, 'same')}`;
+  const isSeen = audience === undefined ? '' : ` and ${isVisible(audience, 'user', 'same.key')}`;
   const same = `${addressOf('same')} = ${value}${isSeen}`;
   return `${alias}.key = (select min(same.key) from ${table} same where ${same} having count(*) = 1)`;
 }

@@ -52,6 +52,7 @@ describe('the mapping of a user', () => {
       schoolYear: '1A',
       photo,
       picture,
+      active: true,
       sourceValues: null,
       createdAt: new Date('2024-02-29T08:09:10Z'),
     });

@@ -1,3 +1,4 @@
+import { nodeIdOf } from '../../../src/common/node-id.js';
 import type { DataSource } from 'typeorm';
 import type { SentStatement } from '../../../src/database/statements/statement.js';
 import { statementsOf } from './statements.js';
@@ -26,6 +27,11 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'search: "qxander"',
     'schoolYear: "3D"',
     'updatedSince: "2026-01-02T03:00:00Z"',
+    'active: true',
+    'active: false',
+    'ids: ["person.7", "PERSON.8", "unknown"]',
+    'emails: ["person.7@example.org", "unknown"]',
+    'ids: ["person.7"], emails: ["person.8@example.org"], active: true',
   ].flatMap((filter): [string, string, string, string][] =>
     ['NAME', 'SCHOOL_YEAR', 'UPDATED_AT'].map((field) => [
       '%',
@@ -139,8 +145,25 @@ export const SINGLE = [
   '{ user(user: {id: "person.1"}) { id name photo picture groups(first: 10) { totalCount } } }',
   '{ group(group: {id: "group-1"}) { id members(first: 10) { nodes { user { groups(first: 10) { nodes { group { subgroups(first: 5) { nodes { id } } } } } } } } } }',
   '{ isMember(user: {id: "person.1"}, group: {id: "group-1"}) }',
+  '{ user(user: {email: "person.1@example.org"}) { id active groups(first: 10) { totalCount } } }',
+  '{ user(user: {email: "person.1@example.org"}) { id } }',
+  '{ changes(first: 1, filter: {user: {email: "person.1@example.org"}}) { totalCount } }',
   '{ directoryStatus { state asOf blockedReason } }',
   '{ currentToken { userId } currentServiceAccount { id } }',
+];
+
+/** No object has them. Statements do not depend on that. */
+const [USER = '', GROUP = ''] = (['User', 'Group'] as const).map((type) =>
+  nodeIdOf(type, '00000000-0000-4000-8000-000000000000'),
+);
+
+/** Lookups by node id, whose result is NOT_FOUND or null. */
+export const BY_NODE_ID = [
+  `{ user(user: {nodeId: "${USER}"}) { id groups(first: 10) { totalCount } } }`,
+  `{ group(group: {nodeId: "${GROUP}"}) { id } }`,
+  `{ isMember(user: {email: "person.1@example.org"}, group: {nodeId: "${GROUP}"}) }`,
+  `{ nodes(nodeIds: ["${USER}", "${GROUP}"]) { nodeId } }`,
+  `{ changes(first: 1, filter: {user: {nodeId: "${USER}"}, group: {nodeId: "${GROUP}"}}) { totalCount } }`,
 ];
 
 /** The statements of every list at its beginning, at its end, and in the middle, by name. */

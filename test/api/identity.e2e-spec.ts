@@ -1,0 +1,332 @@
+import { nodeIdOf } from '../../src/common/node-id.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { TestService } from '../support/servers/service.js';
+
+const [ANNA = '', BEN = '', CLUB = '', TEAM = ''] = [1, 2, 3, 4].map(
+  (digit) => `00000000-0000-4000-8000-00000000000${digit}`,
+);
+
+/** Cleo and Dora share an address, and the account of Emil is disabled. */
+const LDIF = buildLdif(
+  [
+    { id: 'anna', name: 'Anna', email: 'Anna@Example.org', uuid: ANNA, schoolYear: '1A' },
+    { id: 'Ben', name: 'Ben', uuid: BEN, schoolYear: '1A' },
+    { id: 'cleo', name: 'Cleo', email: 'office@example.org' },
+    { id: 'dora', name: 'Dora', email: 'OFFICE@example.org' },
+    { id: 'emil', name: 'Emil', email: 'émil@example.org', familyName: 'gone' },
+  ],
+  [
+    { id: 'club', name: 'Club', members: ['anna', '@team'], owners: ['Ben'], uuid: CLUB },
+    { id: 'team', name: 'Team', members: ['cleo'], uuid: TEAM },
+  ],
+);
+
+const ANNA_AGAIN = [
+  { id: 'ANNA' },
+  { email: 'anna@example.ORG' },
+  { email: 'Anna@Example.org' },
+  { nodeId: nodeIdOf('User', ANNA) },
+];
+const CLUB_AGAIN = [{ id: 'CLUB' }, { nodeId: nodeIdOf('Group', CLUB) }];
+
+describe('an input that identifies an object', () => {
+  const service = TestService.forSuite({ ldif: LDIF });
+  let authorization: string;
+
+  beforeAll(async () => {
+    authorization = await service.serviceAccount('read', 'directory', 'write');
+  });
+
+  const read = (query: string, variables: object = {}) =>
+    service.read(query, { authorization, variables: { ...variables } });
+
+  it.each(ANNA_AGAIN)('finds a user by %j, wherever it is used', async (user) => {
+    const data = await read(
+      `query ($user: UserInput!) {
+        user(user: $user) { id groups(first: 5) { totalCount } }
+        plain: user(user: $user) { name }
+        isMember(user: $user, group: {id: "club"})
+        groups(first: 5, filter: {hasMember: $user}) { totalCount nodes { id } }
+        changes(first: 5, filter: {user: $user, kinds: [USER_CREATED]}) { nodes { userId } }
+      }`,
+      { user },
+    );
+    expect(data).toEqual({
+      user: { id: 'anna', groups: { totalCount: 1 } },
+      plain: { name: 'Anna' },
+      isMember: true,
+      groups: { totalCount: 1, nodes: [{ id: 'club' }] },
+      changes: { nodes: [{ userId: 'anna' }] },
+    });
+    const preview = await read(
+      `mutation ($user: UserInput!) {
+        updateUser(input: {user: $user, name: "Anne"}) { user { id name } preview { ldif } }
+        addGroupMember(input: {user: $user, group: {id: "team"}}) { membership { user { id } } } }`,
+      { user },
+    );
+    expect(preview).toMatchObject({
+      updateUser: {
+        user: { id: 'anna', name: 'Anne' },
+        preview: { ldif: expect.stringContaining('dn: uid=anna,') as string },
+      },
+      addGroupMember: { membership: { user: { id: 'anna' } } },
+    });
+  });
+
+  it.each(CLUB_AGAIN)('finds a group by %j, wherever it is used', async (group) => {
+    const data = await read(
+      `query ($group: GroupInput!) {
+        group(group: $group) { id members(first: 5) { totalCount } }
+        isMember(user: {id: "cleo"}, group: $group)
+        groups(first: 5, filter: {parent: $group}) { nodes { id } }
+        users(first: 5, filter: {memberOf: $group, role: {is: OWNER}}) { nodes { id } }
+        changes(first: 5, filter: {group: $group, kinds: [GROUP_CREATED]}) { nodes { groupId } }
+      }`,
+      { group },
+    );
+    expect(data).toEqual({
+      group: { id: 'club', members: { totalCount: 3 } },
+      isMember: true,
+      groups: { nodes: [{ id: 'team' }] },
+      users: { nodes: [{ id: 'Ben' }] },
+      changes: { nodes: [{ groupId: 'club' }] },
+    });
+    const preview = await read(
+      `mutation ($group: GroupInput!) {
+        updateGroup(input: {group: $group, name: "Chess"}) { group { name } }
+        createGroup(input: {id: "new", name: "New", parent: $group}) { group { parents(first: 1) { nodes { id } } } }
+        deleteGroup(input: {group: $group}) { deletedGroupId } }`,
+      { group },
+    );
+    expect(preview).toEqual({
+      updateGroup: { group: { name: 'Chess' } },
+      createGroup: { group: { parents: { nodes: [{ id: 'club' }] } } },
+      deleteGroup: { deletedGroupId: 'club' },
+    });
+  });
+
+  it.each([
+    { email: 'office@example.org' },
+    { email: 'nobody@example.org' },
+    { email: '' },
+    { email: '%' },
+    { email: 'anna@example.org\0' },
+    { email: '\ud800' },
+    { email: 'x'.repeat(10_000) },
+    { email: 'ÉMIL@example.org' },
+    { email: ' anna@example.org' },
+    { nodeId: nodeIdOf('Group', ANNA) },
+    { nodeId: nodeIdOf('Profile', ANNA) },
+    { nodeId: nodeIdOf('User', CLUB) },
+    { nodeId: `${nodeIdOf('User', ANNA)}=` },
+    { nodeId: ANNA },
+    { nodeId: 'x'.repeat(10_000) },
+    { nodeId: '\0' },
+    { id: nodeIdOf('User', ANNA) },
+    { id: 'anna@example.org' },
+  ])('finds no user by another identity (%#)', async (user) => {
+    const { data, errors } = await service.query(
+      `query ($user: UserInput!) { user(user: $user) { id } isMember(user: $user, group: {id: "club"})
+        groups(first: 1, filter: {hasMember: $user}) { totalCount } changes(first: 1, filter: {user: $user}) { totalCount } }`,
+      { authorization, variables: { user } },
+    );
+    expect(data).toEqual({ user: null, isMember: null, groups: null, changes: null });
+    expect(errors.map(({ extensions: { code, argument } }) => [code, argument])).toEqual(
+      expect.arrayContaining([
+        ['NOT_FOUND', 'user'],
+        ['NOT_FOUND', 'hasMember'],
+      ]),
+    );
+    expect(errors).toHaveLength(4);
+  });
+
+  it('finds the same address as long as one user has it', async () => {
+    expect(await read('{ user(user: {email: "émil@EXAMPLE.org"}) { id } }')).toEqual({
+      user: { id: 'emil' },
+    });
+  });
+
+  it.each([
+    ['{ user(user: {}) { id } }', {}],
+    ['{ user(user: {id: "anna", email: "a"}) { id } }', {}],
+    ['{ user(user: {id: "anna", nodeId: null}) { id } }', {}],
+    ['{ user(user: {id: null}) { id } }', {}],
+    ['query ($id: String) { users(first: 1, filter: {memberOf: {id: $id}}) { totalCount } }', { id: 'club' }],
+    [
+      'query ($id: String!, $email: String!) { user(user: {id: $id, email: $email}) { id } }',
+      { id: 'a', email: 'b' },
+    ],
+    ['{ group(group: {id: "club", nodeId: "x"}) { id } }', {}],
+    ['{ users(first: 1, filter: {memberOf: {}}) { totalCount } }', {}],
+  ])('is rejected by validation: %s', async (query, variables) => {
+    for (let times = 0; times < 3; times++) {
+      const { status, errors } = await service.query(query, { authorization, variables });
+      expect([status, errors[0]?.extensions.code]).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    }
+  });
+
+  it.each([{}, { id: 'anna', email: 'a' }, { id: null }, { id: 'anna', nodeId: null }, null])(
+    'is rejected as a variable: %j',
+    async (user) => {
+      const query = 'query ($user: UserInput!) { user(user: $user) { id } }';
+      await read(query, { user: { id: 'anna' } });
+      await read(query, { user: { id: 'anna' } });
+      const { status, errors } = await service.query(query, { authorization, variables: { user } });
+      expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
+    },
+  );
+
+  it.each([{}, { id: null }])('is rejected without the value of its variable: %j', async (variables) => {
+    const query = 'query ($id: String) { user(user: {id: $id}) { id } }';
+    for (let times = 0; times < 3; times++) {
+      const { status, errors } = await service.query(query, { authorization, variables });
+      expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
+    }
+  });
+
+  it.each([
+    ['query ($id: String = "anna") { user(user: {id: $id}) { id } }', {}],
+    ['query ($id: String!) { user(user: {id: $id}) { id } }', { id: 'anna' }],
+    ['query ($id: String! = "anna") { user(user: {id: $id}) { id } }', {}],
+    ['query ($user: UserInput!) { user(user: $user) { id } }', { user: { id: 'anna' } }],
+    ['query ($user: UserInput! = {id: "anna"}) { user(user: $user) { id } }', {}],
+  ])('takes what it took before it had several members: %s', async (query, variables) => {
+    for (let times = 0; times < 3; times++)
+      expect(await read(query, variables)).toEqual({ user: { id: 'anna' } });
+  });
+
+  it('of the profile alone names only oneself in a preview', async () => {
+    const own = await service.accessToken('profile write', 'demo-basic');
+    const ada = (member: string) =>
+      `mutation { removeGroupMember(input: {user: {${member}}, group: {id: "club"}}) { clientMutationId } }`;
+    const codes = new Set<string>();
+    for (const member of [
+      'email: "anna@example.org"',
+      'email: "nobody@example.org"',
+      `nodeId: "${nodeIdOf('User', ANNA)}"`,
+      `nodeId: "${nodeIdOf('User', TEAM)}"`,
+    ]) {
+      const { errors } = await service.query(ada(member), { authorization: own });
+      codes.add(JSON.stringify(errors.map(({ message, extensions: { code } }) => [code, message])));
+    }
+    expect(codes.size).toBe(1);
+  });
+});
+
+describe('a filter by identity', () => {
+  const service = TestService.forSuite(() => ({
+    ldif: LDIF,
+    environment: modelSetting('users:\n  disabled: (sn=gone)\n'),
+  }));
+  let authorization: string;
+
+  beforeAll(async () => {
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  async function find(filter: object): Promise<string[]> {
+    const { users } = await service.read<{ users: { totalCount: number; nodes: { id: string }[] } }>(
+      'query ($filter: UserFilter) { users(first: 100, filter: $filter) { totalCount nodes { id } } }',
+      { authorization, variables: { filter } },
+    );
+    expect(users.totalCount).toBe(users.nodes.length);
+    return users.nodes.map(({ id }) => id);
+  }
+
+  it.each<[object, string[]]>([
+    [{ ids: ['ANNA', 'anna', 'ben', 'nobody', '', '\0', '\ud800', 'x'.repeat(1000)] }, ['anna', 'Ben']],
+    [{ ids: [] }, []],
+    [{ ids: null, emails: null, active: null }, ['anna', 'Ben', 'cleo', 'dora', 'emil']],
+    [{ emails: ['office@example.org', 'ANNA@example.org', 'nobody'] }, ['anna', 'cleo', 'dora']],
+    [{ emails: [] }, []],
+    [{ ids: ['anna', 'cleo'], emails: ['office@example.org'] }, ['cleo']],
+    [{ ids: ['anna', 'Ben', 'cleo'], search: 'an' }, ['anna']],
+    [{ ids: ['anna', 'Ben', 'cleo'], schoolYear: '1A' }, ['anna', 'Ben']],
+    [{ ids: ['anna', 'Ben', 'emil'], memberOf: { id: 'club' } }, ['anna', 'Ben']],
+    [{ emails: ['office@example.org'], memberOf: { id: 'club' } }, ['cleo']],
+    [{ active: true }, ['anna', 'Ben', 'cleo', 'dora']],
+    [{ active: false }, ['emil']],
+    [{ active: false, ids: ['anna', 'emil'] }, ['emil']],
+    [{ active: true, memberOf: { id: 'club' }, role: { is: 'MEMBER', strict: true } }, ['anna', 'cleo']],
+  ])('finds those for whom all parts hold (%#)', async (filter, expected) => {
+    expect(await find(filter)).toEqual(expected);
+  });
+
+  it.each(['ids', 'emails'])('takes 100 %s, and no more', async (name) => {
+    const of = (length: number) => ({ [name]: Array.from({ length }, () => 'x'.repeat(300)) });
+    expect(await find(of(100))).toEqual([]);
+    const { status, data, errors } = await service.query(
+      'query ($filter: UserFilter) { users(first: 1, filter: $filter) { totalCount } }',
+      { authorization, variables: { filter: of(101) } },
+    );
+    expect([status, data, errors.map(({ extensions: { code, argument } }) => [code, argument])]).toEqual([
+      200,
+      { users: null },
+      [['BAD_USER_INPUT', name]],
+    ]);
+  });
+
+  it('has pages whose cursors belong to it', async () => {
+    const query = `query ($filter: UserFilter, $after: String) { users(first: 1, after: $after, filter: $filter) {
+      totalCount nodes { id } pageInfo { hasNextPage endCursor } } }`;
+    const page = (filter: object, after: string | null) =>
+      service.query<{
+        users: { totalCount: number; nodes: object[]; pageInfo: { hasNextPage: boolean; endCursor: string } };
+      }>(query, { authorization, variables: { filter, after } });
+    const filter = { ids: ['cleo', 'anna'] };
+    const first = await page(filter, null);
+    const { totalCount, nodes, pageInfo } = first.data?.users ?? {};
+    expect({ totalCount, nodes, hasNextPage: pageInfo?.hasNextPage }).toEqual({
+      totalCount: 2,
+      nodes: [{ id: 'anna' }],
+      hasNextPage: true,
+    });
+    const second = await page(filter, pageInfo?.endCursor ?? '');
+    expect(second.data?.users).toMatchObject({ nodes: [{ id: 'cleo' }], pageInfo: { hasNextPage: false } });
+    for (const other of [{ ids: ['cleo'] }, { emails: ['cleo', 'anna'] }, {}, { ...filter, active: true }]) {
+      const { errors } = await page(other, pageInfo?.endCursor ?? '');
+      expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
+    }
+  });
+
+  it('reads each page in one statement', async () => {
+    const filter = { ids: ['anna', 'ben'], emails: ['anna@example.org'], active: true };
+    const query =
+      'query ($filter: UserFilter) { users(first: 100, filter: $filter) { totalCount nodes { id email active nodeId } } }';
+    const sent = await statementsOf(() => service.query(query, { authorization, variables: { filter } }));
+    // The service of a suite executes each operation in two ways.
+    expect(new Set(sent.map(({ name }) => name)).size).toBe(1);
+  });
+
+  it('shows whether a user is active', async () => {
+    const data = await service.read(
+      `{ user(user: {id: "emil"}) { active } anna: user(user: {id: "anna"}) { active groups(first: 1) { totalCount } }
+         group(group: {id: "club"}) { members(first: 5) { nodes { user { id active } } } }
+         search(query: "emil", first: 1) { nodes { ... on Person { active } } } }`,
+      { authorization },
+    );
+    expect(data).toEqual({
+      user: { active: false },
+      anna: { active: true, groups: { totalCount: 1 } },
+      group: {
+        members: { nodes: ['anna', 'Ben', 'cleo'].map((id) => ({ user: { id, active: true } })) },
+      },
+      search: { nodes: [{ active: false }] },
+    });
+  });
+
+  it('keeps whether a user is active through a preview', async () => {
+    const writer = await service.serviceAccount('read', 'directory', 'write');
+    const data = await service.read(
+      `mutation { emil: updateUser(input: {user: {id: "emil"}, name: "E"}) { user { name active } }
+        anna: updateUser(input: {user: {id: "anna"}, name: "A"}) { user { name active } } }`,
+      { authorization: writer },
+    );
+    expect(data).toEqual({
+      emil: { user: { name: 'E', active: false } },
+      anna: { user: { name: 'A', active: true } },
+    });
+  });
+});
