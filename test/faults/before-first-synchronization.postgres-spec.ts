@@ -1,5 +1,6 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
+import { nodeIdOf } from '../../src/common/node-id.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
@@ -14,12 +15,16 @@ const PEOPLE = buildLdif(
   [{ id: 'club', owners: ['ada.martin'] }],
 );
 
+const NODE_ID = nodeIdOf('User', '00000000-0000-4000-8000-000000000001');
+
 /** Selections of all root fields, and whether they read the directory. */
 const READING: Record<string, string> = {
   users: '{ users(first: 1) { totalCount } }',
   groups: '{ groups(first: 1) { nodes { id } } }',
   user: '{ user(user: {id: "anna"}) { id groups(first: 1) { totalCount } } }',
   group: '{ group(group: {id: "club"}) { id } }',
+  node: `{ node(nodeId: "${NODE_ID}") { nodeId } }`,
+  nodes: `{ nodes(nodeIds: ["${NODE_ID}"]) { nodeId } }`,
   profile: '{ profile { id } currentToken { userId } }',
   search: '{ search(query: "anna", first: 1) { nodes { __typename } } }',
   changes: '{ changes(first: 1) { nodes { kind } } }',
