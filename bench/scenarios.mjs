@@ -36,6 +36,8 @@ const SCENARIOS = [
   ['hand-written', 'search', 'terms'],
   ['postgraphile', 'search', 'terms'],
   ['more-memberships', 'members', 'groups'],
+  ['hidden-users', 'members', 'groups'],
+  ['unmatched-rules', 'members', 'groups'],
   ['own-fields', 'members', 'groups'],
   ['own-fields', 'joinedMembers', 'groups'],
   ['own-fields', 'ownMembers', 'groups'],
@@ -82,8 +84,9 @@ export async function prepareScenarios(stage, resources) {
   return scenarios;
 }
 
-function directoryOf(contender, { main, more, own }) {
+function directoryOf(contender, { main, more, own, hidden }) {
   if (contender === 'more-memberships') return more;
+  if (contender === 'hidden-users') return hidden;
   return contender === 'own-fields' ? own : main;
 }
 

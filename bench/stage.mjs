@@ -12,6 +12,7 @@ import { contenderOf, makeSite, startProcess } from './contenders/service.mjs';
 import { startSlapdContender } from './contenders/slapd.mjs';
 import { fetchTokens, writeClients } from './contenders/tokens.mjs';
 import { Cluster } from './data/cluster.mjs';
+import { hideUsers, writeRules } from './data/hidden-users.mjs';
 import { fillOrdinaryTables } from './data/ordinary-tables.mjs';
 import { fillOwnFields, writeModel } from './data/own-fields.mjs';
 import { fillReadModel } from './data/read-model.mjs';
@@ -47,12 +48,15 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
   const own = await openDirectory(context, 'own_fields', size.directory, FEW_TOKENS);
   await runStep('own fields', () => fillOwnFields(own.connection));
 
+  const hidden = await openDirectory(context, 'hidden_users', size.directory, FEW_TOKENS);
+  await runStep('hidden users', () => hideUsers(hidden.connection));
+
   const missing = [];
   const contenders = await runStep('contenders', () =>
-    startContenders(context, { main, more, own }, missing),
+    startContenders(context, { main, more, own, hidden }, missing),
   );
   const slapd = await runStep('slapd', () => startSlapd(context, main, missing));
-  return { cluster, contenders, slapd, main, more, own, missing };
+  return { cluster, contenders, slapd, main, more, own, hidden, missing };
 }
 
 async function startSlapd({ directory, resources }, { connection }, missing) {
@@ -94,7 +98,8 @@ async function withProcess(site, work) {
 }
 
 /** Starts the contenders that respond over HTTP. @returns contenders by name */
-async function startContenders({ directory, resources, preload, signingKey }, { main, more, own }, missing) {
+async function startContenders({ directory, resources, preload, signingKey }, stages, missing) {
+  const { main, more, own, hidden } = stages;
   const another = async ({ site }, options = {}) =>
     startProcess(site, resources, { port: await findFreePort(), ...options });
   const contenders = [
@@ -102,6 +107,8 @@ async function startContenders({ directory, resources, preload, signingKey }, { 
     contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
     contenderOf('two-processes', [await another(main), await another(main)]),
     contenderOf('more-memberships', [await another(more, { cacheOff: true })]),
+    contenderOf('hidden-users', [await another(hidden, { cacheOff: true })]),
+    contenderOf('unmatched-rules', [await another(main, { cacheOff: true, model: writeRules(directory) })]),
     contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];
   const stage = { ...(await peersSettings(directory, main)), signingKey, resources, preload };

@@ -63,6 +63,18 @@ const GOALS = [
     1.2,
   ),
   cheaper(
+    'Q1 with one of a hundred users hidden ÷ without rules, processor time',
+    'hidden-users/members',
+    'cache-off/members',
+    1.25,
+  ),
+  cheaper(
+    'Q1 with rules that match no entry ÷ without rules, processor time',
+    'unmatched-rules/members',
+    'cache-off/members',
+    1.02,
+  ),
+  cheaper(
     'Q1 with five own fields ÷ with five built-in fields of `users`, processor time',
     'own-fields/ownMembers',
     'own-fields/joinedMembers',
