@@ -70,6 +70,15 @@ describe('values that a server sends in ranges', () => {
     expect(found?.text('member')).toEqual(names(4000).slice(20));
   });
 
+  it('are read again when one of them is replaced, and the others stay where they are', async () => {
+    const replace = (each: RangedGroup) => {
+      each.members = ['cn=new', ...each.members.slice(1)];
+      each.usn++;
+    };
+    const [found] = await read(group('cn=g', names(4000), changeAfter([2], replace)));
+    expect(found?.text('member')).toEqual(['cn=new', ...names(4000).slice(1)]);
+  });
+
   it('are read again when a member is removed, and no number of the group changes', async () => {
     const removed = group(
       'cn=g',

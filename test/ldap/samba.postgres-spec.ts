@@ -119,6 +119,19 @@ describe('Samba as a domain controller', () => {
     }
   });
 
+  it('runs beside another one, each with its own content', async () => {
+    const other = await TestSamba.start();
+    try {
+      expect(other.host).not.toBe(samba.host);
+      expect(await other.search({ filter: '(sAMAccountName=ann)', attributes: ['cn'] })).not.toContain(
+        'cn: Ann',
+      );
+      expect(await samba.search({ filter: '(sAMAccountName=ann)', attributes: ['cn'] })).toContain('cn: Ann');
+    } finally {
+      await other.remove();
+    }
+  });
+
   it('is recognized by its root DSE', async () => {
     expect(recognizeServer(await read('', ...KIND_ATTRIBUTES))).toBe('samba');
   });

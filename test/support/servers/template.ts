@@ -15,7 +15,7 @@ export async function makeTemplate(
   const template = join(variable('TEST_WORK_DIRECTORY'), `${name}-template`);
   const lock = `${template}.lock`;
   while (!existsSync(template)) {
-    if (!isLocked(lock)) {
+    if (!tryToLock(lock)) {
       await sleep(50);
       continue;
     }
@@ -37,8 +37,8 @@ async function makeWhole(template: string, make: (directory: string) => Promise<
   renameSync(unfinished, template);
 }
 
-/** Whether this process has locked now. The lock of a process that has ended is removed. */
-function isLocked(lock: string): boolean {
+/** Locks, unless another process has: then it returns false. The lock of a process that has ended is removed. */
+function tryToLock(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: 'wx' });
     return true;
