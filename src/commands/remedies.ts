@@ -16,6 +16,10 @@ const FIXES: readonly [what: string, fix: string][] = [
     'Check that the server of DIRECTORY_URL is reachable from here, and that DIRECTORY_CA_FILE has the ' +
       'authority that signed its certificate',
   ],
+  [
+    'fields',
+    'docs/directory.md describes the model file: check the attribute, and the rights of the account',
+  ],
   ['people', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   ['groups', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   ['members', 'docs/directory.md describes the rights and limits of the account and the mapping'],

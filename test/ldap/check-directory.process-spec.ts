@@ -95,6 +95,26 @@ describe('diagnostics of a directory server', () => {
     );
   });
 
+  it('counts the values of the fields of the model, and what each rule hides', async () => {
+    const model = `
+users:
+  fields:
+    surname: {attribute: sn, type: String, description: The surname.}
+    desk: {attribute: roomNumber, type: Int, description: The number of the desk.}
+visibility:
+  users: [{where: (uid=nemo), to: self}, {where: (uid=*), to: groupAdmins}]
+`;
+    const found = await examine(modelSetting(model));
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'ok fields: User.surname: sn in 5 of 5 entries',
+        'warning fields: User.desk: roomNumber in 0 of 5 entries',
+        'ok visibility: (uid=nemo) hides 0 users from others than self',
+        'ok visibility: (uid=*) hides 5 users from others than groupAdmins',
+      ]),
+    );
+  });
+
   it.each([
     ['changes are pushed', true],
     ['changes are polled', false],

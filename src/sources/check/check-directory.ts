@@ -118,6 +118,7 @@ class DirectoryCheck {
     }
     // Missing references can only be determined if everything was read.
     if (isWhole) yield* entries.references.findings();
+    if (isWhole) yield* entries.model.findings();
     if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
     yield this.describeChanges(entries);
   }

@@ -1,6 +1,5 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
-import { referenceFields } from '../../database/fields/field-references.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
@@ -9,6 +8,7 @@ import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
+import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import type { EntryKind } from '../source.js';
 
@@ -31,6 +31,7 @@ class AttributeStatistics {
 
 export class EntryCheck {
   readonly references: ReferenceStatistics;
+  readonly model: ModelStatistics;
   /** The number of entries, and of those whose modification time is visible. */
   total = 0;
   dated = 0;
@@ -43,6 +44,7 @@ export class EntryCheck {
     public noContentSync: string | null,
   ) {
     this.references = new ReferenceStatistics(mapping);
+    this.model = new ModelStatistics(mapping);
   }
 
   /** @returns whether all entries of the kind were read */
@@ -78,6 +80,7 @@ export class EntryCheck {
       for await (const entry of this.read(kind, signal)) {
         statistics.add(entry);
         this.references.add(kind, entry);
+        this.model.add(kind, entry);
         if (statistics.total % PROGRESS_INTERVAL === 0) progress(statistics.total);
       }
       return null;
@@ -92,12 +95,11 @@ export class EntryCheck {
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
-    const { uuid, id, modifiedAt, fields } = mappingOf(this.mapping, kind);
+    const { uuid, id, modifiedAt } = mappingOf(this.mapping, kind);
     const named = kind === 'person' ? [] : memberAttributesOf(this.mapping.groups);
-    const own = referenceFields(fields).flatMap(({ attributes }) => attributes);
     const request = {
       ...this.directory.searches[kind],
-      attributes: [uuid, id, modifiedAt, ...named, ...own],
+      attributes: [uuid, id, modifiedAt, ...named, ...this.model.attributesOf(kind)],
     };
     for await (const entry of this.search(request, signal))
       if (this.directory.covers(kind, entry.dn)) yield entry;

@@ -2,6 +2,7 @@ import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
 import { SourceError } from '../source.error.js';
@@ -18,9 +19,11 @@ export async function checkFile(
   const what = 'directory file';
   const counts = { person: 0, group: 0 };
   const references = new ReferenceStatistics(config.mapping);
+  const model = new ModelStatistics(config.mapping);
   try {
     for await (const { kind, entry } of new LdifSource(config, source).read()) {
       references.add(kind, entry);
+      model.add(kind, entry);
       counts[kind]++;
       const read = counts.person + counts.group;
       if (read % PROGRESS_INTERVAL === 0) progress(read);
@@ -41,5 +44,6 @@ export async function checkFile(
       ? ok('groups', `${counts.group} below ${groups.bases.join(' and ')}`)
       : warning('groups', none(groups)),
     ...references.findings(),
+    ...model.findings(),
   ];
 }
