@@ -61,8 +61,18 @@ export function userSource(
     ),
     conditions,
     values,
-    ...(conditions.length === 0 ? { total: '(select user_count from mirror_state)' } : {}),
+    ...totalOf(conditions),
   };
+}
+
+const IS_ACTIVE = 'u.is_active';
+
+/** The total without counting all users. Almost all are active, so the others are counted. */
+function totalOf([condition, ...others]: readonly string[]): Pick<PageSource, 'total'> {
+  const all = '(select user_count from mirror_state)';
+  if (condition === undefined) return { total: all };
+  const inactive = '(select count(*)::integer from users u where not u.is_active)';
+  return condition === IS_ACTIVE && others.length === 0 ? { total: `${all} - ${inactive}` } : {};
 }
 
 /** @throws BadUserInputError when a list is too long */
@@ -80,7 +90,7 @@ function ownConditions(
     if (audience !== undefined) conditions.push(isVisible(audience, 'user', 'u.key'));
   }
   if (updatedSince) conditions.push(`u.updated_at >= ${values.add(updatedSince)}::timestamptz`);
-  if (typeof active === 'boolean') conditions.push(active ? 'u.is_active' : 'not u.is_active');
+  if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
   return conditions;
 }
 
