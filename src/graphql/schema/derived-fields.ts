@@ -132,7 +132,7 @@ function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
 }
 
 function accessOf(scopes: readonly string[] | undefined): Access {
-  return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes as Scope[] };
+  return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes };
 }
 
 /** Types that a schema has only if a derived field uses them. */

@@ -33,7 +33,7 @@ function accessOfFields(type: string, fields: readonly FieldDefinition[]): [stri
 export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
   [...ACCESS]
     .filter(([, access]) => !['public', 'token', 'inherited'].includes(access))
-    .map(([coordinate, access]) => [coordinate, access.split(' ') as Scope[]]),
+    .map(([coordinate, access]) => [coordinate, access.split(' ')]),
 );
 
 /** What a token can read besides its scope `write`. */
