@@ -19,7 +19,6 @@ import {
 import type { Field, FieldAudience } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
-import type { Scope } from '../../auth/principal.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
