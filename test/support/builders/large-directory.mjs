@@ -22,7 +22,7 @@ export async function fillLargeDirectory(query, size = LARGE) {
   for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
   for (const statement of indexes) await query(statement);
   await query('vacuum analyze');
-  await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem; reset jit');
+  await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem');
 }
 
 /** Valid references need no checks, and compiling these statements takes longer than running them. */
