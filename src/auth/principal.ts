@@ -1,4 +1,6 @@
+import { foldId } from '../common/fold.js';
 import type { BuiltInScope, ScopeDefinition } from '../config/scopes.js';
+import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 
 /** The scopes of the built-in schema. A model can have more (Config.scopes). See docs/authentication.md. */
 export const SCOPES = ['profile', 'read', 'directory', 'write'] as const satisfies readonly BuiltInScope[];
@@ -57,4 +59,18 @@ export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
     names.set(scopes, name);
   }
   return name;
+}
+
+/**
+ * For whom a principal reads the mirror.
+ * @param bypass the scope of tokens that see everything; null: there is none
+ */
+export function viewerOf(principal: Principal | null, bypass: string | null): Viewer {
+  if (principal === null) return OUTSIDER;
+  const { subject, scopes, limitedTo = null } = principal;
+  return {
+    id: subject === null ? null : foldId(subject),
+    seesHidden: bypass !== null && scopes.has(bypass),
+    limitedTo,
+  };
 }

@@ -1,6 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf } from '../common/node-id.js';
-import { lookupCondition, type LookupKey, type TableNames } from '../database/fields/object-table.js';
+import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
+import type { LookupKey } from '../common/object-lookup.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import {
   IS_COMPLETE,

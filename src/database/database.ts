@@ -8,7 +8,7 @@ import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import type { Statement } from './statements/statement.js';
 import { OUTSIDER, type Viewer } from './visibility/viewer.js';
-import type { VisibilitySource } from './visibility/visible-reader.js';
+import type { VisibilitySource } from './visibility/visible-statement.js';
 
 /** Read access and transactions for all other modules. */
 @Injectable()

@@ -1,4 +1,5 @@
-import { lookupCondition, type LookupKey, type TableNames } from '../database/fields/object-table.js';
+import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
+import type { LookupKey } from '../common/object-lookup.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import type { SelectedFields } from '../common/page.js';

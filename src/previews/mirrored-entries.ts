@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { lookupOf, notFound } from '../database/fields/object-table.js';
+import { notFound } from '../database/fields/object-table.js';
+import { lookupOf } from '../common/object-lookup.js';
 import type { Principal } from '../auth/principal.js';
 import { foldId } from '../common/fold.js';
 import type { Config } from '../config/config.js';

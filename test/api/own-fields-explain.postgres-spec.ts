@@ -1,8 +1,8 @@
 /** @isolated It adds to the tables of fields. */
 import { DataSource } from 'typeorm';
-import type { SentStatement } from '../../src/database/statements/statement.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { explain } from '../support/builders/explained-lists.js';
 import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
 import { own, OWN_FIELDS_OF_GROUPS, OWN_FIELDS_OF_USERS } from '../support/builders/own-fields.js';
 import { statementsOf } from '../support/builders/statements.js';
@@ -93,7 +93,7 @@ describe('filters by own fields and references, on a hundred thousand people', (
     });
     const found: string[] = [];
     for (const statement of new Map(sent.map((each) => [each.name, each])).values()) {
-      const plan = await explain(statement);
+      const plan = await explain(dataSource, statement);
       if (LARGE_TABLES.some((table) => new RegExp(`Seq Scan on ${table}\\b`).test(plan)))
         found.push(`${statement.text}\n${plan}`);
     }
@@ -106,7 +106,7 @@ describe('filters by own fields and references, on a hundred thousand people', (
       sendRequest('{ group(group: {id: "group-7"}) { staff(first: 3) { nodes { id name } } } }'),
     ).then((sent) => sent.filter(({ text }) => text.includes('user_references')));
     if (page === undefined) throw new Error('No statement reads references');
-    const plan = await explain(page);
+    const plan = await explain(dataSource, page);
     expect(plan).not.toContain('Sort');
     expect(plan).toContain('user_references_by_target');
     const { group } = (await sendRequest(
@@ -131,18 +131,4 @@ describe('filters by own fields and references, on a hundred thousand people', (
   });
 
   const sendRequest = (query: string) => service.read(query, { authorization });
-
-  /** The plan for any values: the connections of the service always use that one. */
-  async function explain({ text, values }: SentStatement): Promise<string> {
-    const runner = dataSource.createQueryRunner();
-    try {
-      await runner.query(`prepare explained as ${text}`);
-      const nulls = values.length === 0 ? '' : `(${values.map(() => 'null').join(', ')})`;
-      const lines = (await runner.query(`explain execute explained${nulls}`)) as Record<string, string>[];
-      await runner.query('deallocate explained');
-      return lines.map((line) => Object.values(line).join()).join('\n');
-    } finally {
-      await runner.release();
-    }
-  }
 });

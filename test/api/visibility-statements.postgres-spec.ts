@@ -85,13 +85,17 @@ describe('statements for a viewer', () => {
       '{ user(user: {id: "anna"}) { id } }',
       '{ users(first: 9) { nodes { id } totalCount } }',
     ]) {
-      database.hides = false;
-      const sent = await textsOf(async () => {
-        const { data, errors } = await query('olaf', `${text}   `);
-        expect(
-          JSON.stringify({ data, errors: errors.map(({ extensions }) => extensions.code) }),
-        ).not.toContain('anna"');
-      });
+      let sent: string[] = [];
+      // The heartbeat may report the revision between these two lines. Then the request is sent again, as another text.
+      for (let attempt = 1; attempt <= 5 && sent.length < 2; attempt++) {
+        database.hides = false;
+        sent = await textsOf(async () => {
+          const { data, errors } = await query('olaf', `${text}${' '.repeat(2 + attempt)}`);
+          expect(
+            JSON.stringify({ data, errors: errors.map(({ extensions }) => extensions.code) }),
+          ).not.toContain('anna"');
+        });
+      }
       expect(sent.map((each) => WITH_RELATIONS.test(each))).toEqual([false, true]);
       expect(database.hides).toBe(true);
     }

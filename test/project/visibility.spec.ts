@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { statement } from '../../src/database/statements/statement.js';
 import { visibleTables } from '../../src/database/visibility/visible-tables.js';
-import { visibleStatement } from '../../src/database/visibility/visible-reader.js';
+import { visibleStatement } from '../../src/database/visibility/visible-statement.js';
 import { OUTSIDER } from '../../src/database/visibility/viewer.js';
 
 /** Files that read the database itself, and why no viewer restricts what they read. */

@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
-import { foldAddress, foldId } from '../../common/fold.js';
-import { type NodeType, parseNodeId } from '../../common/node-id.js';
+import type { NodeType } from '../../common/node-id.js';
+import { type LookupKey, lookupOf, type ObjectInput } from '../../common/object-lookup.js';
 import { isVisible } from './audience.js';
 import {
   IS_COMPLETE,
@@ -23,35 +23,11 @@ export interface TableNames {
   readonly total: string;
 }
 
-/** How a client names an object: exactly one member has a value. */
-export interface ObjectInput {
-  readonly id?: string | null;
-  readonly nodeId?: string | null;
-  readonly email?: string | null;
-}
-
-/** The identity by which an object is looked up. */
-export type LookupKey = 'id' | 'nodeId' | 'email';
-
-/** An object to look up. No object has the value null. */
-export interface ObjectLookup {
-  readonly by: LookupKey;
-  readonly value: string | null;
-}
-
 const WORDS: Readonly<Record<LookupKey, string>> = {
   id: 'There is no % with this id',
   nodeId: 'There is no % with this node id',
   email: 'No % has this e-mail address, or several have it',
 };
-
-export function lookupOf({ nodeType }: Pick<TableNames, 'nodeType'>, input: ObjectInput): ObjectLookup {
-  const { id, nodeId, email } = input;
-  if (typeof id === 'string') return { by: 'id', value: foldId(id) };
-  if (typeof email === 'string') return { by: 'email', value: foldAddress(email) };
-  const node = parseNodeId(nodeId ?? '');
-  return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null };
-}
 
 /**
  * SQL condition for the object with an identity. Several people can have one address, which then identifies none.

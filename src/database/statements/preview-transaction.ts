@@ -6,7 +6,7 @@ import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
 import { IS_COMPLETE, type Reader, type Statement, withViewerId, type Writer } from './statement.js';
 import { FIX_VIEWER, type FixedViewer, seesEverything, type Viewer } from '../visibility/viewer.js';
-import { valuesOf, visibleStatement } from '../visibility/visible-reader.js';
+import { valuesOf, visibleStatement } from '../visibility/visible-statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;

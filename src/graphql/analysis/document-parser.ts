@@ -1,3 +1,4 @@
+import { viewerOf } from '../../auth/principal.js';
 import {
   type ApolloServer,
   type ApolloServerPlugin,
@@ -15,7 +16,6 @@ import {
   OperationTypeNode,
   type GraphQLSchema,
 } from 'graphql';
-import { viewerOf } from '../../auth/viewer-of.js';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';

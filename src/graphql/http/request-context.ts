@@ -3,8 +3,13 @@ import type { Principal } from '../../auth/principal.js';
 import { SEES_EVERYTHING } from '../../database/fields/audience.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { type Reader, type Statement, withViewerId } from '../../database/statements/statement.js';
-import type { Viewer } from '../../database/visibility/viewer.js';
-import { VisibleReader, type VisibilitySource } from '../../database/visibility/visible-reader.js';
+import { seesEverything, type Viewer } from '../../database/visibility/viewer.js';
+import { NothingReadError } from '../../database/revisions/revision.js';
+import {
+  valuesOf,
+  visibleStatement,
+  type VisibilitySource,
+} from '../../database/visibility/visible-statement.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
@@ -50,6 +55,36 @@ type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
   readonly operation: OperationLabel | null;
   statements: number;
 };
+
+/**
+ * Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). While nothing is hidden,
+ * statements run as they are. Such a statement returns no revision if the revision that it reads hides something, and is then
+ * repeated for the viewer, so that a wrong `hides` costs time only.
+ */
+class VisibleReader {
+  /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
+  isPersonal = false;
+
+  constructor(
+    private readonly source: VisibilitySource,
+    readonly viewer: Viewer,
+  ) {}
+
+  async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const { source, viewer } = this;
+    const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
+    if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
+      try {
+        return await source.read<Row>(asked, values);
+      } catch (error) {
+        if (!(error instanceof NothingReadError)) throw error;
+      }
+      source[hint] = true;
+    }
+    if (!seesEverything(viewer)) this.isPersonal = true;
+    return source.read<Row>(visibleStatement(asked, values.length, viewer), [...values, ...valuesOf(viewer)]);
+  }
+}
 
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements Reader {
