@@ -144,7 +144,7 @@ describe('the problems of a model file', () => {
     [
       'an unknown preset',
       'server: exchange',
-      /^1:9 server is not one of the possible values\. Write openldap$/,
+      /^1:9 server is not one of the possible values\. Write openldap, freeipa, /,
     ],
     [
       'an attribute that is none',

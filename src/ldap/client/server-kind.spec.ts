@@ -12,7 +12,7 @@ it.each([
   ['lldap', { objectClass: ['top'], vendorName: ['LLDAP'], vendorVersion: ['lldap_0.6.1'] }],
   ['authentik', { vendorName: ['goauthentik.io'], supportedCapabilities: ['1.2.840.113556.1.4.800'] }],
   ['kanidm', { vendorname: ['Kanidm Project'], vendorversion: ['1.4.0'] }],
-  ['activeDirectory', { supportedCapabilities: ['1.2.840.113556.1.4.800', '1.2.840.113556.1.4.1670'] }],
+  ['active-directory', { supportedCapabilities: ['1.2.840.113556.1.4.800', '1.2.840.113556.1.4.1670'] }],
   ['other', { supportedCapabilities: ['1.2.840.113556.1.4.1851'] }],
   ['other', { vendorName: ['Apache Software Foundation'] }],
   ['other', {}],

@@ -2,6 +2,9 @@ import type { Preset } from './preset.js';
 
 /** OpenLDAP with the schemas cosine, inetorgperson and that of this project (ldap/directory.schema). */
 export const OPENLDAP: Preset = {
+  recognition: { objectClass: /^OpenLDAProotDSE$/ },
+  pushesChanges: true,
+  counter: null,
   uuid: 'entryUUID',
   modifiedAt: 'modifyTimestamp',
   users: { base: 'ou=people', filter: '(objectClass=inetOrgPerson)', attributes: {}, disabled: null },

@@ -1,10 +1,12 @@
 import type { RoleMapping } from '../mapping.js';
+import type { ServerTraits } from './server-traits.js';
 
 /**
- * The defaults for one kind of server. Attributes that a preset does not name are those of the tables of fields
- * (src/users/user.fields.ts, src/groups/group.fields.ts), which are the names of the standards.
+ * One kind of server: how it is recognized and followed, and the defaults of the model. Attributes that a preset does not name
+ * are those of the tables of fields (src/users/user.fields.ts, src/groups/group.fields.ts), which are the names of the
+ * standards.
  */
-export interface Preset {
+export interface Preset extends ServerTraits {
   /** Attribute with the identity that survives renames (RFC 4530). */
   readonly uuid: string;
   readonly modifiedAt: string;

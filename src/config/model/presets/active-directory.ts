@@ -1,0 +1,38 @@
+import type { Preset } from './preset.js';
+
+/** Active Directory Domain Services, not Lightweight Directory Services ([MS-ADTS] 3.1.1.3.4.3.1). */
+export const ACTIVE_DIRECTORY: Preset = {
+  recognition: { supportedCapabilities: /^1\.2\.840\.113556\.1\.4\.800$/ },
+  pushesChanges: false,
+  counter: {
+    changed: 'uSNChanged',
+    latest: 'highestCommittedUSN',
+    origin: { server: 'dsServiceName', database: 'invocationId' },
+    // [MS-ADTS] 3.1.1.3.4.1.14, LDAP_SERVER_SHOW_DELETED_OID
+    deleted: { filter: '(isDeleted=TRUE)', control: '1.2.840.113556.1.4.417' },
+    // [MS-ADTS] 3.1.1.3.4.1.9, LDAP_SERVER_NOTIFICATION_OID
+    notification: '1.2.840.113556.1.4.528',
+  },
+  uuid: 'objectGUID',
+  modifiedAt: 'whenChanged',
+  users: {
+    base: '',
+    filter: '(&(objectCategory=person)(objectClass=user))',
+    attributes: {
+      id: ['sAMAccountName'],
+      name: ['displayName', 'cn'],
+      photo: ['thumbnailPhoto'],
+      createdAt: ['whenCreated'],
+    },
+    disabled: '(userAccountControl:1.2.840.113556.1.4.803:=2)',
+  },
+  groups: {
+    base: '',
+    filter: '(objectClass=group)',
+    attributes: { id: ['sAMAccountName'], name: ['displayName', 'cn'], createdAt: ['whenCreated'] },
+    members: { attributes: ['member'], by: 'dn' },
+    admins: { attributes: [], by: 'dn' },
+    owners: { attributes: ['managedBy'], by: 'dn' },
+    classes: ['group'],
+  },
+};

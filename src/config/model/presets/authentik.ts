@@ -1,0 +1,25 @@
+import type { Preset } from './preset.js';
+
+/** The LDAP outpost of authentik (goauthentik.io). */
+export const AUTHENTIK: Preset = {
+  recognition: { vendorName: /^goauthentik\.io/i },
+  pushesChanges: false,
+  counter: null,
+  uuid: 'entryUUID',
+  modifiedAt: 'modifyTimestamp',
+  users: {
+    base: 'ou=users',
+    filter: '(objectClass=user)',
+    attributes: { id: ['cn'], name: ['displayName', 'name', 'cn'] },
+    disabled: null,
+  },
+  groups: {
+    base: 'ou=groups',
+    filter: '(objectClass=group)',
+    attributes: {},
+    members: { attributes: ['member'], by: 'dn' },
+    admins: { attributes: [], by: 'dn' },
+    owners: { attributes: [], by: 'dn' },
+    classes: ['group'],
+  },
+};

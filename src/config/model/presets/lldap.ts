@@ -1,0 +1,20 @@
+import type { Preset } from './preset.js';
+
+/** lldap (github.com/lldap/lldap). */
+export const LLDAP: Preset = {
+  recognition: { vendorName: /^lldap/i },
+  pushesChanges: false,
+  counter: null,
+  uuid: 'entryUUID',
+  modifiedAt: 'modifyTimestamp',
+  users: { base: 'ou=people', filter: '(objectClass=person)', attributes: {}, disabled: null },
+  groups: {
+    base: 'ou=groups',
+    filter: '(objectClass=groupOfUniqueNames)',
+    attributes: {},
+    members: { attributes: ['uniqueMember'], by: 'dn' },
+    admins: { attributes: [], by: 'dn' },
+    owners: { attributes: [], by: 'dn' },
+    classes: ['groupOfUniqueNames'],
+  },
+};

@@ -1,0 +1,31 @@
+/** What distinguishes a kind of server, besides the names of its attributes. */
+export interface ServerTraits {
+  /**
+   * How the kind is recognized by the root DSE (RFC 4512 §5.1): of each attribute, one value matches. Null: by nothing, so that
+   * only the key `server` of the model file selects it.
+   */
+  readonly recognition: Readonly<Record<string, RegExp>> | null;
+  /**
+   * Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: told` in the model file.
+   */
+  readonly pushesChanges: boolean;
+  /** How the server numbers changes. Null: it does not. */
+  readonly counter: ChangeCounter | null;
+}
+
+/** A number that grows with each change of a server. */
+export interface ChangeCounter {
+  /** Attribute of an entry: the number of its last change. */
+  readonly changed: string;
+  /** Attribute of the root DSE: the latest number. It can have an option for each database of the server. */
+  readonly latest: string;
+  /**
+   * What the numbers belong to: an attribute of the root DSE that names an entry of the server, and an attribute of this entry
+   * that identifies the database. Null: the server does not say.
+   */
+  readonly origin: { readonly server: string; readonly database: string } | null;
+  /** The search for deleted entries: its filter, and the OID of a control without a value. */
+  readonly deleted: { readonly filter: string; readonly control: string | null };
+  /** OID of the control of a search that reports that something has changed. Null: there is none. */
+  readonly notification: string | null;
+}
