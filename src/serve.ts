@@ -5,7 +5,7 @@ import { ServiceUnavailableError } from './common/errors.js';
 import type { Config } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
-import { StartupAdapter } from './http/startup-adapter.js';
+import { StartupAdapter } from './http/lifecycle.js';
 import { MetricsServer } from './monitoring/metrics/metrics-server.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';

@@ -1,10 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
-import { DeclaredRoutes, ScopesGuard } from './scopes.guard.js';
+import { DeclaredRoutes, ScopesGuard } from './access.js';
 import { OAuthGuard } from './oauth.guard.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer-keys.js';
-import { TokenCache } from './tokens/token-cache.js';
+import { TokenCache } from './credentials.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */

@@ -14,10 +14,9 @@ import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settin
 import { FailedLogins } from '../limits/failed-logins.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { type Credentials, parseBasic, readAuthorization } from './authorization-header.js';
+import { type Credentials, parseBasic, readAuthorization, TokenCache } from './credentials.js';
 import type { Principal } from './principal.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
-import { TokenCache } from './tokens/token-cache.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 
 /** A rejected login is answered after this time at the earliest, which is longer than its lookup takes. */

@@ -6,7 +6,7 @@ import { REALM } from '../http/rejection.js';
 import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
 import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
 import { UnauthenticatedError } from './authentication.error.js';
-import { parseBasic } from './authorization-header.js';
+import { parseBasic } from './credentials.js';
 
 /** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
 export abstract class ServiceAccountVerifier {

@@ -3,7 +3,7 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { GroupRole } from '../groups/group-role.js';
+import { GroupRole } from '../groups/group.model.js';
 
 /** The kinds of changes; change.model.ts registers them as a type of the schema. */
 export enum ChangeKind {

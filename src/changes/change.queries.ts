@@ -11,7 +11,7 @@ import {
   statement,
   Values,
 } from '../database/statements/statement.js';
-import { roleOf } from '../groups/group-role.js';
+import { roleOf } from '../groups/group.model.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { type Field, isList, storedName } from '../common/field.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
-import { type GroupRole, roleOf } from '../groups/group-role.js';
+import { type GroupRole, roleOf } from '../groups/group.model.js';
 import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.js';
 import { type MappedGroup, type NamedAs, type MappedPerson, rankOfNaming } from '../mirror/map/snapshot.js';
 

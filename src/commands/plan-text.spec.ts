@@ -1,4 +1,4 @@
-import { GroupRole } from '../groups/group-role.js';
+import { GroupRole } from '../groups/group.model.js';
 import type { PlanReport } from './plan-report.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
 

@@ -16,18 +16,16 @@ import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache, SingleFlight } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
 import { Compiler } from './execution/compiler.js';
-import { OperationPolicy } from './analysis/operation-policy.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { formatError, withoutSuggestion, GRAPHQL_PATH } from './errors/error-response.js';
 import { Executor, Operations } from './execution/operations.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
-import { LoadShedder } from './rate-limit/load-shedder.js';
+import { LoadShedder, RequestAdmission } from './http/request-admission.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
 import { FastPath } from './http/fast-path.js';
-import { RequestAdmission } from './http/request-admission.js';
 import { RequestPipeline } from './http/request-pipeline.js';
 import { CachedResponses } from './cache/cached-responses.js';
 import { HttpAdapter } from '../http/http-adapter.js';
@@ -82,7 +80,6 @@ import { HttpAdapter } from '../http/http-adapter.js';
     ResponseCache,
     CachedResponses,
     Compiler,
-    OperationPolicy,
     Documents,
     DocumentParser,
     DocumentPlugin,

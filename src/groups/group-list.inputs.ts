@@ -2,8 +2,7 @@ import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { UserInput } from '../users/user.model.js';
-import { RoleFilter } from './group-role.js';
-import { GroupInput } from './group.model.js';
+import { RoleFilter, GroupInput } from './group.model.js';
 
 export enum GroupOrderField {
   NAME = 'NAME',

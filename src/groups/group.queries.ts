@@ -11,9 +11,8 @@ import {
 } from '../database/paging/page-source.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf } from './group-role.js';
+import { roleConditionOf, Group } from './group.model.js';
 import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
-import { Group } from './group.model.js';
 
 const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
 

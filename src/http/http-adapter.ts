@@ -11,12 +11,17 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import { ServiceError } from '../common/errors.js';
-import { chooseRequestId, findHeadProblem } from './request-head-check.js';
+import {
+  chooseRequestId,
+  findHeadProblem,
+  MAX_HEAD_BYTES,
+  type UnparsedRejection,
+  UnparsedRequests,
+} from './malformed-requests.js';
 import type { Config } from '../config/config.js';
 import { PROBLEM_FORM, type RejectionForm, RejectionWriter } from './rejection.js';
 import { closeSlowReaders } from './slow-readers.js';
 import { securityHeaders } from './security-headers.js';
-import { MAX_HEAD_BYTES, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
 
 /** The interval in which Node looks for requests that have not arrived in time. */
 const LATE_CHECK_INTERVAL_MS = 1000;

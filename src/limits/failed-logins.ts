@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { Limit, type LimitResult, networkOf } from './limit.js';
-import { Limits } from './limits.js';
+import { Limit, type LimitResult, networkOf, Limits } from './limits.js';
 
 const WINDOW_SECONDS = 15 * 60;
 

@@ -1,4 +1,4 @@
-import { Limit } from './limit.js';
+import { Limit } from './limits.js';
 
 describe('a limit of 3 in 10 seconds', () => {
   let now: number;

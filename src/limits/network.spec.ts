@@ -1,4 +1,4 @@
-import { networkOf } from './limit.js';
+import { networkOf } from './limits.js';
 
 describe('the unit of counting for an address', () => {
   it.each([

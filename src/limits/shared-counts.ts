@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisConfig } from '../config/settings/redis.js';
-import type { LimitResult, Limit, Taking } from './limit.js';
+import type { LimitResult, Limit, Taking } from './limits.js';
 import { RedisLink } from './redis-link.js';
 
 /**

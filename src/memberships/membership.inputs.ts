@@ -1,7 +1,7 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { RoleFilter } from '../groups/group-role.js';
+import { RoleFilter } from '../groups/group.model.js';
 
 export enum MembershipOrigin {
   ANY = 'ANY',

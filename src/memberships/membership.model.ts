@@ -2,8 +2,7 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
-import { GroupRole } from '../groups/group-role.js';
-import { Group } from '../groups/group.model.js';
+import { GroupRole, Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 
 @ObjectType({ description: 'The role that a user has in a group now, and where it comes from.' })

@@ -9,16 +9,22 @@ import { type Page, type PageAhead, readPages } from '../database/paging/page.js
 import type { Reader } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
-import { rankOf, type RoleFilter } from '../groups/group-role.js';
-import type { GroupInput, Group } from '../groups/group.model.js';
+import { rankOf, type RoleFilter, type GroupInput, type Group } from '../groups/group.model.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { UserInput, User } from '../users/user.model.js';
 import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
-import { type MembershipColumns, MembershipList } from './membership-list.js';
+import {
+  type MembershipColumns,
+  MembershipList,
+  FIND_MEMBERSHIP,
+  findRole,
+  type FindRoleRow,
+  mapRole,
+  WHOLE_ROLE,
+} from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
-import { FIND_MEMBERSHIP, findRole, type FindRoleRow, mapRole, WHOLE_ROLE } from './membership.queries.js';
 
 interface Parent {
   readonly key: number;

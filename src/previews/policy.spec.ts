@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Principal, type PrincipalKind, SCOPES, type Scope } from '../auth/principal.js';
-import { GroupRole } from '../groups/group-role.js';
+import { GroupRole } from '../groups/group.model.js';
 import {
   canAddMember,
   canChangeRoles,

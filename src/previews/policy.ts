@@ -1,5 +1,5 @@
 import { hasScopes, type Principal } from '../auth/principal.js';
-import { GroupRole } from '../groups/group-role.js';
+import { GroupRole } from '../groups/group.model.js';
 
 /**
  * The effective role of the token's user in a group. STRANGER: the user is not a member. NO_USER: the token

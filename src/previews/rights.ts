@@ -3,7 +3,7 @@ import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { GroupRole } from '../groups/group-role.js';
+import { GroupRole } from '../groups/group.model.js';
 import type { CallerRole } from './policy.js';
 
 /** The principal of a preview, and the transaction of the preview. */

@@ -2,8 +2,7 @@ import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { RoleFilter } from '../groups/group-role.js';
-import { GroupInput } from '../groups/group.model.js';
+import { RoleFilter, GroupInput } from '../groups/group.model.js';
 import { addressInput } from './address-input.js';
 
 export enum UserOrderField {

@@ -15,7 +15,7 @@ import {
 } from '../database/paging/page-source.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf } from '../groups/group-role.js';
+import { roleConditionOf } from '../groups/group.model.js';
 import { addressField } from './address-input.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 import { User } from './user.model.js';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { TokenCache } from '../../src/auth/tokens/token-cache.js';
+import { TokenCache } from '../../src/auth/credentials.js';
 import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';

@@ -1,4 +1,3 @@
-/** @isolated The suite declares types and resolvers. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -46,9 +45,9 @@ import {
   RequireScopes,
   RequireToken,
   CurrentPrincipal,
+  ScopesGuard,
 } from '../../src/auth/access.js';
 import type { Principal, Scope } from '../../src/auth/principal.js';
-import { ScopesGuard } from '../../src/auth/scopes.guard.js';
 import { readConfig } from '../../src/config/config.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
@@ -62,6 +61,8 @@ import { buildLdif } from '../support/builders/directory.js';
 import { readData, sendQuery } from '../support/clients/graphql.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+/** @isolated The suite declares types and resolvers. */
 
 /** Accepts requests with the header `x-allowed`. */
 @Injectable()

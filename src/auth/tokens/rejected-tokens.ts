@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { Limit, networkOf } from '../../limits/limit.js';
+import { Limit, networkOf } from '../../limits/limits.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 
 /** Time for which a rejection is cached. It is short, because the token may become valid. */

@@ -5,7 +5,7 @@ import type { ObjectKind } from './field-references.js';
 /** The value of VIEWER for principals that see everything. No folded id has a capital letter. */
 export const SEES_EVERYTHING = 'EVERYTHING';
 
-/** Ranks of roles (src/groups/group-role.ts). */
+/** Ranks of roles (src/groups/group.model.ts). */
 const ADMIN = 2;
 const OWNER = 3;
 

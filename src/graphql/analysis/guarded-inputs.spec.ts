@@ -1,6 +1,6 @@
 import { buildSchema, getOperationAST, type GraphQLInputObjectType, parse } from 'graphql';
 import type { Principal, Scope } from '../../auth/principal.js';
-import { refuseGuardedInputs } from './guarded-inputs.js';
+import { refuseGuardedInputs } from './operation-policy.js';
 import { unfoldOperation } from './unfold-operation.js';
 
 const schema = buildSchema(`

@@ -1,16 +1,25 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { OperationTypeNode, type DocumentNode, type GraphQLSchema } from 'graphql';
-import { nameOfScopes, type Principal, grantedScopes, type Scope } from '../../auth/principal.js';
+import {
+  OperationTypeNode,
+  type DocumentNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  getNullableType,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
+import { type Principal, grantedScopes, type Scope } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
-import { CONFIG } from '../../config/config.module.js';
 import { type OperationCost, computeCost, findDryRunFields } from './operation-cost.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { CompiledQuery } from '../execution/compiler.js';
 import type { DeprecatedUses } from './deprecated-uses.js';
-import { refuseGuardedInputs } from './guarded-inputs.js';
-import { decideAccess, scopesOf } from '../../auth/access.js';
+import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ServiceError } from '../../common/errors.js';
 
@@ -26,74 +35,28 @@ export interface PolicyDecision {
   readonly personalData: PersonalDataSelection | null;
 }
 
-/** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
-const MOST_DECISIONS = 50;
-
-/** Decides by limits and scopes. Variables that lead to the same decision share one cached decision. */
-@Injectable()
-export class OperationPolicy {
-  /** Decisions of an operation, by scopes and by the shape of the variables. */
-  private readonly known = new WeakMap<Operation, Map<string, PolicyDecision>>();
-
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
-
-  /** @throws ServiceError when the operation must not run at all */
-  decide(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
-    let known = this.known.get(operation);
-    if (known === undefined || known.size === MOST_DECISIONS) {
-      known = new Map();
-      this.known.set(operation, known);
-    }
-    const key = `${principal === null ? '-' : nameOfScopes(principal)}\n${shapeOf(operation, variables)}`;
-    let decision = known.get(key);
-    if (decision === undefined) {
-      decision = this.evaluate(operation, variables, principal);
-      known.set(key, decision);
-    }
-    return decision;
-  }
-
-  private evaluate(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
-    const cost = computeCost(operation, variables, this.config.limits);
-    const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
-    if (nothingLeft) throw insufficientScope(withheld);
-    refuseGuardedInputs(operation.roots, variables, principal);
-    const hidden = new Set(withheld.map(({ selected }) => selected.key));
-    return {
-      cost,
-      withheld,
-      dryRunFields: findDryRunFields(operation, variables),
-      isMutation: changesAnything(operation, variables),
-      personalData: this.config.accessLogDays === 0 ? null : findPersonalData(operation, variables, hidden),
-    };
-  }
-}
-
 /**
- * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists, and which
- * members of objects are present. The key of the cache has nothing else, so a decision must not depend on texts.
+ * Decides by limits and scopes.
+ * @throws ServiceError when the operation must not run at all
  */
-function shapeOf({ definition }: Operation, variables: Variables): string {
-  let shape = '';
-  for (const { variable } of definition.variableDefinitions ?? []) {
-    shape += `${shapeOfValue(variables[variable.name.value])} `;
-  }
-  return shape;
-}
-
-function shapeOfValue(value: unknown): string {
-  if (value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value))
-    return String(value);
-  if (Array.isArray(value)) return `[${value.length}${value.map(shapeInside).join('')}]`;
-  return shapeInside(value) || '*';
-}
-
-/** The members of an object that are present. Their values decide nothing, but they may be objects. */
-function shapeInside(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return '';
-  if (Array.isArray(value)) return value.map(shapeInside).join('');
-  const present = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  return `{${present.map(([name, each]) => `${name}${shapeInside(each)}`).join(' ')}}`;
+export function evaluatePolicy(
+  operation: Operation,
+  variables: Variables,
+  principal: Principal | null,
+  { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
+): PolicyDecision {
+  const cost = computeCost(operation, variables, limits);
+  const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
+  if (nothingLeft) throw insufficientScope(withheld);
+  refuseGuardedInputs(operation.roots, variables, principal);
+  const hidden = new Set(withheld.map(({ selected }) => selected.key));
+  return {
+    cost,
+    withheld,
+    dryRunFields: findDryRunFields(operation, variables),
+    isMutation: changesAnything(operation, variables),
+    personalData: accessLogDays === 0 ? null : findPersonalData(operation, variables, hidden),
+  };
 }
 
 /** Whether it is a mutation that selects more than `__typename`. */
@@ -192,4 +155,68 @@ function describe({ selected, requiredScopes }: Withheld): string {
 
 function coordinateOf({ parentType, field }: SelectedField): string {
   return `${parentType.name}.${field.name}`;
+}
+
+/** The access that a member of an input requires. Members that select by the value of a field require that of the field. */
+function accessOfInput({ extensions }: GraphQLInputField): Access | undefined {
+  return extensions['access'] as Access | undefined;
+}
+
+/**
+ * Rejects operations whose arguments select or order by a field that the token cannot read: the result would show its
+ * values. The arguments are valid.
+ * @throws ServiceError INSUFFICIENT_SCOPE
+ */
+export function refuseGuardedInputs(
+  fields: Map<string, SelectedField>,
+  variables: Variables,
+  principal: Principal | null,
+): void {
+  for (const { field, nodes, children } of selectedAmong(fields, variables)) {
+    const [node] = nodes;
+    if (node !== undefined && field.args.some(({ type }) => hasGuards(type))) {
+      const given = getArgumentValues(field, node, variables);
+      for (const { name, type } of field.args) refuse(type, given[name], principal);
+    }
+    refuseGuardedInputs(children, variables, principal);
+  }
+}
+
+function refuse(declared: GraphQLInputType, value: unknown, principal: Principal | null): void {
+  const type = getNullableType(declared);
+  if (value === null || value === undefined) return;
+  if (isListType(type)) {
+    for (const each of [value].flat()) refuse(type.ofType, each, principal);
+    return;
+  }
+  if (!isInputObjectType(type)) return;
+  for (const member of Object.values(type.getFields())) {
+    const given = (value as Readonly<Record<string, unknown>>)[member.name];
+    const access = accessOfInput(member);
+    if (given === undefined || given === null) continue;
+    if (access !== undefined && decideAccess(access, principal) !== 'granted') {
+      const requiredScopes = scopesOf(access);
+      const message = scopeNeeded(`The input ${type.name}.${member.name}`, requiredScopes);
+      const details = { argument: member.name, requiredScopes, grantedScopes: grantedScopes(principal) };
+      throw new ServiceError('INSUFFICIENT_SCOPE', message, details);
+    }
+    refuse(member.type, given, principal);
+  }
+}
+
+const guarded = new WeakMap<GraphQLNamedType, boolean>();
+
+/** Whether a member of an input, at any depth, requires access. */
+function hasGuards(type: GraphQLInputType): boolean {
+  const named = getNamedType(type);
+  if (!isInputObjectType(named)) return false;
+  let found = guarded.get(named);
+  if (found === undefined) {
+    // An input that contains itself adds nothing.
+    guarded.set(named, false);
+    const members = Object.values(named.getFields());
+    found = members.some((member) => accessOfInput(member) !== undefined || hasGuards(member.type));
+    guarded.set(named, found);
+  }
+  return found;
 }

@@ -2,13 +2,13 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
 import { getVariableValues, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Principal } from '../../auth/principal.js';
+import { nameOfScopes, type Principal } from '../../auth/principal.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/compiler.js';
 import {
-  OperationPolicy,
+  evaluatePolicy,
   type PolicyDecision,
   type ValidatedOperation,
   type Withheld,
@@ -31,6 +31,8 @@ type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
 
 /** The fields of all cached operations together. One takes about a kilobyte. */
 const MAX_FIELDS = 50_000;
+/** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
+const MOST_DECISIONS = 50;
 
 /** Validates an operation as a whole, before it reads anything: variables, limits, scopes and cost. */
 @Injectable()
@@ -41,10 +43,11 @@ export class OperationValidator {
     maxSize: MAX_FIELDS,
     sizeCalculation: ({ size }) => size,
   });
+  /** Decisions of an operation, by scopes and by the shape of the variables. */
+  private readonly decisions = new WeakMap<Operation, Map<string, PolicyDecision>>();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly policy: OperationPolicy,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly staleness: Staleness,
@@ -59,13 +62,29 @@ export class OperationValidator {
     request.operation = operation.label;
     if (operationChannel.hasSubscribers) operationChannel.publish(context);
     const variables = coerceVariables(parsed, this.config);
-    const decision = this.policy.decide(operation, variables, principal);
+    const decision = this.decide(operation, variables, principal);
     const isDryRun = decision.dryRunFields !== null;
     if (!isDryRun && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
     context.charge = await this.limiter.charge(request, decision.cost, isDryRun);
     request.validated = isDryRun
       ? dryRunOf(parsed, operation, decision, variables)
       : this.validated(parsed, operation, decision, variables, principal);
+  }
+
+  /** Variables that lead to the same decision share one cached decision. */
+  private decide(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
+    let known = this.decisions.get(operation);
+    if (known === undefined || known.size === MOST_DECISIONS) {
+      known = new Map();
+      this.decisions.set(operation, known);
+    }
+    const key = `${principal === null ? '-' : nameOfScopes(principal)}\n${shapeOf(operation, variables)}`;
+    let decision = known.get(key);
+    if (decision === undefined) {
+      decision = evaluatePolicy(operation, variables, principal, this.config);
+      known.set(key, decision);
+    }
+    return decision;
   }
 
   private validated(
@@ -146,4 +165,31 @@ function coerceVariables(
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
   const shown = { message: first?.message ?? 'The variables do not fit the operation' };
   throw new BadUserInputError((disclosure.suggestions ? shown : withoutSuggestion(shown)).message, name);
+}
+
+/**
+ * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists, and which
+ * members of objects are present. The key of the cache has nothing else, so a decision must not depend on texts.
+ */
+function shapeOf({ definition }: Operation, variables: Variables): string {
+  let shape = '';
+  for (const { variable } of definition.variableDefinitions ?? []) {
+    shape += `${shapeOfValue(variables[variable.name.value])} `;
+  }
+  return shape;
+}
+
+function shapeOfValue(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value))
+    return String(value);
+  if (Array.isArray(value)) return `[${value.length}${value.map(shapeInside).join('')}]`;
+  return shapeInside(value) || '*';
+}
+
+/** The members of an object that are present. Their values decide nothing, but they may be objects. */
+function shapeInside(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  if (Array.isArray(value)) return value.map(shapeInside).join('');
+  const present = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  return `{${present.map(([name, each]) => `${name}${shapeInside(each)}`).join(' ')}}`;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
-import { LONGEST_PARSED_FIELD } from '../../http/request-head-check.js';
+import { LONGEST_PARSED_FIELD } from '../../http/malformed-requests.js';
 
 /** The HTTP rejection if the database could not be reached or timed out; otherwise null. */
 export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {

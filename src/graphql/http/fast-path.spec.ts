@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { readConfig } from '../../config/config.js';
-import { LoadShedder } from '../rate-limit/load-shedder.js';
+import { LoadShedder, RequestAdmission } from './request-admission.js';
 import { FastPath } from './fast-path.js';
-import { RequestAdmission } from './request-admission.js';
 
 /** A load shedder at its limit that has just rejected more than it could read. */
 function overloaded(): LoadShedder {

@@ -1,15 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { findFieldProblem } from '../../http/request-head-check.js';
+import { findFieldProblem } from '../../http/malformed-requests.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { HttpAdapter } from '../../http/http-adapter.js';
 import { GRAPHQL_PATH } from '../errors/error-response.js';
-import { LoadShedder } from '../rate-limit/load-shedder.js';
+import { LoadShedder, RequestAdmission } from './request-admission.js';
 import { MAX_STALENESS } from '../../database/staleness.js';
 import { PreparsedRequest, type PipelineResponse } from './pipeline-request.js';
-import { RequestAdmission } from './request-admission.js';
 import { RequestPipeline } from './request-pipeline.js';
 
 /** Called for each response of the fast path, with the arrival time of the request (`performance.now()`). */

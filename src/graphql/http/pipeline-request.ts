@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import { chooseRequestId } from '../../http/request-head-check.js';
+import { chooseRequestId } from '../../http/malformed-requests.js';
 import type { OperationLabel } from '../analysis/operation.js';
 import type { ValidatedOperation } from '../analysis/operation-policy.js';
 import type { ResponseCacheKey } from '../cache/response-cache.js';

@@ -11,9 +11,8 @@ import {
   PipelineState,
   type PipelineRequest,
 } from './pipeline-request.js';
-import { readParameters } from './request-body.js';
+import { readParameters, readHead } from './request-reading.js';
 import { RequestAdmission } from './request-admission.js';
-import { readHead } from './request-head.js';
 
 type Outcome = PipelineResponse | undefined;
 

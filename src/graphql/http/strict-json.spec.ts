@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseStrictJson } from './request-body.js';
+import { parseStrictJson } from './request-reading.js';
 
 describe('parseStrictJson', () => {
   it('parses any output of JSON.stringify', () => {

@@ -3,8 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { type LimitResult, Limit, type Taking, networkOf } from '../../limits/limit.js';
-import { Limits } from '../../limits/limits.js';
+import { type LimitResult, Limit, type Taking, networkOf, Limits } from '../../limits/limits.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { Charge } from '../http/request-context.js';
 

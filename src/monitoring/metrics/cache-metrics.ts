@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TokenCache } from '../../auth/tokens/token-cache.js';
+import { TokenCache } from '../../auth/credentials.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
 import { Documents } from '../../graphql/analysis/document-parser.js';

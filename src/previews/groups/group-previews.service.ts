@@ -9,7 +9,7 @@ import type { PreviewTransaction } from '../../database/statements/preview-trans
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { GroupRole } from '../../groups/group-role.js';
+import { GroupRole } from '../../groups/group.model.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
 import { addGroup, removeGroup } from './apply-group.js';
 import { applyChange, previewOf } from '../apply-change.js';

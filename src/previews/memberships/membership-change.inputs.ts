@@ -1,6 +1,5 @@
 import { Field, InputType } from '@nestjs/graphql';
-import { GroupInput } from '../../groups/group.model.js';
-import { GroupRole } from '../../groups/group-role.js';
+import { GroupInput, GroupRole } from '../../groups/group.model.js';
 import { UserInput } from '../../users/user.model.js';
 import { ChangeInput } from '../change.inputs.js';
 

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { GroupMembership } from '../../memberships/membership.model.js';
 import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
-import { GroupRole } from '../../groups/group-role.js';
+import { GroupRole } from '../../groups/group.model.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import { UsersService } from '../../users/users.service.js';
 import { previewOf } from '../apply-change.js';

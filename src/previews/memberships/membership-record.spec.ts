@@ -5,7 +5,7 @@ import { applyRecord, entryOf } from '../../../test/support/builders/model-entry
 import { readConfig } from '../../config/config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { Entry } from '../../ldap/entry.js';
-import { GroupRole } from '../../groups/group-role.js';
+import { GroupRole } from '../../groups/group.model.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import {

@@ -1,7 +1,7 @@
 import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../../common/errors.js';
 import type { ValueChange } from '../../ldap/ldif/ldif-record.js';
-import { type GroupRole, rankOf, roleOf } from '../../groups/group-role.js';
+import { type GroupRole, rankOf, roleOf } from '../../groups/group.model.js';
 import {
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,

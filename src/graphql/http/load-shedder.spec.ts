@@ -1,4 +1,4 @@
-import { LoadShedder } from './load-shedder.js';
+import { LoadShedder } from './request-admission.js';
 
 /** Simulates operations that arrive and are answered, in steps of ten milliseconds. */
 class Traffic {
