@@ -1,4 +1,4 @@
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import type { BuiltInScope, ScopeDefinition } from '../config/scopes.js';
 import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 

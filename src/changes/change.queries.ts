@@ -1,7 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
-import { nodeIdOf } from '../common/node-id.js';
+import { nodeIdOf, type LookupKey } from '../common/identity.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
-import type { LookupKey } from '../common/object-lookup.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import {
   IS_COMPLETE,

@@ -9,7 +9,7 @@ import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { notFound, type TableNames } from '../database/fields/object-table.js';
-import { lookupOf, type ObjectInput } from '../common/object-lookup.js';
+import { lookupOf, type ObjectInput } from '../common/identity.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';

@@ -1,6 +1,7 @@
 /** @isolated The suite replaces String.prototype.normalize. */
 import { ServiceError } from './errors.js';
-import { asLabel, foldId, foldSearch } from './fold.js';
+import { asLabel, foldSearch } from './fold.js';
+import { foldId } from './identity.js';
 
 /**
  * Builds combining marks in the worst order: normalization has to move each mark past all marks before it.

@@ -1,3 +1,4 @@
+import { LONGEST_ID } from './identity.js';
 import { BadUserInputError } from './errors.js';
 
 /** Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. */
@@ -21,11 +22,6 @@ const SPELLED_OUT: Record<string, string> = {
 };
 const SPELLED_OUT_PATTERN = new RegExp(`[${Object.keys(SPELLED_OUT).join('')}]`, 'gu');
 
-/** Maximum length of an id in code units. The mirror takes no longer id. */
-export const LONGEST_ID = 256;
-/** Matches no id: no folded text has a capital letter. */
-const MATCHES_NO_ID = 'TOO LONG';
-
 /** Minimum and maximum number of characters of a search. */
 const SHORTEST_SEARCH = 2;
 const LONGEST_SEARCH = 64;
@@ -47,28 +43,6 @@ export function fold(text: string): string {
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]+/gu, '')
     .replace(SPELLED_OUT_PATTERN, (letter) => SPELLED_OUT[letter] ?? letter)
     .replace(/[\s\p{C}]+/gu, ' ');
-}
-
-/**
- * Folds an id: LDAP compares `uid` and `cn` without case (RFC 4519). A text with NUL, which PostgreSQL rejects,
- * or longer than any id becomes one that matches no id.
- */
-export function foldId(id: string): string {
-  if (id.length > LONGEST_ID) return MATCHES_NO_ID;
-  return id.toWellFormed().normalize('NFC').toLowerCase().replaceAll('\0', '\uFFFD');
-}
-
-/** Maximum number of characters of an e-mail address. The mirror takes no longer one. */
-const LONGEST_ADDRESS = 512;
-
-/**
- * Folds an e-mail address: ASCII letters only, as the index of the mirror does. RFC 5321 §2.4 makes the domain
- * case-insensitive, and mail systems treat the local part alike.
- */
-export function foldAddress(address: string): string {
-  if (address.length > LONGEST_ADDRESS) return MATCHES_NO_ID;
-  const folded = address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  return folded.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 /** Folds the text of a search. Throws BadUserInputError unless it has 2 to 64 characters. */

@@ -1,4 +1,4 @@
-import { nodeIdOf, parseNodeId } from './node-id.js';
+import { nodeIdOf, parseNodeId } from './identity.js';
 
 const UUID = '8b1f7a52-5b0c-4d7e-9c39-0f6b1a2c3d4e';
 const encode = (text: string, encoding: 'base64' | 'base64url' = 'base64url') =>

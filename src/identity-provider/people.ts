@@ -1,4 +1,4 @@
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import type { Database } from '../database/database.js';
 import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 

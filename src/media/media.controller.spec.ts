@@ -12,7 +12,7 @@ import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
 import { readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';

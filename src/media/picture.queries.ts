@@ -1,4 +1,4 @@
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import type { Database } from '../database/database.js';
 import { NothingReadError } from '../database/revisions/revision.js';
 import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../common/errors.js';
 import type { SelectedFields } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
-import { type LookupKey, lookupOf, type ObjectInput } from '../common/object-lookup.js';
+import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PageAhead, readWithParent } from '../database/paging/page.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';

@@ -19,7 +19,7 @@ import {
 } from './membership.inputs.js';
 import { CurrentGroupMembershipInheritance } from './membership.model.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
-import type { LookupKey } from '../common/object-lookup.js';
+import type { LookupKey } from '../common/identity.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { notFound, type TableNames } from '../database/fields/object-table.js';
-import { lookupOf } from '../common/object-lookup.js';
+import { lookupOf } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';

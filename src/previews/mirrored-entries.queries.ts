@@ -3,7 +3,7 @@ import type { AudienceLevel } from '../config/settings/visibility.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
-import type { LookupKey } from '../common/object-lookup.js';
+import type { LookupKey } from '../common/identity.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { notFound } from '../database/fields/object-table.js';
-import { lookupOf } from '../common/object-lookup.js';
+import { lookupOf, foldId } from '../common/identity.js';
 import type { Principal } from '../auth/principal.js';
-import { foldId } from '../common/fold.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';

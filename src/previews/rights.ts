@@ -1,6 +1,6 @@
 import type { Principal } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { GroupRole } from '../groups/group.model.js';

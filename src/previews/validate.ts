@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
 import { type FieldDefinition, type FieldReader, storedName } from '../common/field.js';
-import { LONGEST_ID } from '../common/fold.js';
+import { LONGEST_ID } from '../common/identity.js';
 import { faultOfWebsite } from '../common/url.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';

@@ -1,5 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
-import { foldId, foldSearch } from '../common/fold.js';
+import { foldSearch } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import type { PageSource } from '../database/paging/page-source.js';

@@ -4,7 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, MoreThan, Not, Or, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
 import { BadUserInputError, NotFoundError } from '../common/errors.js';
-import { foldId } from '../common/fold.js';
+import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';

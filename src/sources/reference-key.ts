@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { foldId, LONGEST_ID } from '../common/fold.js';
+import { foldId, LONGEST_ID } from '../common/identity.js';
 import type { NamedBy } from '../config/model/mapping.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { formatUuid } from '../ldap/naming/entry-uuid.js';

@@ -1,7 +1,6 @@
-import { boundedList } from '../common/bounded-list.js';
+import { boundedList, foldAddress, foldId } from '../common/identity.js';
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { foldAddress, foldId } from '../common/fold.js';
 import { isVisible } from '../database/fields/audience.js';
 import { listConditions } from '../database/fields/filter-conditions.js';
 import { addressOf, type TableNames } from '../database/fields/object-table.js';

@@ -1,6 +1,6 @@
 import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/graphql';
 import { notFound } from '../database/fields/object-table.js';
-import { lookupOf } from '../common/object-lookup.js';
+import { lookupOf } from '../common/identity.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';

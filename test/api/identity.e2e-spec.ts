@@ -1,4 +1,4 @@
-import { nodeIdOf } from '../../src/common/node-id.js';
+import { nodeIdOf } from '../../src/common/identity.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { statementsOf } from '../support/builders/statements.js';

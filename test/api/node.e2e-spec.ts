@@ -1,4 +1,4 @@
-import { nodeIdOf, type NodeType } from '../../src/common/node-id.js';
+import { nodeIdOf, type NodeType } from '../../src/common/identity.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';

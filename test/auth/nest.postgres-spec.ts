@@ -1,3 +1,4 @@
+/** @isolated The suite declares types and resolvers. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -61,8 +62,6 @@ import { buildLdif } from '../support/builders/directory.js';
 import { readData, sendQuery } from '../support/clients/graphql.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
-
-/** @isolated The suite declares types and resolvers. */
 
 /** Accepts requests with the header `x-allowed`. */
 @Injectable()

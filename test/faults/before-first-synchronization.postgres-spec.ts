@@ -1,6 +1,6 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
-import { nodeIdOf } from '../../src/common/node-id.js';
+import { nodeIdOf } from '../../src/common/identity.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';

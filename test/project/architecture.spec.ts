@@ -81,6 +81,7 @@ const PURE = [
   'common/back-off.ts',
   'common/cursor.ts',
   'common/fold.ts',
+  'common/identity.ts',
   'ldap/naming/dn.ts',
   'ldap/ldif/ldif.ts',
   'ldap/ldif/ldif-record.ts',

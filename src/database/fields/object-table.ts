@@ -1,7 +1,6 @@
 import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
-import type { NodeType } from '../../common/node-id.js';
-import { type LookupKey, lookupOf, type ObjectInput } from '../../common/object-lookup.js';
+import { type NodeType, type LookupKey, lookupOf, type ObjectInput } from '../../common/identity.js';
 import { isVisible } from './audience.js';
 import {
   IS_COMPLETE,

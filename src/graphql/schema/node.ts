@@ -1,6 +1,6 @@
 import { Field, ID, InterfaceType } from '@nestjs/graphql';
 import { InheritAccess } from '../../auth/access.js';
-import { nodeIdOf, type NodeType } from '../../common/node-id.js';
+import { nodeIdOf, type NodeType } from '../../common/identity.js';
 
 @InterfaceType({
   description: 'An object with an identity that does not change when the object is renamed.',

@@ -1,6 +1,7 @@
 import { chunksOf } from '../../common/chunks.js';
 import { type Field, isSearched, storedName } from '../../common/field.js';
-import { fold, foldId } from '../../common/fold.js';
+import { fold } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
 import { searchPairs, searchText } from '../../database/fields/filter-conditions.js';

@@ -1,5 +1,5 @@
 import { ChangeKind, numberOfKind } from '../../changes/change.model.js';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { DELETIONS, ENTRIES, HIDDEN, REMOVALS, REVEALED, ROLES, type Table } from './change-statements.js';

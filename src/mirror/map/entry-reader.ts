@@ -1,5 +1,5 @@
 import { type Field, type FieldReader, isList, mappedFields, storedName } from '../../common/field.js';
-import { LONGEST_ID } from '../../common/fold.js';
+import { LONGEST_ID } from '../../common/identity.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { dnOfNameAndUid, UNIQUE_MEMBER } from '../../ldap/naming/name-and-uid.js';

@@ -1,5 +1,5 @@
 import type { FieldReference } from '../../common/field.js';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { parseUuid } from '../../ldap/naming/entry-uuid.js';
 import { Misfit } from './parse-value.js';

@@ -1,4 +1,4 @@
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { EntryKind } from '../../sources/source.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { keysOfEntry, NAMED_BY_DN, type NamedByMasks } from './named-by.js';

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { DeltaBuilder } from '../../sources/delta.js';

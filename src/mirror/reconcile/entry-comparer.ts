@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Field, pictureFields } from '../../common/field.js';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';

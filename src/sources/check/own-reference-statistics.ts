@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from '../../common/finding.js';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import {
   type ObjectKind,

@@ -1,5 +1,5 @@
 import { type Finding, warning } from '../../common/finding.js';
-import { foldId } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';

@@ -1,4 +1,4 @@
-import { nodeIdOf } from '../../../src/common/node-id.js';
+import { nodeIdOf } from '../../../src/common/identity.js';
 import type { DataSource } from 'typeorm';
 import type { SentStatement } from '../../../src/database/statements/statement.js';
 import { statementsOf } from './statements.js';

@@ -1,0 +1,89 @@
+import { BadUserInputError } from './errors.js';
+
+/** Types of objects that have a node id. */
+export const NODE_TYPES = ['User', 'Group', 'Profile'] as const;
+export type NodeType = (typeof NODE_TYPES)[number];
+
+export interface NodeIdentity {
+  readonly type: NodeType;
+  /** In the form of PostgreSQL: lower case, with hyphens. */
+  readonly entryUuid: string;
+}
+
+const FORM = new RegExp(`^(${NODE_TYPES.join('|')}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
+/** Length of the longest node id: three bytes are four characters. */
+const LONGEST = 64;
+
+/** The opaque identity of an object: its type and entryUUID. No other entry ever has it. */
+export function nodeIdOf(type: NodeType, entryUuid: string): string {
+  return Buffer.from(`${type}:${entryUuid}`).toString('base64url');
+}
+
+/** What a node id identifies. Null for every text that nodeIdOf does not return, other spellings of one included. */
+export function parseNodeId(nodeId: string): NodeIdentity | null {
+  if (nodeId.length > LONGEST) return null;
+  const [, type, entryUuid] = FORM.exec(Buffer.from(nodeId, 'base64url').toString('latin1')) ?? [];
+  if (type === undefined || entryUuid === undefined) return null;
+  const identity = { type: type as NodeType, entryUuid };
+  return nodeIdOf(identity.type, entryUuid) === nodeId ? identity : null;
+}
+
+/** How a client names an object: exactly one member has a value. */
+export interface ObjectInput {
+  readonly id?: string | null;
+  readonly nodeId?: string | null;
+  readonly email?: string | null;
+}
+
+/** The identity by which an object is looked up. */
+export type LookupKey = 'id' | 'nodeId' | 'email';
+
+/** An object to look up. No object has the value null. */
+export interface ObjectLookup {
+  readonly by: LookupKey;
+  readonly value: string | null;
+}
+
+export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: ObjectInput): ObjectLookup {
+  const { id, nodeId, email } = input;
+  if (typeof id === 'string') return { by: 'id', value: foldId(id) };
+  if (typeof email === 'string') return { by: 'email', value: foldAddress(email) };
+  const node = parseNodeId(nodeId ?? '');
+  return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null };
+}
+
+/** Maximum number of elements of a list of identities in an argument. */
+export const LONGEST_LIST = 100;
+
+/** @throws BadUserInputError when the list is longer, before its elements are examined */
+export function boundedList(list: readonly string[], argument: string): readonly string[] {
+  if (list.length <= LONGEST_LIST) return list;
+  throw new BadUserInputError(`${argument} must have at most ${LONGEST_LIST} elements`, argument);
+}
+
+/** Maximum length of an id in code units. The mirror takes no longer id. */
+export const LONGEST_ID = 256;
+/** Matches no id: no folded text has a capital letter. */
+const MATCHES_NO_ID = 'TOO LONG';
+
+/**
+ * Folds an id: LDAP compares `uid` and `cn` without case (RFC 4519). A text with NUL, which PostgreSQL rejects,
+ * or longer than any id becomes one that matches no id.
+ */
+export function foldId(id: string): string {
+  if (id.length > LONGEST_ID) return MATCHES_NO_ID;
+  return id.toWellFormed().normalize('NFC').toLowerCase().replaceAll('\0', '\uFFFD');
+}
+
+/** Maximum number of characters of an e-mail address. The mirror takes no longer one. */
+const LONGEST_ADDRESS = 512;
+
+/**
+ * Folds an e-mail address: ASCII letters only, as the index of the mirror does. RFC 5321 §2.4 makes the domain
+ * case-insensitive, and mail systems treat the local part alike.
+ */
+export function foldAddress(address: string): string {
+  if (address.length > LONGEST_ADDRESS) return MATCHES_NO_ID;
+  const folded = address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return folded.toWellFormed().replaceAll('\0', '\uFFFD');
+}
