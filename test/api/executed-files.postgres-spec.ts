@@ -33,6 +33,7 @@ describe('the files that one request executes', () => {
         ids.map((id) => ({ id: `club-${id}`, members: ids })),
       ),
       environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
+      build: 'dist',
     });
     headers = { authorization: await service.accessToken('read', 'client') };
     // Document, token and compiled operation are known after three requests.

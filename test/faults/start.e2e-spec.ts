@@ -29,7 +29,7 @@ describe('the service, started on the sample', () => {
   });
 
   function start(more: Environment = {}): TestProcess {
-    const process = TestProcess.start('main', [], { ...environment, ...more });
+    const process = TestProcess.start('main', [], { ...environment, ...more }, 'dist');
     running.push(process);
     return process;
   }

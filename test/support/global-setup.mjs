@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres } from './servers/postgres.mjs';
+import { bundleService } from './bundle.mjs';
 import makeWorkDirectory from './work-directory.mjs';
 
 const TEMPLATE = 'directory_template';
@@ -11,6 +12,8 @@ export default async function setUp() {
   if (!existsSync('dist/database/connections/data-source.js'))
     throw new Error('The tests need a build: npm run build');
   const { DirectoryDataSource } = await import('../../dist/database/connections/data-source.js');
+
+  await bundleService();
 
   makeWorkDirectory();
   const work = process.env.TEST_WORK_DIRECTORY;

@@ -6,7 +6,13 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { Executor } from '../../dist/graphql/execution/operations.js';
+import { pathToFileURL } from 'node:url';
+
+/** See bundle.mjs. */
+const OPERATIONS = process.argv[1].endsWith('/bundled/main.js')
+  ? './operations.js'
+  : './graphql/execution/operations.js';
+const { Executor } = await import(new URL(OPERATIONS, pathToFileURL(process.argv[1])));
 
 let operations = 0;
 let statements = 0;

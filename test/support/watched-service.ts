@@ -22,6 +22,8 @@ export interface WatchedOptions {
   environment?: Environment;
   /** The URL of the database for the service. */
   reachDatabase?: (url: string) => string;
+  /** The directory of the program: bundle.mjs. */
+  build?: 'dist' | 'dist/bundled';
 }
 
 /** A built service in a process of its own, which reports its work. */
@@ -47,6 +49,7 @@ export class WatchedService {
     ldif = 'version: 1\n',
     environment = {},
     reachDatabase = (url) => url,
+    build = 'dist/bundled',
   }: WatchedOptions = {}): Promise<WatchedService> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'watched-'));
     writeFileSync(join(directory, 'directory.ldif'), ldif);
@@ -62,7 +65,7 @@ export class WatchedService {
       LOG_REQUESTS: 'false',
       ...environment,
     };
-    const child = spawnBound(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
+    const child = spawnBound(process.execPath, ['--import', './test/support/watch.mjs', `${build}/main.js`], {
       env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: '1', ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

@@ -30,9 +30,9 @@ const PRELUDE = `
 # Without npm, which takes half a second per command.
 npm() {
   case "$*" in
-    'run directory -- '*) shift 3; node dist/cli.js "$@" ;;
-    'run --silent directory -- '*) shift 4; node dist/cli.js "$@" ;;
-    start) serve_once 'Ready at' node dist/main.js ;;
+    'run directory -- '*) shift 3; node dist/bundled/cli.js "$@" ;;
+    'run --silent directory -- '*) shift 4; node dist/bundled/cli.js "$@" ;;
+    start) serve_once 'Ready at' node dist/bundled/main.js ;;
     'run dev --workspace '*) serve_once Local env npm "$@" ;;
     *) command npm "$@" ;;
   esac
@@ -43,7 +43,7 @@ sudo() {
   case "$1" in psql | createdb | ldapadd | ldapmodify) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
 }
 # Starts the service and leaves it running. Pages do not test how it ends.
-systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/main.js; }
+systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/bundled/main.js; }
 serve_once() { PORT=$FREE_PORT start_until "$@"; kill -KILL $SERVED; }
 start_until() {
   local awaited=$1 line said=; shift
