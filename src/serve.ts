@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
-import type { Config } from './config/config.js';
+import { type Config, configFor } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { StartupAdapter } from './http/lifecycle.js';
 import { MetricsServer } from './monitoring/metrics/metrics-server.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
+import { MirrorState } from './mirror/status/mirror-state.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
+import { recognize } from './sources/ldap/recognize.js';
+import { previousKind } from './start/previous-kind.js';
 import { describeStart } from './start/message.js';
 import { readStartupMetrics } from './start/startup-metrics.js';
 import { buildStartupServer } from './start/startup-server.js';
@@ -25,10 +28,22 @@ export async function serve(config: Config): Promise<void> {
   // From the first line on.
   Logger.overrideLogger(NestLog.of(config));
   const ending = watchSignals();
+  const kind = await recognize(config.directory, ending);
+  await serveKind(kind === null ? config : configFor(config, kind), ending, kind !== null);
+}
+
+/** Serves with the preset of one kind of server, until the process ends or the server is found to be of another kind. */
+async function serveKind(config: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
   const app = await createWithRetry(config, ending);
   if (app === null) return;
   if (ending.aborted) {
     await app.close();
+    return;
+  }
+  const previous = isKnown ? config.directory.server : await previousKind(config, app.get(MirrorState));
+  if (previous !== config.directory.server) {
+    await app.close();
+    await serveKind(configFor(config, previous), ending, true);
     return;
   }
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
@@ -38,12 +53,23 @@ export async function serve(config: Config): Promise<void> {
     if (isEnding(ending)) return;
     const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
     new Logger('Service').log(describeStart(config, demoToken));
+    void app.get(MirrorService).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
   } catch (error) {
     // What is being closed fails in many ways, and none of them is worth telling.
     if (isEnding(ending)) return;
     await app.close();
     throw error;
   }
+}
+
+/** Starts again in the same process, with the preset of another kind of server. */
+async function replace(app: NestFastifyApplication, config: Config, ending: AbortSignal): Promise<void> {
+  if (ending.aborted) return;
+  new Logger('Service').log(
+    `The directory server is of the kind ${config.directory.server}: the service starts again`,
+  );
+  await app.close();
+  await serveKind(config, ending, true);
 }
 
 /** The database may be away again by now. */

@@ -6,6 +6,7 @@ import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { configProblems } from '../start/preconditions.js';
 import { addExamples } from './help.js';
+import { readRecognizedConfig } from './recognized-config.js';
 import { fixFor } from './remedies.js';
 import { withProgress } from './progress.js';
 import { paint, printable } from './terminal.js';
@@ -18,7 +19,8 @@ export function addCheckCommand(program: Command): void {
     .action(async ({ json }: { json?: true }) => {
       const problems = configProblems(readConfig);
       const findings = problems.map((each) => problem('settings', each));
-      if (problems.length === 0) findings.push(ok('settings'), ...(await runAllChecks(readConfig())));
+      if (problems.length === 0)
+        findings.push(ok('settings'), ...(await runAllChecks(await readRecognizedConfig())));
       const reported = findings.map(withoutUserInformation);
       console.log(json === true ? JSON.stringify(toJson(reported)) : toText(reported));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;

@@ -3,6 +3,7 @@ import { readConfig } from '../config/config.js';
 import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import { addExamples } from './help.js';
+import { readKind } from './recognized-config.js';
 
 interface ModelOptions {
   jsonSchema?: true;
@@ -15,13 +16,14 @@ export function addModelCommand(program: Command): void {
     .description('print the model of the directory: what is read, and where each value comes from')
     .option('--json-schema', 'print the JSON Schema of the model file, for editors')
     .option('--json', 'print one JSON object')
-    .action(({ jsonSchema, json }: ModelOptions) => {
+    .action(async ({ jsonSchema, json }: ModelOptions) => {
       if (jsonSchema === true) {
         console.log(JSON.stringify(modelJsonSchema(), null, 2));
         return;
       }
-      const { modelFile } = readConfig();
-      const text = describeModel(modelFile);
+      const config = readConfig();
+      const { modelFile } = config;
+      const text = describeModel(modelFile, await readKind(config));
       if (json === true) console.log(JSON.stringify({ file: modelFile, model: text }));
       else process.stdout.write(text);
     });

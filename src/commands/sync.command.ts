@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { readConfig } from '../config/config.js';
+import { readRecognizedConfig } from './recognized-config.js';
 import { isEmpty } from '../mirror/plan/plan.js';
 import { countChanges, summarize, summarizeChanges, summarizeLeftOut } from '../mirror/sync/summary.js';
 import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
@@ -32,7 +32,7 @@ export function addSyncCommand(program: Command): void {
     .option('--all', `print all changes, not only the first ${SHOWN} of a kind`)
     .option('--json', 'print one JSON object with all changes')
     .action(async ({ dryRun, confirm, all, json }: SyncOptions) => {
-      const config = readConfig();
+      const config = await readRecognizedConfig();
       const { runSync } = await import('./run-sync.js');
       const result = await runSync(config, {
         ...(dryRun === undefined ? {} : { dryRun }),

@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { type AuthConfig, buildAuth } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
 import { buildDatabase, type DatabaseConfig } from './settings/database.js';
-import { buildDirectory, type DirectoryConfig } from './settings/directory.js';
+import { buildDirectory, type DirectoryConfig, withServer } from './settings/directory.js';
 import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
 import { buildScopes } from './model/build-visibility.js';
 import { findMovedSettings } from './model/moved-settings.js';
 import { findBaseDnProblem } from './model/model-values.js';
+import type { Model } from './model/model.schema.js';
+import type { PresetName } from './model/presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
 import type { ScopeDefinition } from './scopes.js';
 import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
@@ -37,6 +39,7 @@ export interface Config {
   readonly directory: DirectoryConfig;
   /** The path of the model file. Null: the built-in model. */
   readonly modelFile: string | null;
+  readonly model: Model;
   /** The scopes of the service: those of the built-in schema, and then those of the model. */
   readonly scopes: readonly ScopeDefinition[];
   readonly auth: AuthConfig;
@@ -81,6 +84,13 @@ export function readConfig(
   ];
   if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
+}
+
+/** Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server. */
+export function configFor(config: Config, server: PresetName): Config {
+  const { directory, model } = config;
+  if (directory.isServerGiven || directory.server === server) return config;
+  return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
 
 type Problems = Map<SettingName, string[]>;
@@ -144,6 +154,7 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel): Config {
     redis: buildRedis(settings, settings.BASE_URL),
     directory: buildDirectory(settings, model),
     modelFile: yaml === null ? null : (settings.DIRECTORY_MODEL ?? null),
+    model,
     scopes: buildScopes(model),
     auth,
     explorer: buildExplorer(settings, { baseUrl, production, issuer: auth.issuer }),

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
+import type { PresetName } from '../config/model/presets/presets.js';
 import { CONFIG } from '../config/config.module.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { NotLeadingError } from '../database/leadership/leader-lease.js';
@@ -36,6 +37,11 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
   private isWaiting = false;
+  private onOtherServer: (kind: PresetName) => void = () => undefined;
+  /** Resolves with the kind of the server if it differs from the one whose preset this application uses. */
+  readonly otherServer = new Promise<PresetName>((resolve) => {
+    this.onOtherServer = resolve;
+  });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -75,7 +81,16 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     }
     const { manager } = this.dataSource;
     const directory = new LdapDirectory(config, source);
-    return new LdapFollower(source, { config, directory, manager, synchronizer, state, reporter });
+    const { onOtherServer } = this;
+    return new LdapFollower(source, {
+      config,
+      directory,
+      manager,
+      synchronizer,
+      state,
+      reporter,
+      onOtherServer,
+    });
   }
 
   /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */

@@ -1,3 +1,5 @@
+import type { PresetName } from '../config/model/presets/presets.js';
+
 /**
  * The source cannot be mirrored. The message is shown to all clients, so it contains nothing from the
  * directory.
@@ -11,3 +13,14 @@ export class SourceError extends Error {
 
 /** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. */
 export class ServerBehindError extends SourceError {}
+
+/** The server is of another kind than the one whose preset applies. */
+export class OtherServerError extends SourceError {
+  constructor(
+    readonly kind: PresetName,
+    expected: PresetName,
+  ) {
+    super(`The directory server is of the kind ${kind}, and no longer of the kind ${expected}`);
+    this.name = 'OtherServerError';
+  }
+}

@@ -4,25 +4,27 @@ import { isOwn } from './check-model.js';
 import type { DirectoryMapping, EntryMapping, RoleMapping } from './mapping.js';
 import type { Model } from './model.schema.js';
 import { definitionOf } from './own-field.js';
-import type { EntryPreset } from './presets/preset.js';
+import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
 
 /** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
 export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
-  const preset = PRESETS[model.server ?? DEFAULT_PRESET];
+  const preset: Preset = PRESETS[model.server ?? DEFAULT_PRESET];
   const { members, admins, owners, classes } = model.groups ?? {};
   const { groups } = preset;
+  const memberOf = [model.users?.memberOf ?? preset.users.memberOf ?? []].flat();
   const everyEntry = { uuid: model.uuid ?? preset.uuid, modifiedAt: model.modifiedAt ?? preset.modifiedAt };
   return {
     users: {
       ...everyEntry,
-      ...buildEntries('users', model, preset.users, baseDn),
+      ...buildEntries('users', model, preset, baseDn),
       disabled: model.users?.disabled ?? preset.users.disabled,
       rules: [],
+      ...(memberOf.length > 0 && { memberOf }),
     },
     groups: {
       ...everyEntry,
-      ...buildEntries('groups', model, groups, baseDn),
+      ...buildEntries('groups', model, preset, baseDn),
       disabled: null,
       rules: [],
       memberRules: [],
@@ -30,15 +32,22 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
       admins: roleOf(admins, groups.admins),
       owners: roleOf(owners, groups.owners),
       classes: classes === undefined ? groups.classes : [classes].flat(),
+      ...(groups.namingAttribute !== undefined && { namingAttribute: groups.namingAttribute }),
     },
   };
 }
 
 type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'name' | 'fields'>;
 
-function buildEntries(kind: 'users' | 'groups', model: Model, preset: EntryPreset, baseDn: string): Entries {
+function buildEntries(
+  kind: 'users' | 'groups',
+  model: Model,
+  { createdAt, [kind]: preset }: Preset,
+  baseDn: string,
+): Entries {
   const entries = model[kind] ?? {};
   const fields = resolveFields([...BUILT_IN_FIELDS[kind], ...ownDefinitions(kind, model)], {
+    ...(createdAt !== undefined && { createdAt: [createdAt] }),
     ...preset.attributes,
     ...attributesIn(kind, model),
   });

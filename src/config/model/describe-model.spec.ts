@@ -1,5 +1,6 @@
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
+import { PRESET_NAMES } from './presets/presets.js';
 import { describeModel } from './describe-model.js';
 
 describe('the effective model', () => {
@@ -25,17 +26,43 @@ scopes: {contact: Phone numbers.}
     );
   });
 
+  it('has the values of the preset of a server', () => {
+    const lines = describeModel(null, 'samba').split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'server: samba # recognized',
+        'uuid: objectGUID # preset samba',
+        'createdAt: whenCreated # preset samba',
+        '  id: sAMAccountName # preset samba',
+        '  name: [displayName, cn] # default',
+        '    photo: [thumbnailPhoto, jpegPhoto] # preset samba',
+        '  disabled: (userAccountControl:1.2.840.113556.1.4.803:=2) # preset samba',
+        '  memberOf: primaryGroupID # preset samba',
+        '    attribute: [] # preset samba',
+        '    attribute: managedBy # preset samba',
+      ]),
+    );
+  });
+
+  it.each(PRESET_NAMES)('of %s is a model file with the same meaning', (server) => {
+    const written = modelSetting(describeModel(null, server));
+    expect(readConfig(written).directory).toEqual(readConfig(modelSetting(`server: ${server}`)).directory);
+  });
+
   it.each([
     ['built-in', ''],
     ['with fields', 'users: {fields: {own: {attribute: x, type: Int, description: A number.}}}'],
   ])('is a model file with the same meaning: %s', (_, yaml) => {
     const before = modelSetting(yaml);
     const after = modelSetting(describeModel(before.DIRECTORY_MODEL));
-    expect(readConfig(after).directory).toEqual(readConfig(before).directory);
+    expect(readConfig(after).directory).toEqual({ ...readConfig(before).directory, isServerGiven: true });
     expect(readConfig(after).scopes).toEqual(readConfig(before).scopes);
   });
 
   it('needs no file', () => {
-    expect(readConfig(modelSetting(describeModel(null))).directory).toEqual(readConfig({}).directory);
+    expect(readConfig(modelSetting(describeModel(null))).directory).toEqual({
+      ...readConfig({}).directory,
+      isServerGiven: true,
+    });
   });
 });

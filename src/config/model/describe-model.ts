@@ -5,16 +5,24 @@ import { buildMapping } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
 import { valueAt } from './check-shape.js';
 import type { Model } from './model.schema.js';
-import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
+import type { Preset } from './presets/preset.js';
+import { DEFAULT_PRESET, type PresetName, PRESETS } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
 import type { Path } from './yaml-file.js';
 import { BUILT_IN_SCOPES } from '../scopes.js';
 
-/** Writes the effective model as a model file, in which a comment says where each value comes from. */
-export function describeModel(file: string | null): string {
+/**
+ * Writes the effective model as a model file, in which a comment says where each value comes from.
+ * @param recognized the kind of the server, which counts if the file names none
+ */
+export function describeModel(file: string | null, recognized: PresetName | null = null): string {
   const read = file === null ? NO_MODEL : readModel(file);
-  const document = new Document(effectiveModel(read.model));
-  annotate(document.contents, [], (path) => originOf(path, read, file));
+  const model = { ...read.model, server: read.model.server ?? recognized ?? undefined };
+  const document = new Document(effectiveModel(model));
+  const isRecognized = recognized !== null && read.model.server === undefined;
+  annotate(document.contents, [], (path) =>
+    isRecognized && path[0] === 'server' ? 'recognized' : originOf(path, { ...read, model }, file),
+  );
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
@@ -29,6 +37,7 @@ function effectiveModel(model: Model): object {
     users: {
       ...describeEntries('users', users, model),
       ...(users.disabled !== null && { disabled: users.disabled }),
+      ...(users.memberOf !== undefined && { memberOf: oneOrList(users.memberOf) }),
     },
     groups: {
       ...describeEntries('groups', groups, model),
@@ -83,7 +92,8 @@ function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): 
 }
 
 function isOfPreset([kind, key, field = key]: Path, { server = DEFAULT_PRESET }: Model): boolean {
-  const preset = PRESETS[server];
+  const preset: Preset = PRESETS[server];
+  if (kind === 'createdAt') return preset.createdAt !== undefined;
   return (kind === 'users' || kind === 'groups') && String(field) in preset[kind].attributes;
 }
 

@@ -8,7 +8,13 @@ import type {
 
 /** Locations of users and groups, and names of their attributes. */
 export interface DirectoryMapping {
-  readonly users: EntryMapping;
+  readonly users: EntryMapping & {
+    /**
+     * Attributes of users that name groups whose members they are: DNs, such as memberOf, or the number in primaryGroupID.
+     * Undefined: only groups name their members.
+     */
+    readonly memberOf?: readonly string[];
+  };
   readonly groups: EntryMapping & {
     /** Rules for the visibility of members. */
     readonly memberRules: readonly VisibilityRule<GroupAudience>[];
@@ -17,6 +23,8 @@ export interface DirectoryMapping {
     readonly owners: RoleMapping;
     /** Object classes of a new group. */
     readonly classes: readonly string[];
+    /** Attribute in the relative DN of a new group. Undefined: that of the id. */
+    readonly namingAttribute?: string;
   };
 }
 

@@ -17,10 +17,12 @@ const named = (error: string) =>
 
 export const attribute = named(NOT_AN_ATTRIBUTE).regex(ATTRIBUTE, { error: NOT_AN_ATTRIBUTE });
 
-export const attributes = z.union([attribute, z.array(attribute).min(1).max(20)], {
-  error:
-    'is neither the name of an LDAP attribute nor a list of names. Write a name, or a list such as [displayName, cn]',
-});
+const NEITHER =
+  'is neither the name of an LDAP attribute nor a list of names. Write a name, or a list such as [displayName, cn]';
+
+export const attributes = z.union([attribute, z.array(attribute).min(1).max(20)], { error: NEITHER });
+
+export const attributesOrNone = z.union([attribute, z.array(attribute).max(20)], { error: NEITHER });
 
 export const filter = z
   .string({ error: 'is not a filter. Write a filter such as (objectClass=person), RFC 4515' })

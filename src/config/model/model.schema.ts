@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   attribute,
   attributes,
+  attributesOrNone,
   bases,
   fieldName,
   filter,
@@ -62,7 +63,9 @@ const fields = z
 
 const members = z
   .strictObject({
-    attribute: attributes.describe('The attributes that name members. With several, all of them count.'),
+    attribute: attributesOrNone.describe(
+      'The attributes that name members. With several, all of them count. An empty list: none.',
+    ),
     by: oneOf(['dn', 'id', 'uuid'])
       .optional()
       .describe('What the values are: DNs, ids of users (such as memberUid), or entryUUIDs. Default: dn.'),
@@ -97,7 +100,9 @@ export const MODEL = z
   .strictObject({
     server: oneOf(PRESET_NAMES)
       .optional()
-      .describe('The preset of attribute names and filters. Default: openldap.'),
+      .describe(
+        'The kind of server, which has a preset of attribute names and filters. Default: it is recognized.',
+      ),
     uuid: attribute.optional().describe('The attribute with the permanent id of an entry.'),
     createdAt: attribute.optional().describe('The attribute with the creation time of an entry.'),
     modifiedAt: attribute.optional().describe('The attribute with the modification time of an entry.'),
@@ -105,6 +110,11 @@ export const MODEL = z
       .strictObject({
         ...entries,
         disabled: filter.optional().describe('Matches the users whose User.active is false (RFC 4515).'),
+        memberOf: attributesOrNone
+          .optional()
+          .describe(
+            'Attributes of users that name their groups: memberOf, where the members of groups cannot be read, or primaryGroupID.',
+          ),
       })
       .optional()
       .describe('Where users are, and what is read of them.'),

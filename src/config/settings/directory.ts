@@ -4,6 +4,7 @@ import { type DirectoryMapping, withRules } from '../model/mapping.js';
 import { type DirectorySettings, splitUrls } from './directory-settings.js';
 import type { VisibilityConfig } from './visibility.js';
 import type { Model } from '../model/model.schema.js';
+import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { buildVisibility } from '../model/build-visibility.js';
 
 export interface DirectoryConfig {
@@ -14,6 +15,10 @@ export interface DirectoryConfig {
   readonly behindSeconds: number;
   /** Seconds between two comparisons of a server with the mirror. */
   readonly reconcileSeconds: { readonly identities: number; readonly contents: number };
+  /** The kind of server whose preset applies. */
+  readonly server: PresetName;
+  /** Whether the model names the kind. If not, it is recognized. */
+  readonly isServerGiven: boolean;
   readonly mapping: DirectoryMapping;
   readonly visibility: VisibilityConfig;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
@@ -62,11 +67,19 @@ export function buildDirectory(settings: DirectorySettings, model: Model): Direc
       identities: settings.DIRECTORY_RECONCILE_SECONDS,
       contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
     },
+    server: model.server ?? DEFAULT_PRESET,
+    isServerGiven: model.server !== undefined,
     mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),
     visibility,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };
+}
+
+/** Applies the preset of a server that was recognized. */
+export function withServer(directory: DirectoryConfig, model: Model, server: PresetName): DirectoryConfig {
+  const mapping = buildMapping({ ...model, server }, directory.baseDn);
+  return { ...directory, server, mapping: withRules(mapping, directory.visibility) };
 }
 
 function buildSource(settings: DirectorySettings): DirectoryConfig['source'] {

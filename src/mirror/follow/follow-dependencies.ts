@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { PresetName } from '../../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { MirrorState } from '../status/mirror-state.js';
@@ -12,4 +13,6 @@ export interface FollowDependencies {
   readonly synchronizer: Synchronizer;
   readonly state: MirrorState;
   readonly reporter: RunReporter;
+  /** The server is of another kind than the one whose preset applies. */
+  readonly onOtherServer: (kind: PresetName) => void;
 }

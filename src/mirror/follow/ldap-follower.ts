@@ -15,7 +15,8 @@ import {
 } from '../../sources/ldap/position.js';
 import type { DirectorySource } from '../../sources/source.js';
 import type { Choice } from '../../sources/ldap/ldap-servers.js';
-import { ServerBehindError } from '../../sources/source.error.js';
+import { OtherServerError, ServerBehindError } from '../../sources/source.error.js';
+import { requireKind } from '../../sources/ldap/recognize.js';
 import { AskedChanges } from './polled-changes.js';
 import { BehindWatch } from './behind-watch.js';
 import type { FollowDependencies } from './follow-dependencies.js';
@@ -70,6 +71,7 @@ export class LdapFollower implements Follower {
       if (error === undefined) continue;
       failures++;
       if (error instanceof ServerBehindError) this.behind.begin();
+      if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);
       await this.reportError(error);
       settled();
       const pause = backOff(failures, Math.random());
@@ -93,6 +95,7 @@ export class LdapFollower implements Follower {
     signal.addEventListener('abort', close);
     try {
       signal.throwIfAborted();
+      await requireKind(this.dependencies.config, connection);
       await this.noteServer(choice, known);
       const attempt = { connection, signal, isWell };
       if (choice.behind === null) await this.followServer(attempt);

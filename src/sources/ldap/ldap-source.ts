@@ -8,6 +8,7 @@ import { requireCoverage } from './coverage.js';
 import { DirectoryClock } from './directory-clock.js';
 import { LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
+import { requireKind } from './recognize.js';
 import { readReachedState, readServerState } from './server-state.js';
 import { type DirectorySource, type EntryKind, fingerprintOf, KINDS } from '../source.js';
 
@@ -30,6 +31,7 @@ export class LdapSource implements DirectorySource {
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const connection = await this.directory.servers.connect(signal);
     try {
+      await requireKind(this.config, connection);
       yield* (await this.returnsAllEntries(connection, signal))
         ? this.readBySession(connection, signal)
         : this.readByPages(connection, signal);

@@ -14,25 +14,25 @@ export const ACTIVE_DIRECTORY: Preset = {
     notification: '1.2.840.113556.1.4.528',
   },
   uuid: 'objectGUID',
+  createdAt: 'whenCreated',
   modifiedAt: 'whenChanged',
   users: {
     base: '',
+    // Computers are users, too, but of another category ([MS-ADSC] 2.263).
     filter: '(&(objectCategory=person)(objectClass=user))',
-    attributes: {
-      id: ['sAMAccountName'],
-      name: ['displayName', 'cn'],
-      photo: ['thumbnailPhoto'],
-      createdAt: ['whenCreated'],
-    },
+    attributes: { id: ['sAMAccountName'], photo: ['thumbnailPhoto', 'jpegPhoto'] },
+    // The bit ADS_UF_ACCOUNT_DISABLE ([MS-ADTS] 2.2.16).
     disabled: '(userAccountControl:1.2.840.113556.1.4.803:=2)',
+    memberOf: ['primaryGroupID'],
   },
   groups: {
     base: '',
     filter: '(objectClass=group)',
-    attributes: { id: ['sAMAccountName'], name: ['displayName', 'cn'], createdAt: ['whenCreated'] },
+    attributes: { id: ['sAMAccountName'], website: ['wWWHomePage'] },
     members: { attributes: ['member'], by: 'dn' },
     admins: { attributes: [], by: 'dn' },
     owners: { attributes: ['managedBy'], by: 'dn' },
     classes: ['group'],
+    namingAttribute: 'cn',
   },
 };

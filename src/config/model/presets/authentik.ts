@@ -11,7 +11,7 @@ export const AUTHENTIK: Preset = {
     base: 'ou=users',
     filter: '(objectClass=user)',
     attributes: { id: ['cn'], name: ['displayName', 'name', 'cn'] },
-    disabled: null,
+    disabled: '(ak-active=false)',
   },
   groups: {
     base: 'ou=groups',

@@ -12,19 +12,21 @@ export const DIRECTORY_389: Preset = {
     deleted: { filter: '(objectClass=nsTombstone)', control: null },
     notification: null,
   },
-  uuid: 'entryUUID',
+  // Entries that are older than the plugin of entryUUID lack this attribute.
+  uuid: 'nsUniqueId',
   modifiedAt: 'modifyTimestamp',
   users: {
     base: 'ou=people',
-    filter: '(objectClass=inetOrgPerson)',
+    // The tools of the server create people without the standard class.
+    filter: '(|(objectClass=inetOrgPerson)(objectClass=nsPerson))',
     attributes: {},
     disabled: '(nsAccountLock=TRUE)',
   },
   groups: {
     base: 'ou=groups',
-    filter: '(objectClass=groupOfNames)',
+    filter: '(|(objectClass=groupOfNames)(objectClass=groupOfUniqueNames))',
     attributes: {},
-    members: { attributes: ['member'], by: 'dn' },
+    members: { attributes: ['member', 'uniqueMember'], by: 'dn' },
     admins: { attributes: [], by: 'dn' },
     owners: { attributes: ['owner'], by: 'dn' },
     classes: ['groupOfNames'],

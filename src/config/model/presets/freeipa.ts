@@ -7,5 +7,12 @@ export const FREEIPA: Preset = {
   recognition: { vendorName: /^(389 project|red hat)/i, ipaTopologyPluginVersion: /./ },
   uuid: 'ipaUniqueID',
   users: { ...DIRECTORY_389.users, base: 'cn=users,cn=accounts', filter: '(objectClass=posixAccount)' },
-  groups: { ...DIRECTORY_389.groups, base: 'cn=groups,cn=accounts', filter: '(objectClass=ipaUserGroup)' },
+  groups: {
+    ...DIRECTORY_389.groups,
+    base: 'cn=groups,cn=accounts',
+    filter: '(objectClass=ipaUserGroup)',
+    members: { attributes: ['member'], by: 'dn' },
+    admins: { attributes: ['memberManager'], by: 'dn' },
+    classes: ['groupOfNames', 'nestedGroup', 'ipaUserGroup'],
+  },
 };

@@ -9,10 +9,14 @@ import type { ServerTraits } from './server-traits.js';
 export interface Preset extends ServerTraits {
   /** Attribute with the identity that survives renames (RFC 4530). */
   readonly uuid: string;
+  /** Attribute of the creation time. Default: createTimestamp. */
+  readonly createdAt?: string;
   readonly modifiedAt: string;
   readonly users: EntryPreset & {
     /** Filter for users that are not active. Null: all users are active. */
     readonly disabled: string | null;
+    /** See DirectoryMapping. Default: none. */
+    readonly memberOf?: readonly string[];
   };
   readonly groups: EntryPreset & {
     readonly members: RoleMapping;
@@ -20,6 +24,8 @@ export interface Preset extends ServerTraits {
     readonly owners: RoleMapping;
     /** Object classes of a new group. */
     readonly classes: readonly string[];
+    /** Attribute in the relative DN of a new group. Default: that of the id. */
+    readonly namingAttribute?: string;
   };
 }
 
