@@ -12,7 +12,6 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   const preset: Preset = PRESETS[model.server ?? DEFAULT_PRESET];
   const { members, admins, owners, classes } = model.groups ?? {};
   const { groups } = preset;
-  const memberOf = [model.users?.memberOf ?? preset.users.memberOf ?? []].flat();
   const everyEntry = { uuid: model.uuid ?? preset.uuid, modifiedAt: model.modifiedAt ?? preset.modifiedAt };
   return {
     users: {
@@ -20,7 +19,7 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
       ...buildEntries('users', model, preset, baseDn),
       disabled: model.users?.disabled ?? preset.users.disabled,
       rules: [],
-      ...(memberOf.length > 0 && { memberOf }),
+      ...memberOfIn(model, preset),
     },
     groups: {
       ...everyEntry,
@@ -35,6 +34,11 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
       ...(groups.namingAttribute !== undefined && { namingAttribute: groups.namingAttribute }),
     },
   };
+}
+
+function memberOfIn({ users }: Model, preset: Preset): Pick<DirectoryMapping['users'], 'memberOf'> {
+  const memberOf = [users?.memberOf ?? preset.users.memberOf ?? []].flat();
+  return memberOf.length === 0 ? {} : { memberOf };
 }
 
 type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'name' | 'fields'>;
