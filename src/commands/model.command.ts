@@ -2,12 +2,23 @@ import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
 import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
 import { addExamples } from './help.js';
+import { withProgress } from './progress.js';
 import { readKind } from './recognized-config.js';
 
 interface ModelOptions {
+  suggest?: true;
   jsonSchema?: true;
   json?: true;
+}
+
+async function suggestFrom(directory: DirectoryConfig): Promise<string> {
+  const { suggestFor } = await import('./suggest/suggest.js');
+  return withProgress((show) => {
+    show('Reading a part of the directory');
+    return suggestFor(directory, new AbortController().signal);
+  });
 }
 
 export function addModelCommand(program: Command): void {
@@ -15,21 +26,24 @@ export function addModelCommand(program: Command): void {
     .command('model')
     .description('print the model of the directory: what is read, and where each value comes from')
     .option('--json-schema', 'print the JSON Schema of the model file, for editors')
+    .option('--suggest', 'propose a model file from 200 users and 200 groups of the directory')
     .option('--json', 'print one JSON object')
-    .action(async ({ jsonSchema, json }: ModelOptions) => {
+    .action(async ({ jsonSchema, suggest, json }: ModelOptions) => {
       if (jsonSchema === true) {
         console.log(JSON.stringify(modelJsonSchema(), null, 2));
         return;
       }
       const config = readConfig();
-      const { modelFile } = config;
-      const text = describeModel(modelFile, await readKind(config));
-      if (json === true) console.log(JSON.stringify({ file: modelFile, model: text }));
+      const file = suggest === true ? null : config.modelFile;
+      const text =
+        suggest === true ? await suggestFrom(config.directory) : describeModel(file, await readKind(config));
+      if (json === true) console.log(JSON.stringify({ file, model: text }));
       else process.stdout.write(text);
     });
   addExamples(
     command,
     ['model', 'Print the effective model, with the defaults of the preset'],
+    ['model --suggest > model.yaml', 'Propose a model file for the directory of the settings'],
     ['model --json-schema > model.schema.json', 'Write the schema for an editor'],
   );
 }

@@ -3,7 +3,7 @@ import { checkField, type FieldPlace } from './check-field.js';
 import { closestTo } from './did-you-mean.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import type { Model, OwnField } from './model.schema.js';
-import { INTERNAL_NAMES, SCHEMA_NAMES } from './reserved-names.js';
+import { isReserved } from './reserved-names.js';
 import { type ModelProblem, type Path, quote, type YamlFile } from './yaml-file.js';
 
 const MOST_FIELDS = 100;
@@ -61,7 +61,7 @@ export class ModelCheck {
   }
 
   private explainShortForm(kind: Kind, name: string): string {
-    if (this.isReserved(kind, name)) {
+    if (isReserved(kind, name)) {
       const cure = `Remove it, or use the key of ${kind} or of the model`;
       return `${quote(name)} is not read from an attribute by fields. ${cure}`;
     }
@@ -78,15 +78,11 @@ export class ModelCheck {
   }
 
   private checkName(kind: Kind, name: string, path: Path): void {
-    if (!this.isReserved(kind, name)) return;
+    if (!isReserved(kind, name)) return;
     this.atKey(
       path,
       `${quote(name)} is a name of the built-in schema or of the service. Choose another name`,
     );
-  }
-
-  private isReserved(kind: Kind, name: string): boolean {
-    return (SCHEMA_NAMES[kind] as readonly string[]).includes(name) || INTERNAL_NAMES.includes(name);
   }
 
   /** A reverse name is a field of the other type: it is unique among all fields there. */
@@ -98,7 +94,7 @@ export class ModelCheck {
         const target = /User/.test(field.type) ? 'users' : 'groups';
         const path = [kind, 'fields', name, 'reverse'];
         const { reverse } = field;
-        if (this.isReserved(target, reverse))
+        if (isReserved(target, reverse))
           this.atValue(
             path,
             `${quote(reverse)} is a name of the built-in schema or of the service. Choose another name`,

@@ -45,7 +45,7 @@ function readerOf(field: OwnField): FieldReader {
 }
 
 /** The words of a name in camel case: employeeNumber is «employee number». */
-function labelOf(name: string): string {
+export function labelOf(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')

@@ -75,3 +75,8 @@ export const INTERNAL_NAMES: readonly string[] = [
   'valueOf',
   'visibleTo',
 ];
+
+/** Whether a field or a reverse connection of users or groups cannot have a name. */
+export function isReserved(kind: 'users' | 'groups', name: string): boolean {
+  return (SCHEMA_NAMES[kind] as readonly string[]).includes(name) || INTERNAL_NAMES.includes(name);
+}

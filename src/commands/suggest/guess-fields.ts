@@ -1,0 +1,124 @@
+import { isReserved } from '../../config/model/reserved-names.js';
+import { labelOf } from '../../config/model/own-field.js';
+import type { OwnField, ValueType } from '../../config/model/model.schema.js';
+import type { Evidence, FoundAttribute } from './evidence.js';
+import { guessType } from './guess-type.js';
+import { isLeftOut } from './left-out.js';
+
+type Kind = 'users' | 'groups';
+
+/** Scopes for values that not every reader of the directory needs, and the attributes in lower case. */
+const SCOPES: readonly (readonly [name: string, description: string, attributes: RegExp])[] = [
+  [
+    'personal',
+    'Personal data, such as private addresses and dates of birth.',
+    /birth|gender|^sex$|salutation|national|citizen|religion|marital|social|^ssn|ahv|iban|bank|salary|tax|^home(?!directory)|private|license|passport|health|emergency|guardian/,
+  ],
+  [
+    'contact',
+    'Phone numbers and addresses.',
+    /phone|mobile|pager|fax|facsimile|postal|^street|^l$|^st$|zip|city|address|mail|isdn|messenger|jabber|skype|x121/,
+  ],
+];
+
+/** Names of fields for attributes whose names are abbreviations. */
+const WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    l: 'city',
+    st: 'state',
+    c: 'countryCode',
+    co: 'country',
+    o: 'organization',
+    ou: 'organizationalUnit',
+    cn: 'commonName',
+    sn: 'surname',
+  }),
+);
+/** Names for the other side of references. Default: the name of the field and Of. */
+const REVERSES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    manager: 'reports',
+    secretary: 'assists',
+    assistant: 'assists',
+  }),
+);
+
+/** A field of the suggested model, and in how many entries it is. */
+export interface SuggestedField {
+  readonly name: string;
+  readonly field: OwnField;
+  readonly count: number;
+}
+
+/** The names of fields and connections that are taken, which the fields of both kinds share. */
+export class FieldNames {
+  private readonly taken: Readonly<Record<Kind, Set<string>>> = { users: new Set(), groups: new Set() };
+
+  /** Returns a name that is not taken, similar to the one that is wanted, and takes it. */
+  take(kind: Kind, wanted: string): string {
+    const candidates = [
+      wanted,
+      `${wanted}Value`,
+      ...Array.from({ length: 200 }, (_, index) => `${wanted}${index + 2}`),
+    ];
+    const isFree = (name: string) => !this.taken[kind].has(name) && !isReserved(kind, name);
+    const name = candidates.find(isFree) ?? wanted;
+    this.taken[kind].add(name);
+    return name;
+  }
+}
+
+/** Proposes a field for each attribute that is not used otherwise, those in most entries first (pure). */
+export function guessFields(
+  kind: Kind,
+  found: readonly FoundAttribute[],
+  evidence: Evidence,
+  names: FieldNames,
+): SuggestedField[] {
+  const proposed = found.filter((each) => !isLeftOut(each)).sort((left, right) => right.count - left.count);
+  return proposed.map((attribute) => ({
+    name: names.take(kind, nameOf(attribute)),
+    field: fieldOf(kind, attribute, guessType(attribute, evidence), names),
+    count: attribute.count,
+  }));
+}
+
+function fieldOf(kind: Kind, found: FoundAttribute, type: ValueType, names: FieldNames): OwnField {
+  const { key, name, isMultiple } = found;
+  const access = kind === 'users' ? SCOPES.find(([, , attributes]) => attributes.test(key))?.[0] : undefined;
+  return {
+    attribute: name,
+    type: isMultiple ? `[${type}!]!` : type,
+    description: descriptionOf(found, type),
+    ...(access !== undefined && { access }),
+    ...((type === 'User' || type === 'Group') && {
+      reverse: names.take(type === 'User' ? 'users' : 'groups', REVERSES.get(key) ?? `${nameOf(found)}Of`),
+    }),
+  };
+}
+
+function descriptionOf(found: FoundAttribute, type: ValueType): string {
+  const { name, isMultiple } = found;
+  const isReference = type === 'User' || type === 'Group';
+  if (isMultiple)
+    return `All ${isReference ? `${type.toLowerCase()}s that ${name} names` : `values of ${name}`}.`;
+  return `The ${isReference ? `${type.toLowerCase()} that ${name} names` : labelOf(nameOf(found))}.`;
+}
+
+/** The scopes that fields need, with their descriptions. */
+export function scopesOf(fields: readonly SuggestedField[]): Record<string, string> {
+  const used = new Set(fields.map(({ field }) => field.access));
+  return Object.fromEntries(SCOPES.filter(([name]) => used.has(name)).map(([name, text]) => [name, text]));
+}
+
+/** The name of a field: letters, digits and `_`, with a small letter first. */
+function nameOf({ key, name }: FoundAttribute): string {
+  const known = WORDS.get(key);
+  if (known !== undefined) return known;
+  const joined = name.replace(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) =>
+    (next ?? '').toUpperCase(),
+  );
+  const named = /^[A-Za-z]/.test(joined) ? joined : `attribute${joined}`;
+  // The longest name that the model accepts, without the ends that make names differ.
+  return `${named.charAt(0).toLowerCase()}${named.slice(1)}`.slice(0, 50);
+}

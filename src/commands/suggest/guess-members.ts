@@ -1,0 +1,78 @@
+import { foldId } from '../../common/identity.js';
+import type { NamedBy, RoleMapping } from '../../config/model/mapping.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { dnOfNameAndUid } from '../../ldap/naming/name-and-uid.js';
+import type { Evidence, FoundAttribute } from './evidence.js';
+
+type Found = ReadonlyMap<string, FoundAttribute>;
+
+/** The usual attributes of each role, and how their values name entries. */
+const USUAL: Readonly<Record<'members' | 'admins' | 'owners', Readonly<Record<string, NamedBy>>>> = {
+  members: { member: 'dn', uniqueMember: 'dn', memberUid: 'id' },
+  admins: { groupAdmin: 'dn' },
+  owners: { owner: 'dn', managedBy: 'dn' },
+};
+/** The usual attributes of members. */
+export const MEMBER_ATTRIBUTES: readonly string[] = Object.keys(USUAL.members);
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The share of the sampled values that name entries, in an attribute of members. */
+const MOSTLY = 0.5;
+
+export type GuessedRoles = Readonly<Record<'members' | 'admins' | 'owners', RoleMapping | null>>;
+
+/**
+ * Recognizes the attributes of groups that name members, admins and owners (pure). Values of one role name entries in one
+ * way: of several ways, the one that most groups use.
+ */
+export function guessRoles(found: Found, evidence: Evidence, idOfUsers: string | null): GuessedRoles {
+  const members = guessUsual('members', found) ?? guessMembers(found, evidence, idOfUsers);
+  return { members, admins: guessUsual('admins', found), owners: guessUsual('owners', found) };
+}
+
+function guessUsual(role: keyof GuessedRoles, found: Found): RoleMapping | null {
+  const present = Object.entries(USUAL[role]).flatMap(([name, by]) => {
+    const attribute = found.get(name.toLowerCase());
+    return attribute === undefined ? [] : [{ name, by, count: attribute.count }];
+  });
+  const [most] = [...present].sort((left, right) => right.count - left.count);
+  if (most === undefined) return null;
+  return { attributes: present.filter(({ by }) => by === most.by).map(({ name }) => name), by: most.by };
+}
+
+/** The attribute most of whose values name users or groups, for a group without any usual attribute. */
+function guessMembers(found: Found, evidence: Evidence, idOfUsers: string | null): RoleMapping | null {
+  const namesEntry = entryNames(evidence, idOfUsers);
+  const others = new Set(
+    [...Object.keys(USUAL.admins), ...Object.keys(USUAL.owners)].map((each) => each.toLowerCase()),
+  );
+  for (const { key, name, values } of byCount(found)) {
+    if (values === null || values.length === 0 || others.has(key)) continue;
+    for (const by of ['dn', 'uuid', 'id'] as const) {
+      const named = values.filter((value) => namesEntry[by](value)).length;
+      if (named > values.length * MOSTLY) return { attributes: [name], by };
+    }
+  }
+  return null;
+}
+
+/** Attributes with several values in one group first: a group has more members than owners. */
+function byCount(found: Found): FoundAttribute[] {
+  return [...found.values()].sort(
+    (left, right) => Number(right.isMultiple) - Number(left.isMultiple) || right.count - left.count,
+  );
+}
+
+function entryNames(
+  { users, targets }: Evidence,
+  idOfUsers: string | null,
+): Record<NamedBy, (value: string) => boolean> {
+  const valuesOf = (attribute: string) => users.entries.flatMap((entry) => entry.text(attribute));
+  const uuids = new Set(valuesOf('entryUUID').map((each) => each.toLowerCase()));
+  const ids = new Set(idOfUsers === null ? [] : valuesOf(idOfUsers).map(foldId));
+  return {
+    dn: (value) => value.includes('=') && targets.has(keyOfDn(dnOfNameAndUid(value))),
+    uuid: (value) => UUID.test(value) && uuids.has(value.toLowerCase()),
+    id: (value) => ids.has(foldId(value)),
+  };
+}
