@@ -12,13 +12,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { repetitions } from '../support/repetitions.js';
 import { spawnBound } from '../support/spawn-bound.mjs';
 import { findFaketime } from '../support/servers/system-packages.mjs';
 import { DatabaseStartError } from '../../src/database/connections/database-start.error.js';
 import { DirectoryLock } from '../../src/database/embedded/data-directory-lock.js';
 import { HOLDER_FILE, LOCK_FILE, readHolder, writeHolder } from '../../src/database/embedded/lock-holder.js';
 
-const ROUNDS = 5;
+const ROUNDS = repetitions({ usually: 1, long: 5 });
 const AT_ONCE = 6;
 /** Takes the lock at the given time, prints what it waits for and the outcome, and keeps running. */
 const TAKE = `

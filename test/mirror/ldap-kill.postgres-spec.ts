@@ -12,7 +12,7 @@ import { repetitions } from '../support/repetitions.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
-const KILLS = repetitions({ usually: 2, long: 16 });
+const KILLS = repetitions({ usually: 1, long: 16 });
 /** Maximum of milliseconds between the first change and a kill. */
 const MAX_DELAY_MS = 400;
 /** Milliseconds between two changes: shorter than a revision, and long enough for the service to run. */

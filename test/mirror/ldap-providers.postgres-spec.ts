@@ -2,12 +2,14 @@ import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js'
 import { add, join, leave, modify, remove, rename } from '../support/builders/change-records.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { repetitions } from '../support/repetitions.js';
 import { LdapHaproxy } from '../support/servers/ldap-haproxy.js';
 import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
 import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
 const PLACES = [0, 1, 2];
+const ROUNDS = repetitions({ usually: 3, long: 6 });
 /** Entries that never change: they must never be deleted. */
 const CROWD = Array.from({ length: 60 }, (_, index) => `crowd-${index}`);
 const LDIF = buildLdif(
@@ -98,7 +100,7 @@ describe('three providers that replicate each other', () => {
   }
 
   it('are mirrored exactly while all are written and connections move between them', async () => {
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await moveTo((round + 1) % 3);
       await Promise.all(PLACES.map((place) => changeOn(slapd, place, `moving-${round}`)));
       await moveTo(round % 3);
@@ -108,11 +110,13 @@ describe('three providers that replicate each other', () => {
     await slapd.converge();
     await expectAllToEqual(0);
     for (const follower of followers) {
-      expect(Object.keys(await follower.readNames()).filter((id) => id.startsWith('kept-'))).toHaveLength(24);
+      expect(Object.keys(await follower.readNames()).filter((id) => id.startsWith('kept-'))).toHaveLength(
+        4 * ROUNDS,
+      );
       // No more deletions than in the directory, where users leave their group before they are deleted.
       const { people, memberships } = await follower.countLosses();
-      expect(people).toBeLessThanOrEqual(24);
-      expect(memberships).toBeLessThanOrEqual(48);
+      expect(people).toBeLessThanOrEqual(4 * ROUNDS);
+      expect(memberships).toBeLessThanOrEqual(8 * ROUNDS);
     }
   });
 
@@ -179,7 +183,7 @@ describe('three providers that replicate each other', () => {
   it('are followed while one of them restarts repeatedly', async () => {
     await moveTo(0);
     await expectAllToEqual(0);
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await slapd.at(0).restart();
       await changeOn(slapd, round % 3, `restarting-${round}`);
     }
@@ -214,7 +218,7 @@ describe('a provider and a consumer behind one address, with clocks that are day
 
   it('are mirrored exactly while connections move between them', async () => {
     const keys = await readKeys(follower);
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       balancer.use(slapd.at(round % 3).port);
       balancer.breakConnections();
       await Promise.all([0, 1].map((place) => changeOn(slapd, place, `apart-${round}`)));

@@ -27,7 +27,7 @@ const OFTEN = '1';
 const NEVER = '86400';
 
 /** Sequential, while reconciliations run continuously. */
-const CHANGES = repetitions({ usually: 20, long: 60 });
+const CHANGES = repetitions({ usually: 8, long: 60 });
 const PEOPLE = ['anna', 'ben', 'cleo', 'dan', 'eve', 'finn'];
 const LDIF = buildLdif(
   PEOPLE.map((id) => ({ id, email: `${id}@example.org`, photo: GIF })),

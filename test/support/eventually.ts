@@ -6,16 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * even on a busy machine.
  */
 export const LONGEST_WAIT = 240_000;
+/** Milliseconds between two readings: more during a long wait, because readings take processor time of other suites. */
+const FIRST_PAUSE = 20;
+const LONGEST_PAUSE = 200;
 
 /** Polls until the value equals the expected one. */
 export async function eventually<Value>(read: () => Promise<Value>, wanted: Value): Promise<void> {
   const latest = performance.now() + LONGEST_WAIT;
-  for (;;) {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 1.2)) {
     const value = await read();
     if (JSON.stringify(value) === JSON.stringify(wanted)) return;
     if (performance.now() > latest)
       throw new Error(`It is ${JSON.stringify(value)}, and not ${JSON.stringify(wanted)}`);
-    await sleep(20);
+    await sleep(pause);
   }
 }
 

@@ -19,6 +19,11 @@ const CONTENTS = `
      from effective_memberships m join users u on u.key = m.user_key) as halves,
     (select count(*)::integer from effective_memberships) as effective,
     (select sum(member_count)::integer from groups) as counted,
+    (select sum(group_count)::integer from users) as held,
+    (select count(*)::integer from memberships) as direct,
+    (select revision = (select max(id) from revisions) from mirror_state) as latest,
+    (select count(distinct user_key)::integer from changes
+     where revision = (select max(id) from revisions)) as reported,
     (select coalesce(max(id), 0)::integer from revisions) as revision,
     (select coalesce(array_agg(id), '{}') from service_accounts a
      where exists (select from service_account_secrets s where s.service_account_id = a.id)) as accounts`;

@@ -35,7 +35,9 @@ function createEmbedded(name: string): TestDatabase {
 
 async function createOnServer(name: string): Promise<TestDatabase> {
   const server = variable('TEST_POSTGRES_URL');
-  await administrate(server, `create database ${name} template ${variable('TEST_POSTGRES_TEMPLATE')}`);
+  // Copying the files takes half of the processor time of writing them to the log of the server.
+  const template = `template ${variable('TEST_POSTGRES_TEMPLATE')} strategy file_copy`;
+  await administrate(server, `create database ${name} ${template}`);
   return {
     url: server.replace(/[^/]*$/, name),
     drop: () => administrate(server, `drop database ${name} with (force)`),
