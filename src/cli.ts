@@ -5,11 +5,10 @@ import { addAccessLogCommand } from './commands/access-log.command.js';
 import { addCheckCommand } from './commands/check.command.js';
 import { addModelCommand } from './commands/model.command.js';
 import { addCompletionCommand } from './commands/completion.command.js';
-import { addExamples, configureHelp } from './commands/help.js';
+import { addExamples, configureHelp, paint } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
-import { paint } from './commands/terminal.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './health/build-info.js';
 import {

@@ -8,8 +8,8 @@ import type { Waiting } from './database/database.module.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { PassOnFilter } from './http/rejection.js';
 import { GRAPHQL_REJECTIONS } from './graphql/errors/error-response.js';
-import { PICTURE_REJECTIONS } from './media/picture-rejections.js';
-import { NestLog } from './monitoring/logging/nest-log.js';
+import { PICTURE_REJECTIONS } from './media/media.controller.js';
+import { NestLog } from './monitoring/log.js';
 import { RequestWatch } from './monitoring/request-watch.js';
 
 /** How rejections are written below the paths that have a form of their own. */

@@ -6,16 +6,15 @@ import { type Config, configFor } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { StartupAdapter } from './http/lifecycle.js';
-import { MetricsServer } from './monitoring/metrics/metrics-server.js';
-import { NestLog } from './monitoring/logging/nest-log.js';
+import { MetricsServer } from './monitoring/metrics/metrics.controller.js';
+import { NestLog } from './monitoring/log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
 import { previousKind } from './start/previous-kind.js';
 import { describeStart } from './start/message.js';
-import { readStartupMetrics } from './start/startup-metrics.js';
-import { buildStartupServer } from './start/startup-server.js';
+import { readStartupMetrics, buildStartupServer } from './start/startup-server.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];

@@ -1,5 +1,4 @@
-import { AccessCounts } from './access-counts.js';
-import { actorOf, OTHERS } from './audit-actor.js';
+import { AccessCounts, actorOf, OTHERS } from './access-counts.js';
 
 const DAY = '2030-01-15';
 const actor = (id: string) => ({ principal: `client:${id}`, actingFor: '' });

@@ -1,5 +1,36 @@
-import type { PersonalDataAccess } from './personal-data-access.js';
-import { type AuditActor, OTHERS } from './audit-actor.js';
+import type { PersonalDataAccess } from './personal-data.decorator.js';
+import type { Principal } from '../auth/principal.js';
+
+/** Who reads personal data, as the access log names them. */
+export interface AuditActor {
+  /** `service-account:ID`, `client:ID`, or one of the names below. */
+  readonly principal: string;
+  /** Id of the user that a token acts for, as its issuer writes it; empty if there is none. */
+  readonly actingFor: string;
+}
+
+/** The holder of a signed URL of a picture. The URL says no more about them. */
+export const SIGNED_URL: AuditActor = { principal: 'signed-url', actingFor: '' };
+/** All actors above the limit of rows that wait for the database. */
+export const OTHERS: AuditActor = { principal: 'others', actingFor: '' };
+
+/** Characters. PostgreSQL takes 2,704 bytes for a row of an index, and three such texts are in one. */
+const MAX_LENGTH = 200;
+
+export function actorOf({ serviceAccountId, clientId, subject }: Principal): AuditActor {
+  if (serviceAccountId !== null) {
+    return { principal: `service-account:${serviceAccountId}`, actingFor: '' };
+  }
+  return {
+    principal: clientId === null ? 'access-token' : `client:${storable(clientId)}`,
+    actingFor: storable(subject ?? ''),
+  };
+}
+
+/** Issuers write ids as they like. PostgreSQL's text has neither NUL nor unpaired surrogates. */
+function storable(id: string): string {
+  return id.slice(0, MAX_LENGTH).toWellFormed().replaceAll('\0', '\u{fffd}');
+}
 
 /** A row of the access log, or what is added to one. */
 export interface AccessCount extends AuditActor {
@@ -67,4 +98,16 @@ function addTo(sums: Map<string, Sum>, field: string, times: number, people: num
 /** JSON, because ids may contain any separator. */
 function keyOf({ day, principal, actingFor, field }: AccessCount): string {
   return JSON.stringify([day, principal, actingFor, field]);
+}
+
+const DAY = 86_400_000;
+
+/** The day of an instant in UTC, such as 2030-01-15. */
+export function dayOf(instant: Date): string {
+  return instant.toISOString().slice(0, 10);
+}
+
+/** The first day that stays. */
+export function keptSince(now: Date, days: number): string {
+  return dayOf(new Date(now.getTime() - days * DAY));
 }

@@ -7,12 +7,10 @@ import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
-import { AccessCounts } from './access-counts.js';
+import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf, keptSince } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
 import { addCounts, deleteDays } from './access-log.queries.js';
-import { actorOf, type AuditActor, SIGNED_URL } from './audit-actor.js';
-import { dayOf, keptSince } from './day.js';
-import type { PersonalDataAccess } from './personal-data-access.js';
+import type { PersonalDataAccess } from './personal-data.decorator.js';
 
 /** Time between two writes. A process that is killed may lose the counts of this time. */
 const WRITE_INTERVAL_MS = 5000;

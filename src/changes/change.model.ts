@@ -1,9 +1,10 @@
-import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { connectionTypes } from '../graphql/schema/connection.js';
+import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { GroupRole } from '../groups/group.model.js';
+import { GroupRole, GroupInput } from '../groups/group.model.js';
+import { UserInput } from '../users/user.model.js';
 
 /** The kinds of changes; change.model.ts registers them as a type of the schema. */
 export enum ChangeKind {
@@ -132,3 +133,36 @@ export const { ConnectionType: ChangeConnection } = connectionTypes('Change', ()
   edge: 'A change and its position in the log.',
   node: 'The change.',
 });
+
+@InputType({ description: 'Selects changes. All conditions must hold.' })
+export class ChangeFilter {
+  @Field(() => [ChangeKind], { nullable: true, description: 'The kinds of changes. If omitted, all kinds.' })
+  kinds?: ChangeKind[] | null;
+
+  @Field(() => UserInput, {
+    nullable: true,
+    description:
+      'The user whose changes are returned, including changes under former ids. A deleted user is identified by ' +
+      'the last id.',
+  })
+  user?: UserInput | null;
+
+  @Field(() => GroupInput, {
+    nullable: true,
+    description:
+      'The group that the changes are about, or whose members they are about. A deleted group is identified by its last id.',
+  })
+  group?: GroupInput | null;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The earliest time at which the service took the changes from the directory.',
+  })
+  since?: Date | null;
+}
+
+@ArgsType()
+export class ChangeListArguments extends ConnectionArguments {
+  @Field(() => ChangeFilter, { nullable: true, description: 'Selects the changes. If omitted, all of them.' })
+  filter?: ChangeFilter | null;
+}

@@ -11,8 +11,7 @@ import {
   Values,
 } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group.model.js';
-import type { ChangeFilter } from './change.inputs.js';
-import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
+import { type ChangeFilter, Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
 /** The entryUUID of the user or group of a change. Earlier releases recorded none. */

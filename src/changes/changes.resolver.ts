@@ -6,8 +6,7 @@ import type { RequestContext } from '../graphql/http/request-context.js';
 import { SelectedPage } from '../graphql/analysis/selection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
-import { ChangeListArguments } from './change.inputs.js';
-import { Change, ChangeConnection } from './change.model.js';
+import { ChangeListArguments, Change, ChangeConnection } from './change.model.js';
 import { ChangesService } from './changes.service.js';
 
 @Resolver(() => Change)

@@ -16,8 +16,7 @@ import { GroupsService } from '../groups/groups.service.js';
 import type { User } from '../users/user.model.js';
 import { userTable } from '../users/user.queries.js';
 import { UsersService } from '../users/users.service.js';
-import type { ChangeListArguments } from './change.inputs.js';
-import type { Change } from './change.model.js';
+import type { ChangeListArguments, Change } from './change.model.js';
 import {
   CHANGE_BINDING,
   changeOf,

@@ -1,10 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AccessCount } from '../access-log/access-counts.js';
-import { dayOf, keptSince } from '../access-log/day.js';
+import { type AccessCount, dayOf, keptSince } from '../access-log/access-counts.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
-import { addExamples } from './help.js';
-import { paint, printable } from './terminal.js';
+import { addExamples, paint, printable } from './help.js';
 
 interface AccessLogOptions {
   from?: string;

@@ -5,11 +5,10 @@ import { type Config, readConfig } from '../config/config.js';
 import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { configProblems } from '../start/preconditions.js';
-import { addExamples } from './help.js';
+import { addExamples, paint, printable } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';
 import { fixFor } from './remedies.js';
 import { withProgress } from './progress.js';
-import { paint, printable } from './terminal.js';
 
 export function addCheckCommand(program: Command): void {
   const command = program

@@ -11,8 +11,23 @@ import { readClients } from '../identity-provider/clients.js';
 import { checkDirectory } from '../sources/check/check-directory.js';
 import { checkFile } from '../sources/check/check-file.js';
 import { configProblems } from '../start/preconditions.js';
-import { checkDatabase } from './check-database.js';
 import type { Show } from './progress.js';
+import type { DataSource } from 'typeorm';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { Database } from '../database/database.js';
+import { checkReplica } from '../database/connections/replica.js';
+import { Leadership } from '../mirror/sync/leadership.js';
+import { MirrorState, type MirrorStatus, SyncState } from '../mirror/status/mirror-state.js';
+import {
+  readReconciliations,
+  type Reconciliation,
+  RECONCILIATION_KINDS,
+  type ReconciliationKind,
+} from '../mirror/reconcile/reconciliations.js';
+import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
+import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
+import { withDatabase } from './context.js';
+import { expiresSoon } from './service-account-list.js';
 
 /** Checks everything that the settings name. A failed check does not prevent the other checks. */
 export async function runChecks(config: Config, show: Show): Promise<Finding[]> {
@@ -110,4 +125,108 @@ function describeSigningKeys({ urlSigningKeys, production }: Config): Finding {
   }
   const text = 'none is set: one was generated, and is kept in the database';
   return production ? warning(what, text) : ok(what, text);
+}
+
+/** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
+const NOTICEABLE = 2000;
+const HARMFUL = 30_000;
+
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  try {
+    return await withDatabase(config, async (dataSource) => [
+      ok('database'),
+      ...(await checkReplicas(config.database, dataSource)),
+      ...(config.database.kind === 'pglite' ? [] : [await checkClock(dataSource)]),
+      describeMirror(
+        await new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand()).get(),
+      ),
+      ...(config.directory.source.kind === 'file'
+        ? []
+        : [describeReconciliations(config.directory, await readReconciliations(dataSource.manager))]),
+      await checkAccounts(dataSource),
+    ]);
+  } catch (error) {
+    return [problem('database', error instanceof Error ? error.message : String(error))];
+  }
+}
+
+async function checkReplicas(
+  database: Config['database'],
+  dataSource: DirectoryDataSource,
+): Promise<Finding[]> {
+  const urls = database.kind === 'postgres' ? database.replicaUrls : [];
+  return Promise.all(
+    urls.map(async (url) => {
+      const what = `read replica ${new URL(url).host}`;
+      const failure = await checkReplica(url, dataSource.pool);
+      return failure === null ? ok(what) : problem(what, failure);
+    }),
+  );
+}
+
+/** Expiries of accounts and tokens are read on one clock and compared on the other. */
+async function checkClock(dataSource: DataSource): Promise<Finding> {
+  const before = Date.now();
+  const [row] = await dataSource.query<{ now: Date }[]>('select clock_timestamp() as now');
+  const after = Date.now();
+  const there = row?.now.getTime() ?? before;
+  // The database read its clock at some time between the two local readings.
+  const difference = there < before ? before - there : Math.max(0, there - after);
+  if (difference < NOTICEABLE) return ok('clock', "the database's is the same");
+  const text = `it differs by ${Math.round(difference / 1000)} s from that of the database`;
+  return difference < HARMFUL ? warning('clock', text) : problem('clock', text);
+}
+
+function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Finding {
+  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}`;
+  if (state === SyncState.BLOCKED) {
+    return problem(
+      'mirror',
+      `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: npm run directory -- sync --confirm ${blockedPlan ?? ''}`,
+    );
+  }
+  return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
+}
+
+/** A comparison that is late by less than this factor may be in progress. */
+const LATE = 3;
+
+function describeReconciliations(
+  { reconcileSeconds }: Config['directory'],
+  last: readonly Reconciliation[],
+): Finding {
+  const what = 'reconciliation';
+  if (last.length === 0) return ok(what, 'the mirror has not been compared with all entries yet');
+  const text = RECONCILIATION_KINDS.map((wanted) =>
+    describeReconciliation(
+      wanted,
+      last.find(({ kind }) => kind === wanted),
+    ),
+  ).join('; ');
+  const isLate = last.some(
+    ({ kind, finishedAt }) => Date.now() - finishedAt.getTime() > reconcileSeconds[kind] * LATE * 1000,
+  );
+  return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
+}
+
+/** The comparison of contents is due again after the server was restored or replaced. */
+function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
+  if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
+  const { finishedAt, entries, healed, seconds } = last;
+  return (
+    `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
+    `${healed} corrected`
+  );
+}
+
+async function checkAccounts(dataSource: DataSource): Promise<Finding> {
+  const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
+  const now = new Date();
+  const ending = accounts.filter((account) => expiresSoon(account, now)).map(({ id }) => id);
+  const what = 'service accounts';
+  if (ending.length === 0) return ok(what, String(accounts.length));
+  return warning(
+    what,
+    `within 14 days, or already, ${ending.length === 1 ? 'this one ends' : 'these end'}: ${ending.join(', ')}`,
+  );
 }

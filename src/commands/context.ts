@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { ENTITIES } from '../entities.js';
-import { NestLog } from '../monitoring/logging/nest-log.js';
+import { NestLog } from '../monitoring/log.js';
 import { withLateProgress } from './progress.js';
 
 /** Opens the database while `work` runs, without building the whole application, which would take longer. */

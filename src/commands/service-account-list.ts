@@ -1,5 +1,5 @@
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import { cut, printable } from './terminal.js';
+import { cut, printable } from './help.js';
 
 const DAY = 86_400_000;
 /** Days before its expiry from which an account is marked. */

@@ -5,9 +5,8 @@ import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from '../config/scopes.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import type { IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
-import { addExamples } from './help.js';
+import { addExamples, COLUMNS, paint } from './help.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
-import { COLUMNS, paint } from './terminal.js';
 
 const DAY = 86_400;
 

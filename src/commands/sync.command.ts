@@ -5,10 +5,9 @@ import { countChanges, summarize, summarizeChanges, summarizeLeftOut } from '../
 import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
-import { addExamples } from './help.js';
+import { addExamples, printable } from './help.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
 import type { SyncResult } from './run-sync.js';
-import { printable } from './terminal.js';
 
 const SHOWN = 20;
 

@@ -1,11 +1,76 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Res, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { pageHeaders } from '../pages/policy.js';
-import { ExplorerAssets } from './explorer-assets.js';
-import { explorerDirectives, renderExplorer } from './explorer-page.js';
+import { pageHeaders, type Directives } from '../pages/policy.js';
+import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
+import { PALETTE } from '../pages/style.js';
+import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { fastifyStatic } from '@fastify/static';
+import { HttpAdapterHost } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { z } from 'zod';
+
+/** Outside of the build directory of the server, which its build empties. */
+const BUILT = new URL('../../web/explorer/dist/', import.meta.url);
+
+/** The used part of the manifest that Vite writes for its entry point. */
+const Manifest = z.object({
+  'source/main.tsx': z.object({ file: z.string(), css: z.array(z.string()).default([]) }),
+});
+
+/** Script and style sheets of the page, as paths below `/explorer/`. */
+export interface ExplorerEntryPoint {
+  readonly script: string;
+  readonly styles: readonly string[];
+}
+
+/** Serves the output of `npm run compile` for web/explorer. */
+@Injectable()
+export class ExplorerAssets implements OnModuleInit {
+  private readonly logger = new Logger(ExplorerAssets.name);
+  /** Null: the explorer was not built. */
+  readonly entry = readEntry();
+
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  async onModuleInit(): Promise<void> {
+    // The command line loads the modules too, but has no HTTP server.
+    const adapter = this.host.httpAdapter as FastifyAdapter | null;
+    if (!(adapter instanceof FastifyAdapter)) return;
+    if (this.entry === null) {
+      this.logger.warn('The explorer has not been built: npm run compile does');
+      return;
+    }
+    await adapter.getInstance().register(fastifyStatic, {
+      root: fileURLToPath(new URL('assets/', BUILT)),
+      prefix: '/explorer/assets/',
+      // Registers each file as a route. No request causes another lookup on the disk.
+      wildcard: false,
+      globIgnore: ['**/*.br'],
+      // The names of the files contain a hash of their contents.
+      immutable: true,
+      maxAge: '1y',
+      index: false,
+      decorateReply: false,
+      preCompressed: true,
+    });
+  }
+}
+
+function readEntry(): ExplorerEntryPoint | null {
+  let text: string;
+  try {
+    text = readFileSync(new URL('manifest.json', BUILT), 'utf8');
+  } catch {
+    return null;
+  }
+  const { file, css } = Manifest.parse(JSON.parse(text))['source/main.tsx'];
+  return { script: file, styles: css };
+}
 
 @Public()
 @Controller()
@@ -22,4 +87,61 @@ export class ExplorerController {
       .headers(pageHeaders(explorerDirectives(this.config)))
       .send(renderExplorer(this.config, this.assets.entry));
   }
+}
+
+/** @param entry null: the explorer has not been built */
+export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null): string {
+  const root = `${config.basePath}/explorer/`;
+  const link = (path: string) => escapeHtml(`${root}${path}`);
+  const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
+  const script = entry === null ? [] : [`<script type="module" src="${link(entry.script)}"></script>`];
+  const message =
+    entry === null
+      ? 'The explorer has not been built: <code>npm run compile</code> does.'
+      : 'The explorer is loading. It needs JavaScript.';
+  return renderDocument({
+    title: 'Explorer · Directory Service',
+    head: [
+      `<style>${PALETTE}</style>`,
+      ...styles,
+      dataBlock(SETTINGS_ELEMENT, pageSettings(config)),
+      ...script,
+    ].join('\n'),
+    body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
+  });
+}
+
+/** The page may connect to the service, and to the issuer for tokens. The editor positions lines with inline styles. */
+export function explorerDirectives({ auth, baseUrl }: Config): Directives {
+  const { origin } = new URL(baseUrl);
+  return {
+    'script-src': [`'self'`],
+    'worker-src': [`'self'`],
+    'style-src': [`'self'`, `'unsafe-inline'`],
+    'font-src': [`'self'`, 'data:'],
+    'img-src': [`'self'`, 'data:', origin],
+    'connect-src': [`'self'`, ...(auth.issuer === null ? [origin] : [new URL(auth.issuer).origin])],
+  };
+}
+
+function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }: Config): PageSettings {
+  return {
+    endpoint: `${basePath}/graphql/v1`,
+    baseUrl,
+    startPage: `${basePath}/`,
+    reference: disclosure.introspection ? `${basePath}/reference` : null,
+    introspection: disclosure.introspection,
+    scopes: scopes.map(({ name }) => name),
+    signIn:
+      explorer?.clientId === undefined || explorer.clientId === null
+        ? null
+        : {
+            issuer: auth.issuer ?? baseUrl,
+            clientId: explorer.clientId,
+            redirectUri: explorer.redirectUri,
+            // Only the embedded provider is known to accept this parameter without an ID token.
+            signedOutUri: auth.issuer === null ? explorer.redirectUri : null,
+            audience: auth.issuer === null ? null : auth.audience,
+          },
+  };
 }

@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { ServiceAccountsModule } from '../service-accounts/service-accounts.module.js';
-import { ExplorerAssets } from './explorer-assets.js';
-import { ExplorerController } from './explorer.controller.js';
+import { ExplorerAssets, ExplorerController } from './explorer.controller.js';
 import { StartPageController } from './start-page.controller.js';
 
 /** The start page, and the explorer where the settings enable it. */

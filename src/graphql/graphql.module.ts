@@ -14,7 +14,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache, SingleFlight } from './cache/response-cache.js';
-import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
+import { ConnectionArgumentsRule } from './analysis/operation-cost.js';
 import { Compiler } from './execution/compiler.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { formatError, withoutSuggestion, GRAPHQL_PATH } from './errors/error-response.js';

@@ -1,4 +1,15 @@
-import { Controller, Get, Header, Inject, Res, UseFilters } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Header,
+  Inject,
+  Res,
+  UseFilters,
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  ServiceUnavailableException,
+} from '@nestjs/common';
 import {
   HealthCheck,
   type HealthCheckResult,
@@ -7,7 +18,15 @@ import {
 } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
-import { HealthFilter } from './health.filter.js';
+
+/** Sends the report that Terminus throws if a check has failed. */
+@Catch(ServiceUnavailableException)
+export class HealthFilter implements ExceptionFilter<ServiceUnavailableException> {
+  catch(error: ServiceUnavailableException, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    void reply.code(503).header('retry-after', '1').send(error.getResponse());
+  }
+}
 
 /** Injection token of the checks that make up readiness, in the order of the report. */
 export const READINESS_CHECKS = Symbol('READINESS_CHECKS');

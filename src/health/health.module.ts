@@ -3,13 +3,15 @@ import { TerminusModule } from '@nestjs/terminus';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
-import { BuildInfoResolver } from './build-info.resolver.js';
-import { DatabaseIndicator } from './database.indicator.js';
+import { BuildInfoResolver } from './build-info.js';
+import {
+  DatabaseIndicator,
+  ShutdownIndicator,
+  MirrorIndicator,
+  IssuerIndicator,
+  RedisIndicator,
+} from './indicators.js';
 import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './health.controller.js';
-import { IssuerIndicator } from './issuer.indicator.js';
-import { MirrorIndicator } from './mirror.indicator.js';
-import { RedisIndicator } from './redis.indicator.js';
-import { ShutdownIndicator } from './shutdown.indicator.js';
 
 /**
  * The rule of readiness. Shutdown, database and mirror can fail it; issuer and Redis only report. Before these

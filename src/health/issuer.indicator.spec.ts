@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { readConfig } from '../config/config.js';
-import { IssuerIndicator } from './issuer.indicator.js';
+import { IssuerIndicator } from './indicators.js';
 
 describe('the check of the issuer', () => {
   let issuer: Server;

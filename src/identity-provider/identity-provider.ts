@@ -16,7 +16,7 @@ import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
 import { explorerClient, readClients } from './clients.js';
 import { RejectionError } from '../http/rejection.js';
-import { DeviceCodes } from './device-codes.js';
+import { DeviceCodes } from './pages/flow-pages.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
 import { findPerson, type ProviderPerson } from './people.js';

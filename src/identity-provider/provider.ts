@@ -4,15 +4,13 @@ import { Provider } from 'oidc-provider/lib/provider.js';
 import { knownScopes } from '../auth/principal.js';
 import type { ScopeDefinition } from '../config/scopes.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
-import type { DeviceCodes } from './device-codes.js';
-import { deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
+import { type DeviceCodes, deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
 import { interactionPath, SignIn } from './pages/interaction.js';
 import type { ProviderKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
 import type { FindPerson } from './people.js';
-import { ROUTES } from './routes.js';
-import { answerFaults, answerWrongRequests } from './wrong-requests.js';
+import { ROUTES, answerFaults, answerWrongRequests } from './wrong-requests.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

@@ -1,10 +1,29 @@
 import type { Context } from 'koa';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import type { Provider } from 'oidc-provider';
-import type { DeviceCodes } from './device-codes.js';
+import type { DeviceCodes } from './pages/flow-pages.js';
 import type { ProviderLogins } from './logins.js';
 import { messagePage, sendPage, setPolicy } from './pages/pages.js';
-import { POST_ONLY, ROUTES } from './routes.js';
+
+export const ROUTES = {
+  authorization: '/oauth2/authorize',
+  token: '/oauth2/token',
+  introspection: '/oauth2/introspect',
+  revocation: '/oauth2/revoke',
+  userinfo: '/oauth2/userinfo',
+  jwks: '/oauth2/jwks',
+  device_authorization: '/oauth2/device_authorization',
+  code_verification: '/oauth2/device',
+  end_session: '/oauth2/logout',
+};
+
+/** Paths that accept only POST: RFC 6749 §3.2, RFC 7662 §2.1, RFC 7009 §2.1, RFC 8628 §3.1. */
+export const POST_ONLY = new Set([
+  ROUTES.token,
+  ROUTES.introspection,
+  ROUTES.revocation,
+  ROUTES.device_authorization,
+]);
 
 /** Sets the policy on all responses, including the error responses of Koa, which drop every header. */
 export function answerFaults(provider: Provider): void {

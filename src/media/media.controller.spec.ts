@@ -21,9 +21,9 @@ import { statementChannel, type Statement } from '../database/statements/stateme
 import { HttpAdapter } from '../http/http-adapter.js';
 import { PassOnFilter } from '../http/rejection.js';
 import { MediaModule } from './media.module.js';
-import { PICTURE_REJECTIONS } from './picture-rejections.js';
+import { PICTURE_REJECTIONS } from './media.controller.js';
 import { signUrl } from './signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing/signed-urls.js';
 
 const ID = 'Jörg / Müßig 100% 👩‍🏫 '.padEnd(120, 'x');
 

@@ -1,13 +1,31 @@
-import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
+import {
+  All,
+  Controller,
+  Req,
+  Res,
+  UseGuards,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
-import type { PersonalDataAccess } from '../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { readMaxStaleness, headersOfRead } from '../database/staleness.js';
-import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
-import { ReadOnlyGuard } from './read-only.guard.js';
 import type { PictureKind } from './signing/signed-url.js';
+import { PROBLEM_FORM, type RejectionForm, RejectionError } from '../http/rejection.js';
+
+/** Allows GET and HEAD, and lists them in `Allow` when it rejects another method (RFC 9110 §15.5.6). */
+@Injectable()
+export class ReadOnlyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (method === 'GET' || method === 'HEAD') return true;
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'Pictures can only be read', { allow: 'GET, HEAD' });
+  }
+}
 
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], people: [1] },
@@ -60,3 +78,19 @@ function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge, read }: Pic
   void reply.code(200).type(mediaType).header('Content-Length', bytes.length);
   void reply.send(reply.request.method === 'HEAD' ? undefined : bytes);
 }
+
+/** Headers of every response, including errors. Pages of other sites may display a picture and read nothing. */
+export const PICTURE_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'cross-origin',
+} as const;
+
+/** Rejections below the paths of pictures: problem details with the headers of pictures. */
+export const PICTURE_REJECTIONS: RejectionForm = {
+  matches: ({ url }) => url.startsWith('/photo/v1/') || url.startsWith('/picture/v1/'),
+  write: (rejection, requestId, request) => {
+    const problem = PROBLEM_FORM.write(rejection, requestId, request);
+    return { ...problem, headers: { ...problem.headers, ...PICTURE_HEADERS } };
+  },
+};

@@ -2,7 +2,7 @@
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory, Query, Resolver } from '@nestjs/graphql';
 import { Test } from '@nestjs/testing';
 import { assertObjectType } from 'graphql';
-import { Profile } from '../users/profile.model.js';
+import { Profile } from '../users/user.model.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
 @Resolver()

@@ -3,9 +3,8 @@ import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nes
 import { InheritAccess } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/resolver-methods.js';
-import { Profile } from '../users/profile.model.js';
+import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
-import { User } from '../users/user.model.js';
 import { PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
 import { SignedUrls } from './signing/signed-urls.js';
 

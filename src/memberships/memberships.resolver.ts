@@ -8,8 +8,7 @@ import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { pageSelection } from '../graphql/analysis/selection.js';
 import { RoleFilter, GroupInput, Group } from '../groups/group.model.js';
-import { Profile } from '../users/profile.model.js';
-import { UserInput, User } from '../users/user.model.js';
+import { Profile, UserInput, User } from '../users/user.model.js';
 import { MembershipArguments } from './membership.inputs.js';
 import {
   CurrentGroupMembershipInheritance,

@@ -5,14 +5,11 @@ import { GraphQLModule } from '../graphql/graphql.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
 import { MediaModule } from '../media/media.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
-import { CacheMetrics } from './metrics/cache-metrics.js';
-import { DatabaseMetrics } from './metrics/database-metrics.js';
-import { MetricsController } from './metrics/metrics.controller.js';
-import { MetricsPort } from './metrics/metrics-port.js';
+import { CacheMetrics, DatabaseMetrics } from './metrics/resource-metrics.js';
+import { MetricsController, MetricsPort } from './metrics/metrics.controller.js';
 import { MetricsService } from './metrics/metrics.service.js';
 import { MirrorMetrics } from './metrics/mirror-metrics.js';
-import { RequestCounts } from './metrics/request-counts.js';
-import { RequestMetrics } from './metrics/request-metrics.js';
+import { RequestCounts, RequestMetrics } from './metrics/request-metrics.js';
 import { RequestWatch } from './request-watch.js';
 
 const METRICS = [CacheMetrics, DatabaseMetrics, MetricsPort, MetricsService, MirrorMetrics, RequestMetrics];

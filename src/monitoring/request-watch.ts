@@ -8,8 +8,8 @@ import { FastPath } from '../graphql/http/fast-path.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/errors/error-response.js';
-import { createLog, type Log } from './logging/log.js';
-import { addRequest, RequestCounts } from './metrics/request-counts.js';
+import { createLog, type Log } from './log.js';
+import { addRequest, RequestCounts } from './metrics/request-metrics.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

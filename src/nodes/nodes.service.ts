@@ -6,11 +6,10 @@ import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import type { Node } from '../graphql/schema/node.js';
+import type { Node } from '../graphql/schema/connection.js';
 import type { Group } from '../groups/group.model.js';
 import { groupProjection } from '../groups/group.queries.js';
-import { Profile } from '../users/profile.model.js';
-import type { User } from '../users/user.model.js';
+import { Profile, type User } from '../users/user.model.js';
 import { userProjection } from '../users/user.queries.js';
 import { NodeQuery } from './node.queries.js';
 

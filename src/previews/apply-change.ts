@@ -1,11 +1,16 @@
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
-import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
+import { type ChangeRecord, writeLdif, type AddRecord } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';
 import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
-import type { Plan } from '../mirror/plan/plan.js';
+import type { Plan, HashedGroup, RoleChange } from '../mirror/plan/plan.js';
 import { ChangePreview } from './change.model.js';
-import { READ_AS_OF } from './mirrored-entries.queries.js';
+import { READ_AS_OF, type MirroredGroup, type MirroredPerson } from './mirrored-entries.queries.js';
+import type { NamedAs, MappedGroup, MappedPerson } from '../mirror/map/snapshot.js';
+import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
+import { Entry } from '../ldap/entry.js';
+import { mapGroup } from '../mirror/map/map.js';
+import { planDelta } from '../mirror/plan/planning.js';
 
 const NOTHING: Plan = {
   createdPeople: [],
@@ -41,4 +46,97 @@ export async function previewOf(
 ): Promise<ChangePreview> {
   const [[asOf] = [null]] = await transaction.read<[asOf: Date | null]>(READ_AS_OF);
   return new ChangePreview(writeLdif(records), asOf);
+}
+
+interface Naming {
+  readonly kind: keyof Pick<Plan, 'memberships' | 'nestings'>;
+  readonly group: MirroredGroup;
+  readonly subject: MirroredPerson | MirroredGroup;
+  readonly before: NamedAs;
+  readonly after: NamedAs;
+}
+
+/**
+ * Changes how a group names a user or a nested group in a preview transaction, and returns the record that
+ * makes the change permanent.
+ * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
+ */
+export async function applyNaming(
+  transaction: PreviewTransaction,
+  naming: Naming,
+  mapping: DirectoryMapping,
+): Promise<ChangeRecord> {
+  const { kind, group, subject, before, after } = naming;
+  const { dn, uuid, id } = subject.value;
+  const named = { dn, uuid, id: kind === 'memberships' ? id : null };
+  const { record, sourceValues } = changeNames(group.value, named, before, after, mapping.groups);
+  const isUpdated = sourceValues !== group.value.sourceValues;
+  const updated: HashedGroup = { ...group, value: { ...group.value, sourceValues } };
+  await applyChange(
+    transaction,
+    { [kind]: [roleChangeOf(naming)], updatedGroups: isUpdated ? [updated] : [] },
+    mapping,
+  );
+  return record;
+}
+
+export function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
+  const orNull = (namedAs: NamedAs) => (namedAs === NOT_NAMED ? null : namedAs);
+  return {
+    group: group.value.uuid,
+    subject: subject.value.uuid,
+    before: orNull(before),
+    after: orNull(after),
+  };
+}
+
+/**
+ * Adds a group to a preview transaction as a synchronization run would, including the memberships of groups
+ * that already name its DN.
+ * @param uuid the entryUUID that the directory would assign
+ */
+export async function addGroup(
+  transaction: PreviewTransaction,
+  { dn, attributes }: AddRecord,
+  uuid: string,
+  mapping: DirectoryMapping,
+): Promise<void> {
+  const written = [...attributes, { attribute: mapping.groups.uuid, values: [uuid] }];
+  const entry = new Entry(
+    dn,
+    written.map(({ attribute, values }) => [attribute, values.map((value) => Buffer.from(value))]),
+  );
+  const { value } = mapGroup(entry, mapping.groups);
+  if (value === null) throw new Error('The mirror would not show the new group');
+  await applyDelta(transaction, [value], [], mapping);
+}
+
+/** Removes a group from a preview transaction, and from the groups that name it. */
+export async function removeGroup(
+  transaction: PreviewTransaction,
+  subject: MirroredGroup,
+  outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
+  mapping: DirectoryMapping,
+): Promise<void> {
+  const nestings = outer.map(({ group, namedAs }) =>
+    roleChangeOf({ group, subject, before: namedAs, after: NOT_NAMED }),
+  );
+  await applyChange(transaction, { nestings }, mapping);
+  await applyDelta(transaction, [], [subject.value.uuid], mapping);
+}
+
+async function applyDelta(
+  transaction: PreviewTransaction,
+  added: readonly MappedGroup[],
+  gone: readonly string[],
+  mapping: DirectoryMapping,
+): Promise<void> {
+  const people = new Map<string, MappedPerson>();
+  const groups = new Map(added.map((group) => [group.uuid, group]));
+  const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
+  await applyChange(
+    transaction,
+    await planDelta(transaction, { people, groups, quarantined: [] }, extent, mapping),
+    mapping,
+  );
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { modelSetting } from '../../test/support/builders/model-file.js';
 import { readConfig } from '../config/config.js';
-import { auxiliaryClassOfGroups, DIRECTORY_GROUP, DIRECTORY_PERSON } from './auxiliary-class.js';
+import { auxiliaryClassOfGroups, DIRECTORY_GROUP, DIRECTORY_PERSON } from './stored-entry.js';
 
 /** Returns the attributes that the schema allows for an entry with the class. */
 function allowedBy(name: string): string[] {

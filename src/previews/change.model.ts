@@ -1,7 +1,9 @@
-import { Field, ObjectType } from '@nestjs/graphql';
+import { Field, ObjectType, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/schema/scalars.js';
+import type { Field as MirroredField, FieldChange } from '../common/field.js';
+import type { DerivedField } from '../graphql/schema/derived-fields.js';
 
 @ObjectType({ description: 'A preview of a change. The service does not apply it.' })
 export class ChangePreview {
@@ -46,4 +48,58 @@ export abstract class ChangePayload {
   @InheritAccess()
   @Field(() => ChangePreview, { description: 'The change, and the LDIF that makes it permanent.' })
   preview!: ChangePreview;
+}
+
+/** Members that the inputs of all mutations share. */
+@InputType({ isAbstract: true })
+export abstract class ChangeInput {
+  @Field(() => String, {
+    nullable: true,
+    description: 'A string of the client, up to 256 characters, which the payload returns unchanged.',
+  })
+  clientMutationId?: string | null;
+}
+
+/** Description of valid new values, by the format of the change or else by the reader of the field. */
+const LIMITS: Readonly<Record<string, string>> = {
+  address: 'one address in ASCII, up to 254 characters',
+  boolean: 'true or false',
+  integer: 'a whole number of 32 bits',
+  number: 'a finite number',
+  time: 'an instant in the years 1 to 9999',
+  url: 'an absolute URL, up to 10,000 characters',
+  label: 'up to 64 characters',
+  text: 'up to 10,000 characters, which may include line feeds and tabs',
+  website: 'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters',
+};
+const LINE = 'up to 512 characters';
+
+export function changeInputsOf(
+  fields: readonly MirroredField[],
+  by: readonly FieldChange['by'][],
+): DerivedField[] {
+  return fields.flatMap(({ name, type, reader, change, scopes, visibleTo }): DerivedField[] => {
+    // The record of a change shows the value before it.
+    if (change === undefined || visibleTo !== undefined || !by.includes(change.by)) return [];
+    const limits = LIMITS[change.format ?? reader] ?? LINE;
+    const removal = !change.isRemovable
+      ? 'It cannot be removed'
+      : type.startsWith('String')
+        ? 'null or an empty string removes it'
+        : 'null removes it';
+    const description = `The new ${change.label}: ${limits}. ${removal}. If omitted, it stays unchanged.`;
+    return [{ name, type: type.replace(/!$/, ''), description, ...(scopes && { scopes }) }];
+  });
+}
+
+/** Returns the members of an input for a new entry. A field that cannot be removed is required. */
+export function newInputsOf(fields: readonly MirroredField[]): DerivedField[] {
+  return fields.flatMap(({ name, type, reader, change, scopes, visibleTo }): DerivedField[] => {
+    if (change === undefined || visibleTo !== undefined) return [];
+    const description = `The ${change.label}: ${LIMITS[change.format ?? reader] ?? LINE}.`;
+    const nullable = type.replace(/!$/, '');
+    return [
+      { name, type: change.isRemovable ? nullable : `${nullable}!`, description, ...(scopes && { scopes }) },
+    ];
+  });
 }

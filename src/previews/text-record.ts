@@ -8,9 +8,17 @@ import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { textOfValue } from '../mirror/map/value-text.js';
-import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
-import { type ChangedEntry, modifyEntry, type OriginalEntry, rawValues } from './stored-entry.js';
+import {
+  type AuxiliaryClass,
+  isSame,
+  type ChangedEntry,
+  modifyEntry,
+  type OriginalEntry,
+  rawValues,
+  DIRECTORY_PERSON,
+} from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 
 interface TextChange {
   /** The field of the input, for errors. */
@@ -158,4 +166,16 @@ function assertAbsent(attributes: readonly string[]): Filter {
 
 function conflict(message: string, { argument }: TextChange): ServiceError {
   return new ServiceError('CONFLICT', message, { argument });
+}
+
+/**
+ * Builds the record that changes a user (pure).
+ * @throws ServiceError as changeTexts does
+ */
+export function changePerson(
+  person: OriginalEntry,
+  change: FieldChanges,
+  mapping: DirectoryMapping['users'],
+): ChangedEntry {
+  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, person, change));
 }

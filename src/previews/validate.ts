@@ -8,7 +8,7 @@ import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-r
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
 import { USER_FIELDS } from '../users/user.fields.js';
-import type { ChangeInput } from './change.inputs.js';
+import type { ChangeInput } from './change.model.js';
 
 /**
  * New values of fields as their attributes have them, by name. Undefined: the field stays unchanged. Null: its value is

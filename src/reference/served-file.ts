@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { matchesEtag } from '../media/etag.js';
+import { matchesEtag } from '../media/pictures.service.js';
 
 /** A file that is the same for all clients while the process runs. */
 export interface ServedFile {

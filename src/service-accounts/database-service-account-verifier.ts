@@ -10,8 +10,86 @@ import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
-import { LiveAccounts } from './live-accounts.js';
-import type { LiveRow } from './service-account.queries.js';
+import DataLoader from 'dataloader';
+import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+
+/**
+ * Service accounts by their ids, and the hashes of their valid secrets. An unknown, expired or revoked account also gives a
+ * row, without an id and with the same amount of data, because the duration of a rejection must not reveal which accounts
+ * exist.
+ */
+export const FIND_LIVE = statement(`
+  select asked.id, account.id, coalesce(account.limited_scopes, account.scopes, '{read}'), account.expires_at, account.last_used_at,
+    coalesce(nullif(array(
+      select secret.sha256 from service_account_secrets secret
+      where secret.service_account_id = asked.id and (secret.expires_at is null or secret.expires_at > $2)
+    ), '{}'), array[decode(repeat('00', 32), 'hex')]), account.limited_to
+  from unnest($1::text[]) as asked (id)
+  left join service_accounts account on account.id = asked.id
+    and account.revoked_at is null and (account.expires_at is null or account.expires_at > $2)
+  where ${IS_COMPLETE}`);
+
+export type LiveRow = [
+  asked: string,
+  id: string | null,
+  scopes: string[],
+  expiresAt: Date | null,
+  lastUsedAt: Date | null,
+  hashes: Buffer[],
+  limitedTo: string[] | null,
+];
+
+/** Statements that run at the same time. With one, a lost connection would hold up every account. */
+const MAX_STATEMENTS = 2;
+/** Accounts that one statement looks up. */
+const MAX_ACCOUNTS = 100;
+
+/**
+ * Looks up service accounts, several with one statement. Each request with a secret needs a lookup, also one from an address
+ * with too many failed logins, whose secret may be right. While MAX_STATEMENTS run, later requests wait for the next
+ * one together, so that a flood of wrong secrets does not take the connections of the database. Nothing is remembered: a
+ * lookup sees every change that was committed before it was requested.
+ */
+export class LiveAccounts {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+  private readonly loader = new DataLoader<string, LiveRow | null>((ids) => this.read(ids), {
+    cache: false,
+    maxBatchSize: MAX_ACCOUNTS,
+    batchScheduleFn: (send) => {
+      this.waiting.push(send);
+      // Not at once: the loader adds the id to the batch after this call.
+      setImmediate(() => {
+        this.sendNext();
+      });
+    },
+  });
+
+  constructor(private readonly database: Pick<Database, 'read'>) {}
+
+  /** @returns null if the id cannot be that of an account */
+  async find(id: string): Promise<LiveRow | null> {
+    // PostgreSQL's text cannot contain NUL, and no id does.
+    return id.includes('\0') ? null : this.loader.load(id);
+  }
+
+  private sendNext(): void {
+    if (this.running === MAX_STATEMENTS) return;
+    this.waiting.shift()?.();
+  }
+
+  private async read(ids: readonly string[]): Promise<(LiveRow | null)[]> {
+    this.running++;
+    try {
+      const rows = await this.database.read<LiveRow>(FIND_LIVE, [[...new Set(ids)], new Date()]);
+      const byId = new Map(rows.map((row) => [row[0], row]));
+      return ids.map((id) => byId.get(id) ?? null);
+    } finally {
+      this.running--;
+      this.sendNext();
+    }
+  }
+}
 
 /** Time between two updates of `lastUsedAt`. */
 const USE_INTERVAL_MS = 60_000;

@@ -1,4 +1,4 @@
-import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, PrimaryColumn, Index, JoinColumn, ManyToOne } from 'typeorm';
 import type { Scope } from '../auth/principal.js';
 
 /** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
@@ -46,4 +46,26 @@ export class ServiceAccountEntity {
 
   @Column({ type: 'timestamptz', name: 'revoked_at', precision: 3, nullable: true })
   revokedAt!: Date | null;
+}
+
+/** The SHA-256 of a secret of a service account. There are two during a rotation, and one otherwise. */
+@Entity('service_account_secrets')
+@Check('service_account_secrets_sha256_length', 'octet_length(sha256) = 32')
+export class ServiceAccountSecretEntity {
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'service_account_secrets_pk' })
+  sha256!: Buffer;
+
+  @Index('service_account_secrets_by_account')
+  @Column({ type: 'text', name: 'service_account_id' })
+  serviceAccountId!: string;
+
+  @ManyToOne(() => ServiceAccountEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'service_account_id', foreignKeyConstraintName: 'service_account_secrets_account_fk' })
+  serviceAccount!: ServiceAccountEntity;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at', precision: 3, nullable: true })
+  expiresAt!: Date | null;
 }

@@ -7,8 +7,7 @@ import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
-import { ServiceAccountEntity } from './service-account.entity.js';
-import { ServiceAccountSecretEntity } from './service-account-secret.entity.js';
+import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
 
 export interface NewServiceAccount {
   readonly id: string;

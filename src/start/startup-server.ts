@@ -4,6 +4,8 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 import type { RejectionForm } from '../http/rejection.js';
+import { BUILD_METRIC } from '../monitoring/metrics/metric.js';
+import { DATABASE_UP_METRIC } from '../monitoring/metrics/mirror-metrics.js';
 
 const DOWN = { database: { status: 'down' } };
 
@@ -29,4 +31,10 @@ export async function buildStartupServer(
   return (request, response) => {
     fastify.routing(request, response);
   };
+}
+
+/** Returns the metrics while the start waits for the database: the process runs, and the database is unavailable. */
+export async function readStartupMetrics(): Promise<string> {
+  const { MetricsRegistry } = await import('../monitoring/metrics/registry.js');
+  return new MetricsRegistry([DATABASE_UP_METRIC, BUILD_METRIC]).text();
 }

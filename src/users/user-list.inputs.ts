@@ -3,7 +3,7 @@ import { ConnectionArguments, OrderDirection } from '../graphql/schema/connectio
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter, GroupInput } from '../groups/group.model.js';
-import { addressInput } from './address-input.js';
+import { addressInput } from './user.model.js';
 
 export enum UserOrderField {
   NAME = 'NAME',

@@ -1,14 +1,32 @@
-import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
+import { ObjectType, Field, ID, InputType, InterfaceType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { propertyFields } from '../common/field.js';
+import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
-import { connectionTypes } from '../graphql/schema/connection.js';
-import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { Node } from '../graphql/schema/node.js';
-import { ShareFields } from '../graphql/schema/shared-fields.js';
-import { addressInput } from './address-input.js';
-import { Person } from './person.model.js';
+import { connectionTypes, Node } from '../graphql/schema/connection.js';
+import { DeriveFields, type DerivedField, ShareFields } from '../graphql/schema/derived-fields.js';
 import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
+import { RequireScopes } from '../auth/access.js';
+
+/** The schema adds the fields: see ShareFields. */
+@InterfaceType({
+  implements: () => [Node],
+  description: 'The fields that a person has both as a user and as the profile of a token.',
+})
+export abstract class Person {}
+
+/** The field with the e-mail addresses of users. */
+export function addressField(fields: readonly MirroredField[]): MirroredField | undefined {
+  return fields.find(({ name }) => name === 'email');
+}
+
+/** A member of an input that finds users by their addresses. It needs the scopes of the field, and has its audience. */
+export function addressInput(
+  fields: readonly MirroredField[],
+  input: Pick<DerivedField, 'name' | 'type' | 'description'>,
+): DerivedField {
+  const { scopes, visibleTo } = addressField(fields) ?? {};
+  return { ...input, ...(scopes && { scopes }), ...(visibleTo && { visibleTo }) };
+}
 
 @DeriveFields(({ directory }) => [
   addressInput(directory.mapping.users.fields, {
@@ -58,3 +76,34 @@ export const { ConnectionType: UserConnection } = connectionTypes('User', () => 
   edge: 'A user and its position in the order.',
   node: 'The user.',
 });
+
+/** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
+@Personal()
+@DeriveFields(({ directory: { mapping } }) => [
+  ...propertyFields(mapping.users.fields).filter((field) => !isInstant(field) || field.reader === 'time'),
+  ...referenceFieldsOf(mapping, 'user'),
+])
+@ShareFields(Person)
+@ObjectType({ implements: () => [Node, Person], description: 'The user for whom the token acts.' })
+export class Profile extends Node {
+  [field: string]: unknown;
+  /** Primary key of the row; internal. */
+  key!: number;
+  id!: string;
+  hasPhoto!: boolean;
+  hasPicture!: boolean;
+
+  @RequireScopes('read')
+  @Field(() => User, { nullable: true, description: 'The same user as other users see them.' })
+  user: User;
+
+  constructor(user: User) {
+    super();
+    Object.assign(this, user);
+    this.user = user;
+  }
+
+  get nodeType(): 'Profile' {
+    return 'Profile';
+  }
+}

@@ -15,9 +15,8 @@ import {
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
-import { addressField } from './address-input.js';
+import { addressField, User } from './user.model.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
-import { User } from './user.model.js';
 
 const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.ASC };
 

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { listCounts } from '../../src/access-log/access-log.queries.js';
-import { dayOf } from '../../src/access-log/day.js';
+import { dayOf } from '../../src/access-log/access-counts.js';
 import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { ENTITIES } from '../../src/entities.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../src/config/config.js';
-import { NestLog } from '../../src/monitoring/logging/nest-log.js';
+import { NestLog } from '../../src/monitoring/log.js';
 import { Canaries } from '../support/builders/canaries.js';
 import { runCommand } from '../support/clients/command.js';
 import { findFreePort } from '../support/servers/postgres.mjs';

@@ -3,8 +3,10 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { DataSource } from 'typeorm';
 import { ServiceAccountVerifier } from '../../src/auth/strategies.js';
 import { type SentStatement, statementChannel } from '../../src/database/statements/statement.js';
-import { ServiceAccountEntity } from '../../src/service-accounts/service-account.entity.js';
-import { ServiceAccountSecretEntity } from '../../src/service-accounts/service-account-secret.entity.js';
+import {
+  ServiceAccountEntity,
+  ServiceAccountSecretEntity,
+} from '../../src/service-accounts/service-account.entity.js';
 import {
   type NewServiceAccount,
   ServiceAccountsService,

@@ -4,7 +4,7 @@ import { nodeIdOf } from '../../src/common/identity.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';

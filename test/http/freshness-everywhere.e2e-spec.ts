@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { send } from '../support/clients/http.js';

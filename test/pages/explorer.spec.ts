@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
 import { readConfig } from '../../src/config/config.js';
-import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer-page.js';
+import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer.controller.js';
 import { EXAMPLES } from '../../web/explorer/source/examples.js';
 import { operationNameIn } from '../../web/explorer/source/operation-name.js';
 import { findPictures } from '../../web/explorer/source/pictures.js';

@@ -13,7 +13,7 @@ import {
 } from '../../src/previews/groups/group-record.js';
 import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
 import type { OriginalEntry, OriginalGroup } from '../../src/previews/stored-entry.js';
-import { changePerson } from '../../src/previews/users/user-record.js';
+import { changePerson } from '../../src/previews/text-record.js';
 import { validateNewGroup } from '../../src/previews/validate.js';
 import { named } from '../support/builders/named-subject.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';

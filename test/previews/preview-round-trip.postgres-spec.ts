@@ -1,6 +1,6 @@
 import { ServiceError } from '../../src/common/errors.js';
-import type { UpdateGroupInput } from '../../src/previews/groups/group-change.inputs.js';
-import type { UpdateUserInput } from '../../src/previews/users/user-change.inputs.js';
+import type { UpdateGroupInput } from '../../src/previews/groups/group-change.model.js';
+import type { UpdateUserInput } from '../../src/previews/users/user-change.model.js';
 import { validateGroupChange, validatePersonChange } from '../../src/previews/validate.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';

@@ -98,7 +98,7 @@ const PURE = [
   'media/signing/signed-url.ts',
   'previews/policy.ts',
   'previews/validate.ts',
-  'previews/users/user-record.ts',
+  'previews/text-record.ts',
   'previews/groups/group-record.ts',
   'previews/memberships/membership-record.ts',
   'previews/stored-entry.ts',

@@ -7,13 +7,13 @@ import { OUTSIDER } from '../../src/database/visibility/viewer.js';
 
 /** Files that read the database itself, and why no viewer restricts what they read. */
 const UNRESTRICTED: Readonly<Record<string, string>> = {
-  'src/health/database.indicator.ts': 'reads whether the database accepts writes',
+  'src/health/indicators.ts': 'reads whether the database accepts writes',
   'src/database/revisions/revisions.ts': 'reads the revision',
   'src/identity-provider/people.ts': 'reads who signs in',
   'src/media/picture.queries.ts': 'a signed URL was given to a viewer, and is valid until it expires',
   'src/mirror/status/mirror-state.ts': 'reads the state of the synchronization',
   'src/monitoring/metrics/mirror-metrics.ts': 'counts for operators',
-  'src/service-accounts/live-accounts.ts': 'reads the accounts of programs',
+  'src/service-accounts/database-service-account-verifier.ts': 'reads the accounts of programs',
 };
 
 /** Tables that no relation replaces, and the files outside of the mirror that read them. */

@@ -1,7 +1,7 @@
 import { patchGraphiql } from './patch-graphiql.mjs';
 
 /** @type {import("vite").InlineConfig} */
-/** src/explorer/explorer-page.ts writes the HTML page; it reads the names of the built files in the manifest. */
+/** src/explorer/explorer.controller.ts writes the HTML page; it reads the names of the built files in the manifest. */
 export const config = {
   configFile: false,
   root: import.meta.dirname,

@@ -18,7 +18,7 @@ import { type Operation, type SelectedField, selectedAmong, type Variables, acce
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { CompiledQuery } from '../execution/compiler.js';
-import type { DeprecatedUses } from './deprecated-uses.js';
+import type { DeprecatedUses } from '../schema/deprecation.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ServiceError } from '../../common/errors.js';

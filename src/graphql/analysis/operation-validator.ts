@@ -14,7 +14,7 @@ import {
   type Withheld,
 } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
-import { findDeprecatedUses } from './deprecated-uses.js';
+import { findDeprecatedUses } from '../schema/deprecation.js';
 import { type Operation, type OperationRequest, type Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';

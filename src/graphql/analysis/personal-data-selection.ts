@@ -1,6 +1,5 @@
 import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
-import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
-import { isPersonal } from '../../access-log/personal-data.decorator.js';
+import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
 import {
   type Operation,
   type PathKey,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';

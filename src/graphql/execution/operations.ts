@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FormattedExecutionResult, execute, type ExecutionResult, GraphQLError } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
-import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { Staleness } from '../../database/staleness.js';
 import { type ValidatedOperation, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';

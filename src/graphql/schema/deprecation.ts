@@ -9,6 +9,13 @@ import {
   isInterfaceType,
   isIntrospectionType,
   isObjectType,
+  type DocumentNode,
+  getNamedType,
+  type OperationDefinitionNode,
+  separateOperations,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 
 /** Minimum number of months for which a deprecated element continues to work (CONTRIBUTING.md). */
@@ -93,4 +100,104 @@ function partsOf(
 function parseDay(text: string): Date | null {
   const day = new Date(`${text}T00:00:00Z`);
   return Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text) ? null : day;
+}
+
+/** A deprecated element of the schema that an operation uses, as in `extensions.deprecations`. */
+export interface DeprecatedUse {
+  readonly coordinate: string;
+  readonly reason: string;
+  /** The day from which the element may be removed, as an RFC 3339 full-date. */
+  readonly sunset: string;
+}
+
+/** The deprecated elements that an operation uses, and the response headers for them. */
+export interface DeprecatedUses {
+  readonly uses: readonly DeprecatedUse[];
+  /** `deprecation` (RFC 9745) and `sunset` (RFC 8594), each with the earliest date of all uses. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Whether a schema has deprecated elements. If it has none, documents are not searched. */
+const hasAny = new WeakMap<GraphQLSchema, boolean>();
+
+/** Finds the deprecated elements in the document of an operation, but not inside variables. Null: none. */
+export function findDeprecatedUses(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  definition: OperationDefinitionNode,
+): DeprecatedUses | null {
+  let any = hasAny.get(schema);
+  if (any === undefined) {
+    any = declarationsOf(schema).some(({ deprecationReason }) => isText(deprecationReason));
+    hasAny.set(schema, any);
+  }
+  if (!any) return null;
+  const separate = separateOperations(document)[definition.name?.value ?? ''] ?? document;
+  const reasons = reasonsIn(schema, separate);
+  return reasons.size === 0 ? null : describeUses(reasons);
+}
+
+function reasonsIn(schema: GraphQLSchema, document: DocumentNode): Map<string, string> {
+  const reasons = new Map<string, string>();
+  const note = (coordinate: string, reason: string | null | undefined) => {
+    if (isText(reason)) reasons.set(coordinate, reason);
+  };
+  const here = new TypeInfo(schema);
+  const fieldName = () => `${here.getParentType()?.name ?? ''}.${here.getFieldDef()?.name ?? ''}`;
+  visit(
+    document,
+    visitWithTypeInfo(here, {
+      Field: () => {
+        note(fieldName(), here.getFieldDef()?.deprecationReason);
+      },
+      Argument: ({ name }) => {
+        // Arguments of directives are skipped: those of the specified directives are not deprecated.
+        if (here.getDirective() === null)
+          note(`${fieldName()}(${name.value}:)`, here.getArgument()?.deprecationReason);
+      },
+      ObjectField: ({ name }) => {
+        const type = here.getParentInputType();
+        if (isInputObjectType(type))
+          note(`${type.name}.${name.value}`, type.getFields()[name.value]?.deprecationReason);
+      },
+      EnumValue: ({ value }) => {
+        const type = getNamedType(here.getInputType());
+        note(`${type?.name ?? ''}.${value}`, here.getEnumValue()?.deprecationReason);
+      },
+    }),
+  );
+  return reasons;
+}
+
+function describeUses(reasons: ReadonlyMap<string, string>): DeprecatedUses {
+  const found = [...reasons].map(([coordinate, reason]) => ({
+    coordinate,
+    reason,
+    ...datesOf(coordinate, reason),
+  }));
+  const first = (dates: Date[]) => new Date(Math.min(...dates.map(Number)));
+  const since = first(found.map((use) => use.since));
+  return {
+    uses: found.map(({ coordinate, reason, sunset }) => ({
+      coordinate,
+      reason,
+      sunset: sunset.toISOString().slice(0, 10),
+    })),
+    headers: {
+      // A Date of Structured Fields (RFC 9651 §3.3.7).
+      deprecation: `@${Math.floor(since.getTime() / 1000)}`,
+      sunset: first(found.map((use) => use.sunset)).toUTCString(),
+    },
+  };
+}
+
+function datesOf(coordinate: string, reason: string): Deprecation {
+  const dates = parseDeprecation(reason);
+  // finishSchema rejects a schema with such a reason.
+  if (dates === null) throw new Error(`The deprecation of ${coordinate} has no dates`);
+  return dates;
+}
+
+function isText(reason: string | null | undefined): reason is string {
+  return reason !== undefined && reason !== null;
 }

@@ -1,4 +1,4 @@
-import { matchesEtag } from '../etag.js';
+import { matchesEtag } from '../pictures.service.js';
 import { chooseFormat } from './rendering-format.js';
 
 describe('the format of a response', () => {

@@ -1,4 +1,4 @@
-import { readSigningKeys } from './signing-keys.js';
+import { readSigningKeys } from './signed-urls.js';
 
 const emptyStore = {
   findOrCreate: <Value>(_name: string, make: () => Promise<Value> | Value) => Promise.resolve(make()),

@@ -3,7 +3,6 @@ import { foldId } from '../../common/identity.js';
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { DELETIONS, ENTRIES, HIDDEN, REMOVALS, REVEALED, ROLES, type Table } from './change-statements.js';
-import { orderRenames } from '../plan/order-renames.js';
 import type { Plan } from '../plan/plan.js';
 import { stampChanges } from './prune-changes.js';
 
@@ -217,4 +216,33 @@ async function note(
     renamed: rows.filter(({ isRenamed }) => isRenamed),
     revealedOrHidden: rows.filter(({ hasOtherAudience }) => hasOtherAudience),
   };
+}
+
+/** An entry whose id changes. */
+export interface Rename {
+  readonly uuid: string;
+  /** The ids in the form in which they are compared: see foldId. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Orders renames so that each id is released before another entry receives it. Entries that exchange their
+ * ids in a cycle have no such order.
+ */
+export function orderRenames(renames: readonly Rename[]): Rename[] {
+  const holders = new Map(renames.map((rename) => [rename.from, rename]));
+  const ordered = new Set<Rename>();
+  for (const first of renames) {
+    const waiting: Rename[] = [];
+    let next: Rename | undefined = first;
+    while (next !== undefined && !ordered.has(next) && !(next === first && waiting.length > 0)) {
+      waiting.push(next);
+      next = holders.get(next.to);
+      // Only the spelling of the id changes.
+      if (next === waiting.at(-1)) next = undefined;
+    }
+    for (const rename of waiting.reverse()) ordered.add(rename);
+  }
+  return [...ordered];
 }

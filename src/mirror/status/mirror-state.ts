@@ -6,7 +6,7 @@ import { IS_LEADER_WAITING } from '../../database/leadership/leader-lease.js';
 import { IS_COMPLETE, statement } from '../../database/statements/statement.js';
 import { parsePosition, type Position } from '../../sources/ldap/position.js';
 import { fingerprintOf } from '../../sources/source.js';
-import { inApplyingTransaction } from '../apply/applying-transaction.js';
+import { inApplyingTransaction } from '../apply/transaction-watch.js';
 import { Leadership } from '../sync/leadership.js';
 
 export enum SyncState {

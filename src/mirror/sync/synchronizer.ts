@@ -7,7 +7,7 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from '../apply/apply.js';
-import { inApplyingTransaction } from '../apply/applying-transaction.js';
+import { inApplyingTransaction } from '../apply/transaction-watch.js';
 import type { Delta } from '../../sources/delta.js';
 import { checkPlan, findBehind } from './check-plan.js';
 import { countLosses, type LossCounts, noteLosses } from '../plan/attribute-losses.js';

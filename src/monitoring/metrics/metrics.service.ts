@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CacheMetrics } from './cache-metrics.js';
-import { DatabaseMetrics } from './database-metrics.js';
+import { CacheMetrics, DatabaseMetrics } from './resource-metrics.js';
 import { BUILD_METRIC, type MetricGroup } from './metric.js';
 import { MirrorMetrics } from './mirror-metrics.js';
 import type { MetricsRegistry } from './registry.js';

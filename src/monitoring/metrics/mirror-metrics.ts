@@ -24,7 +24,7 @@ const READ_SIZES = statement(
      (select count(*)::integer from quarantined_entries) from mirror_state`,
 );
 
-/** Also available during the start, when the database is not (src/start/startup-metrics.ts). */
+/** Also available during the start, when the database is not (src/start/startup-server.ts). */
 export const DATABASE_UP_METRIC: Metric = {
   name: 'directory_database_up',
   help: 'Whether the state of the mirror can be read from the database',

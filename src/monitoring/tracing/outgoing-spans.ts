@@ -6,8 +6,7 @@ import {
   type SentStatement,
   statementChannel,
 } from '../../database/statements/statement.js';
-import { contextBelow, currentTrace } from './request-trace.js';
-import { Tracing } from './tracing.js';
+import { contextBelow, currentTrace, Tracing } from './tracing.js';
 
 /** A request of `fetch`, as reported by the diagnostics channels of Node's undici. */
 interface FetchRequest {

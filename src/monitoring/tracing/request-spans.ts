@@ -13,8 +13,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { operationChannel } from '../../graphql/analysis/operation-validator.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
-import { contextBelow, contextOf, currentTrace, type RequestTrace } from './request-trace.js';
-import { Tracing } from './tracing.js';
+import { contextBelow, contextOf, currentTrace, type RequestTrace, Tracing } from './tracing.js';
 
 interface Traced {
   readonly span: Span;

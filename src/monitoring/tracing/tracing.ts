@@ -1,4 +1,13 @@
-import { diag, DiagLogLevel, trace, type Tracer } from '@opentelemetry/api';
+import {
+  diag,
+  DiagLogLevel,
+  trace,
+  type Tracer,
+  type Context,
+  context,
+  createContextKey,
+  type Span,
+} from '@opentelemetry/api';
 import { NodeSDK, resources } from '@opentelemetry/sdk-node';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
@@ -43,4 +52,26 @@ function logErrorsOnce(logger: Logger): void {
     { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+export interface RequestTrace {
+  readonly request: Span;
+  /** Null before the operation starts. */
+  operation: Span | null;
+}
+
+const KEY = createContextKey('The trace of the current request');
+
+export function contextOf(requestTrace: RequestTrace, parent: Context): Context {
+  return trace.setSpan(parent, requestTrace.request).setValue(KEY, requestTrace);
+}
+
+/** Returns the request of the present asynchronous context. Undefined: there is none. */
+export function currentTrace(): RequestTrace | undefined {
+  return context.active().getValue(KEY) as RequestTrace | undefined;
+}
+
+/** Returns the context for a child span of the operation, or of the request before the operation starts. */
+export function contextBelow({ request, operation }: RequestTrace): Context {
+  return trace.setSpan(context.active(), operation ?? request);
 }

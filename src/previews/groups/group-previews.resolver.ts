@@ -1,8 +1,14 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../../auth/access.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
-import { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
-import { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
+import {
+  CreateGroupInput,
+  DeleteGroupInput,
+  UpdateGroupInput,
+  CreateGroupPayload,
+  DeleteGroupPayload,
+  UpdateGroupPayload,
+} from './group-change.model.js';
 import { GroupPreviewsService } from './group-previews.service.js';
 
 @Resolver()

@@ -11,11 +11,15 @@ import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group.model.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
-import { addGroup, removeGroup } from './apply-group.js';
-import { applyChange, previewOf } from '../apply-change.js';
-import { applyNaming } from '../memberships/apply-naming.js';
-import type { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
-import type { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
+import { addGroup, removeGroup, applyChange, previewOf, applyNaming } from '../apply-change.js';
+import type {
+  CreateGroupInput,
+  DeleteGroupInput,
+  UpdateGroupInput,
+  CreateGroupPayload,
+  DeleteGroupPayload,
+  UpdateGroupPayload,
+} from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
 import { isNamed, isTaken, MirroredEntries, readNesting, readCallerRole } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';

@@ -2,7 +2,13 @@ import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { ServiceError } from '../../common/errors.js';
 import { escapeDnValue } from '../../ldap/naming/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
+import {
+  auxiliaryClassOfGroups,
+  isSame,
+  type ChangedEntry,
+  type OriginalGroup,
+  type OriginalReference,
+} from '../stored-entry.js';
 import {
   changeNames,
   nameIn,
@@ -10,7 +16,6 @@ import {
   needsMember,
   NOT_NAMED,
 } from '../memberships/membership-record.js';
-import type { ChangedEntry, OriginalGroup, OriginalReference } from '../stored-entry.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges, NewGroup } from '../validate.js';
 

@@ -5,8 +5,6 @@ import {
   AddGroupMemberInput,
   RemoveGroupMemberInput,
   UpdateGroupMemberInput,
-} from './membership-change.inputs.js';
-import {
   AddGroupMemberPayload,
   RemoveGroupMemberPayload,
   UpdateGroupMemberPayload,

@@ -10,15 +10,12 @@ import { hiddenMembers, MembershipsService } from '../../memberships/memberships
 import { GroupRole } from '../../groups/group.model.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import { UsersService } from '../../users/users.service.js';
-import { previewOf } from '../apply-change.js';
-import { applyNaming } from './apply-naming.js';
+import { previewOf, applyNaming } from '../apply-change.js';
 import type { ChangePreview } from '../change.model.js';
 import type {
   AddGroupMemberInput,
   RemoveGroupMemberInput,
   UpdateGroupMemberInput,
-} from './membership-change.inputs.js';
-import type {
   AddGroupMemberPayload,
   RemoveGroupMemberPayload,
   UpdateGroupMemberPayload,

@@ -9,8 +9,13 @@ import {
   type NamedAs,
   rankOfNaming,
 } from '../../mirror/map/snapshot.js';
-import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
-import { type ChangedEntry, modifyEntry, type OriginalGroup } from '../stored-entry.js';
+import {
+  auxiliaryClassOfGroups,
+  isSame,
+  type ChangedEntry,
+  modifyEntry,
+  type OriginalGroup,
+} from '../stored-entry.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 

@@ -1,8 +1,8 @@
-import { Field, ObjectType } from '@nestjs/graphql';
+import { Field, ObjectType, InputType } from '@nestjs/graphql';
 import { InheritAccess } from '../../auth/access.js';
-import { Profile } from '../../users/profile.model.js';
-import { User } from '../../users/user.model.js';
-import { ChangePayload } from '../change.model.js';
+import { Profile, User, UserInput } from '../../users/user.model.js';
+import { ChangePayload, ChangeInput, changeInputsOf } from '../change.model.js';
+import { DeriveFields } from '../../graphql/schema/derived-fields.js';
 
 @ObjectType({ description: 'The result of `updateProfile`.' })
 export class UpdateProfilePayload extends ChangePayload {
@@ -16,4 +16,19 @@ export class UpdateUserPayload extends ChangePayload {
   @InheritAccess()
   @Field(() => User, { description: 'The user as they would be after the change.' })
   user!: User;
+}
+
+@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.users.fields, ['self']))
+@InputType({ description: 'The changes to the user for whom the token acts. At least one is required.' })
+export class UpdateProfileInput extends ChangeInput {
+  [field: string]: unknown;
+}
+
+@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.users.fields, ['self', 'administrator']))
+@InputType({ description: 'A user and the changes to it. At least one is required.' })
+export class UpdateUserInput extends ChangeInput {
+  [field: string]: unknown;
+
+  @Field(() => UserInput, { description: 'The user to change.' })
+  user!: UserInput;
 }

@@ -2,8 +2,12 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../../auth/access.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { ADMINISTRATOR_SCOPES } from '../policy.js';
-import { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
-import { UpdateProfilePayload, UpdateUserPayload } from './user-change.model.js';
+import {
+  UpdateProfileInput,
+  UpdateUserInput,
+  UpdateProfilePayload,
+  UpdateUserPayload,
+} from './user-change.model.js';
 import { UserPreviewsService } from './user-previews.service.js';
 
 @Resolver()

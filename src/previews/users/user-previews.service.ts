@@ -4,8 +4,7 @@ import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
-import { Profile } from '../../users/profile.model.js';
-import type { User } from '../../users/user.model.js';
+import { Profile, type User } from '../../users/user.model.js';
 import { UsersService } from '../../users/users.service.js';
 import { applyChange, previewOf } from '../apply-change.js';
 import type { ChangePayload } from '../change.model.js';
@@ -13,9 +12,13 @@ import { MirroredEntries } from '../mirrored-entries.js';
 import type { MirroredPerson } from '../mirrored-entries.queries.js';
 import { canUpdateProfile } from '../policy.js';
 import { callerOf, noUserContext } from '../rights.js';
-import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
-import type { UpdateProfilePayload, UpdateUserPayload } from './user-change.model.js';
-import { changePerson } from './user-record.js';
+import type {
+  UpdateProfileInput,
+  UpdateUserInput,
+  UpdateProfilePayload,
+  UpdateUserPayload,
+} from './user-change.model.js';
+import { changePerson } from '../text-record.js';
 import { validateClientMutationId, validatePersonChange, withChange } from '../validate.js';
 
 @Injectable()

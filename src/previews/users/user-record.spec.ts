@@ -6,7 +6,7 @@ import { readConfig } from '../../config/config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import { Entry } from '../../ldap/entry.js';
 import { mapPerson } from '../../mirror/map/map.js';
-import { changePerson } from './user-record.js';
+import { changePerson } from '../text-record.js';
 import { type FieldChanges, validatePersonChange } from '../validate.js';
 
 const mapping = readConfig({}).directory.mapping.users;

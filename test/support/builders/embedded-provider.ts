@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { readConfig } from '../../../src/config/config.js';
 import { BUILT_IN_SCOPES } from '../../../src/config/scopes.js';
 import { parseClients } from '../../../src/identity-provider/clients.js';
-import { DeviceCodes } from '../../../src/identity-provider/device-codes.js';
+import { DeviceCodes } from '../../../src/identity-provider/pages/flow-pages.js';
 import { createKeys } from '../../../src/identity-provider/keys.js';
 import { ProviderLogins } from '../../../src/identity-provider/logins.js';
 import { buildProvider, type ProviderOptions } from '../../../src/identity-provider/provider.js';

@@ -1,5 +1,5 @@
 import { buildSchema, getOperationAST, type GraphQLSchema, parse } from 'graphql';
-import { findDeprecatedUses } from './deprecated-uses.js';
+import { findDeprecatedUses } from './deprecation.js';
 
 const SOON = 'Use new. Deprecated since 2026-02-01, gone from 2026-09-01.';
 const LATER = 'Use new. Deprecated since 2026-01-01, gone from 2027-01-01.';

@@ -1,6 +1,5 @@
-import { readConfig } from '../../config/config.js';
-import { createLog } from './log.js';
-import { NestLog } from './nest-log.js';
+import { readConfig } from '../config/config.js';
+import { createLog, NestLog } from './log.js';
 
 /** Returns the output of a log with these settings. */
 function writtenBy(environment: Record<string, string>, work: (log: NestLog) => void): string[] {

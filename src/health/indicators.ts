@@ -1,0 +1,155 @@
+import { Injectable, type OnModuleDestroy, Inject } from '@nestjs/common';
+import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { Database } from '../database/database.js';
+import { Replicas } from '../database/connections/replicas.js';
+import { statement } from '../database/statements/statement.js';
+import { TAKES_WRITES, Revisions } from '../database/revisions/revisions.js';
+import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
+import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { Limits } from '../limits/limits.js';
+
+/** Reports whether limits are shared. It is never down, because each process has limits of its own. */
+@Injectable()
+export class RedisIndicator {
+  constructor(
+    private readonly limits: Limits,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  check(): HealthIndicatorResult {
+    return this.indicators.check('redis').up({ shared: this.limits.isShared });
+  }
+}
+
+/** Time for which the result is cached: every balancer checks readiness every few seconds. */
+const CACHE_MS = 10_000;
+
+/** Reports whether the issuer answers. It is never down, because known keys work without the issuer. */
+@Injectable()
+export class IssuerIndicator {
+  private last: { reachable: boolean; at: number } | null = null;
+  private running: Promise<boolean> | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  async check(): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check('identityProvider');
+    const { issuer } = this.config.auth;
+    if (issuer === null) return indicator.up({ embedded: true });
+    return indicator.up({ reachable: await this.isReachable(issuer) });
+  }
+
+  /** Concurrent checks share one request, because readiness needs no token and must not cause a flood. */
+  private isReachable(issuer: string): boolean | Promise<boolean> {
+    if (this.last !== null && performance.now() - this.last.at <= CACHE_MS) return this.last.reachable;
+    this.running ??= this.request(issuer).finally(() => {
+      this.running = null;
+    });
+    return this.running;
+  }
+
+  private async request(issuer: string): Promise<boolean> {
+    // A new client each time, because a client keeps its metadata and would send no request.
+    const reachable = await withTimeout(new ExternalIssuer(issuer, null).discover()).then(
+      () => true,
+      () => false,
+    );
+    this.last = { reachable, at: performance.now() };
+    return reachable;
+  }
+}
+
+/**
+ * Down until the directory has been read for the first time. Afterwards the age of the mirror is reported only, because it is
+ * the same in all processes.
+ */
+@Injectable()
+export class MirrorIndicator {
+  constructor(
+    private readonly state: MirrorState,
+    private readonly revisions: Revisions,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  async check(): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check('mirror');
+    try {
+      const status = await withTimeout(this.state.get());
+      const { state, revision } = status;
+      if (revision === null) {
+        const reason = describeTrouble(status) ?? 'The directory has not been read yet';
+        return indicator.down({ state, ageSeconds: null, reason });
+      }
+      const age = await withTimeout(this.revisions.readAge());
+      // Infinity if a clock was set back and the age is unknown.
+      const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);
+      return indicator.up({ state, ageSeconds });
+    } catch {
+      // The database is down, which its own check reports.
+      return indicator.up({ state: 'UNKNOWN', ageSeconds: null });
+    }
+  }
+}
+
+const PROBE = statement(`select ${TAKES_WRITES}`);
+
+/** Down without the primary. Replicas are reported only. */
+@Injectable()
+export class DatabaseIndicator {
+  constructor(
+    private readonly database: Database,
+    @Inject(Replicas) private readonly replicas: Replicas | null,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  async check(): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check('database');
+    const report: Record<string, unknown> = this.replicas === null ? {} : { replicas: this.replicas.count };
+    try {
+      const [[takesWrites] = [false]] = await withTimeout(this.database.read<[boolean]>(PROBE));
+      return takesWrites ? indicator.up(report) : indicator.down(report);
+    } catch {
+      return indicator.down(report); // Without the reason, because the response is public.
+    }
+  }
+}
+
+/** Down as soon as the process has got the signal to shut down. */
+@Injectable()
+export class ShutdownIndicator implements OnModuleDestroy {
+  private ending = false;
+
+  constructor(private readonly indicators: HealthIndicatorService) {}
+
+  onModuleDestroy(): void {
+    this.ending = true;
+  }
+
+  check(): HealthIndicatorResult {
+    const indicator = this.indicators.check('process');
+    return this.ending ? indicator.down('shutting down') : indicator.up();
+  }
+}
+
+/** Time for one check of readiness. */
+const CHECK_TIMEOUT_MS = 1000;
+
+/** @throws Error if the work takes too long */
+export async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`No answer within ${CHECK_TIMEOUT_MS} ms`));
+    }, CHECK_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
