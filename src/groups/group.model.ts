@@ -1,7 +1,8 @@
 import { ObjectType, Field, ID, InputType, registerEnumType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
-import { connectionTypes, Node } from '../graphql/schema/connection.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
+import { Node } from '../graphql/schema/node.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 import type { Values } from '../database/statements/statement.js';

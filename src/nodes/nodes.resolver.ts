@@ -3,7 +3,7 @@ import { RequireToken } from '../auth/access.js';
 import { SizedBy } from '../graphql/analysis/operation-cost.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { Node } from '../graphql/schema/connection.js';
+import { Node } from '../graphql/schema/node.js';
 import { NodesService } from './nodes.service.js';
 
 const SCOPES = 'Users and groups need the scope `read`, and the profile of the token needs `profile`.';

@@ -6,7 +6,7 @@ import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import type { Node } from '../graphql/schema/connection.js';
+import type { Node } from '../graphql/schema/node.js';
 import type { Group } from '../groups/group.model.js';
 import { groupProjection } from '../groups/group.queries.js';
 import { Profile, type User } from '../users/user.model.js';

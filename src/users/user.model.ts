@@ -2,7 +2,8 @@ import { ObjectType, Field, ID, InputType, InterfaceType } from '@nestjs/graphql
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
-import { connectionTypes, Node } from '../graphql/schema/connection.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
+import { Node } from '../graphql/schema/node.js';
 import { DeriveFields, type DerivedField, ShareFields } from '../graphql/schema/derived-fields.js';
 import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 import { RequireScopes } from '../auth/access.js';
