@@ -2,7 +2,9 @@ import { hash } from 'node:crypto';
 import { foldId, LONGEST_ID } from '../common/identity.js';
 import type { NamedBy } from '../config/model/mapping.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { decodeUtf8 } from '../ldap/entry.js';
 import { formatUuid } from '../ldap/naming/entry-uuid.js';
+import { dnOfNameAndUid, UNIQUE_MEMBER } from '../ldap/naming/name-and-uid.js';
 import type { EntryKind } from './source.js';
 
 /**
@@ -15,6 +17,16 @@ export function referenceKeyOf(by: NamedBy, value: string): string | null {
   if (by === 'id') return text === '' || text.length > LONGEST_ID ? null : `id:${foldId(text)}`;
   const uuid = text.toLowerCase();
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) ? `uuid:${uuid}` : null;
+}
+
+/**
+ * The text of a value with which a group names an entry: a UUID of 16 bytes, or UTF-8, of uniqueMember without the
+ * identifier. Null: it is not text.
+ */
+export function nameInValue(attribute: string, by: NamedBy, value: Buffer): string | null {
+  const text = by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
+  const isUnique = attribute.toLowerCase() === UNIQUE_MEMBER;
+  return isUnique && text !== null ? dnOfNameAndUid(text) : text;
 }
 
 /**

@@ -14,12 +14,12 @@ const IDS = PEOPLE.map(({ id }) => id);
 /** Nineteen valid references, in a group with further ones. */
 const withOthers = (...others: string[]) => buildLdif(PEOPLE, [{ id: 'club', members: [...IDS, ...others] }]);
 
-async function examineLdif(ldif: string): Promise<string[]> {
+async function examineLdif(ldif: string, model = ''): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'references-'));
   try {
     const file = join(directory, 'directory.ldif');
     writeFileSync(file, ldif);
-    const config = readConfig({ DIRECTORY_URL: `file:${file}` }).directory;
+    const config = readConfig({ DIRECTORY_URL: `file:${file}`, ...modelSetting(model) }).directory;
     if (config.source.kind !== 'file') throw new Error('It is no file');
     const findings = await checkFile(config, config.source, () => undefined);
     return findings
@@ -31,7 +31,10 @@ async function examineLdif(ldif: string): Promise<string[]> {
 }
 
 describe('diagnostics of the references of groups', () => {
-  const warned = (text: string) => [`warning ${text} name no mirrored entry, and are ignored`];
+  const warned = (text: string, cure = '') => [
+    `warning ${text} name no mirrored entry, and are ignored${cure === '' ? '' : `: ${cure}`}`,
+  ];
+  const outsideFilters = `set users.filter so that it selects what is named below ou=people,${SUFFIX}, or remove the DNs of deleted entries`;
 
   it.each([
     ['says nothing if all entries exist', withOthers(), []],
@@ -44,7 +47,7 @@ describe('diagnostics of the references of groups', () => {
         { id: 'one', members: ['gone', 'person-0'], admins: ['gone'] },
         { id: 'two', owners: ['gone'], members: ['@one'] },
       ]),
-      warned('2 of 4 DNs in groups (50 %)'),
+      warned('2 of 4 DNs in groups (50 %)', outsideFilters),
     ],
     [
       'counts users who are skipped because of their id',
@@ -56,6 +59,89 @@ describe('diagnostics of the references of groups', () => {
     ],
   ])('%s', async (_, ldif, expected) => {
     expect(await examineLdif(ldif)).toEqual(expected);
+  });
+
+  const field = (attribute: string) =>
+    `users: {fields: {boss: {attribute: ${attribute}, type: User, description: The manager., reverse: team}}}`;
+  const personIn = (place: string, id: string, manager?: string) =>
+    [
+      ...[`dn: uid=${id},ou=${place},${SUFFIX}`, 'objectClass: inetOrgPerson', `uid: ${id}`, `cn: ${id}`],
+      ...[manager === undefined ? '' : `manager: ${manager}\n`],
+    ].join('\n');
+  /** Ten users in one place, and a group. */
+  const clubOf = (place: string, memberOf: (id: string) => string) =>
+    [
+      ...IDS.slice(0, 10).map((id) => personIn(place, id)),
+      [
+        ...[`dn: cn=club,ou=groups,${SUFFIX}`, 'objectClass: groupOfNames', 'cn: club'],
+        ...IDS.slice(0, 10).map((id) => `member: ${memberOf(id)}`),
+      ].join('\n'),
+    ].join('\n');
+  const bosses = (value: string) =>
+    IDS.slice(0, 10)
+      .map((id) => personIn('people', id, value))
+      .join('\n');
+  const allOf = (cure: string) => warned('10 of 10 DNs in groups (100 %)', cure);
+
+  it.each([
+    [
+      'a base',
+      clubOf('staff', (id) => `uid=${id},ou=staff,${SUFFIX}`),
+      '',
+      allOf('set users.base to ["ou=people", "ou=staff"], or groups.base to ["ou=groups", "ou=staff"]'),
+    ],
+    [
+      'the base DN',
+      clubOf('people', (id) => `uid=${id},dc=school`),
+      '',
+      allOf(`set DIRECTORY_BASE_DN to an entry above what is named, which is not below ${SUFFIX}`),
+    ],
+    [
+      'by, for values that are ids',
+      clubOf('people', (id) => id),
+      '',
+      allOf('set groups.members.by to id, because its values are ids of users'),
+    ],
+    [
+      'by, for values that are DNs',
+      clubOf('people', (id) => `uid=${id},ou=people,${SUFFIX}`),
+      'groups: {members: {attribute: member, by: uuid}}',
+      allOf('set groups.members.by to dn, because its values are DNs'),
+    ],
+    [
+      'the attribute, for values that are neither',
+      clubOf('people', (id) => `Mx. ${id}`),
+      '',
+      allOf(
+        'set groups.members.attribute to an attribute with DNs, because the values of this one are no DNs',
+      ),
+    ],
+    [
+      'the filter of users, for ids of others',
+      clubOf('people', (id) => `other-${id}`),
+      'groups: {members: {attribute: member, by: id}}',
+      allOf(
+        'set users.base, users.filter and users.id so that they select the users that groups.members names',
+      ),
+    ],
+    [
+      'the type of a field',
+      bosses('person-1'),
+      field('manager'),
+      [
+        'warning users.boss: 0 of 10 values name a mirrored user: set users.fields.boss.type to String, because its values are ids of users',
+      ],
+    ],
+    [
+      'the base of a field of users',
+      bosses(`uid=boss,ou=staff,${SUFFIX}`),
+      field('manager'),
+      [
+        'warning users.boss: 0 of 10 values name a mirrored user: set users.base to ["ou=people", "ou=staff"]',
+      ],
+    ],
+  ])('say to set %s if more than a fifth dangle', async (_, ldif, model, expected) => {
+    expect(await examineLdif(ldif, model)).toEqual(expected);
   });
 
   it.each([
@@ -80,7 +166,7 @@ describe('diagnostics of the references of groups', () => {
       };
       expect(await examine({})).toEqual(warned('2 of 21 DNs in groups (9.5 %)'));
       expect(await examine(modelSetting('users: {filter: (uid=person-1*)}'))).toEqual(
-        warned('11 of 21 DNs in groups (52.3 %)'),
+        warned('11 of 21 DNs in groups (52.3 %)', outsideFilters),
       );
     } finally {
       await slapd.remove();

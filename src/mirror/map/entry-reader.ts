@@ -2,10 +2,9 @@ import { type Field, type FieldReader, isList, mappedFields, storedName } from '
 import { LONGEST_ID } from '../../common/identity.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { dnOfNameAndUid, UNIQUE_MEMBER } from '../../ldap/naming/name-and-uid.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { formatUuid, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { referenceKeyOf } from '../../sources/reference-key.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
 import { derivedFrom } from './derived-values.js';
 import { parseTarget } from './parse-target.js';
@@ -144,11 +143,8 @@ export class EntryReader {
   addReferences(references: Map<string, NamedAs>, { attributes, by }: RoleMapping, namedAs: NamedAs): void {
     for (const attribute of attributes) {
       let unreadable = 0;
-      const isUnique = attribute.toLowerCase() === UNIQUE_MEMBER;
       for (const value of this.entry.bytes(attribute)) {
-        const text =
-          by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
-        const named = isUnique && text !== null ? dnOfNameAndUid(text) : text;
+        const named = nameInValue(attribute, by, value);
         const key = named === null ? null : referenceKeyOf(by, named);
         if (key === null) unreadable++;
         else references.set(key, (references.get(key) ?? 0) | namedAs);

@@ -9,6 +9,7 @@ import { readRootDse } from '../../ldap/client/root-dse.js';
 import { requireCoverage } from '../ldap/coverage.js';
 import { LdapDirectory } from '../ldap/ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
+import type { EntryStatistics } from './entry-statistics.js';
 import { EntryCheck } from './check-entries.js';
 import { KINDS } from '../source.js';
 
@@ -21,17 +22,23 @@ const ENCRYPTION = {
 /** No entry was changed at or after this time (RFC 4517 §3.3.13). */
 const END_OF_TIME = '99991231235959Z';
 
+interface CheckOptions {
+  /** Called at intervals with the number of entries that have been read. */
+  readonly progress?: (entries: number) => void;
+  /** What else is counted. */
+  readonly more?: readonly EntryStatistics[];
+}
+
 /**
  * Checks that a directory server provides everything that the service needs, with the same kinds of requests
  * that the service uses. All findings are reported together.
- * @param progress called at intervals with the number of entries that have been read
  * @throws InvalidFilterError when a configured filter is malformed; the signal's reason
  */
 export async function checkDirectory(
   config: DirectoryConfig,
   source: LdapSourceConfig,
   signal: AbortSignal,
-  progress: (entries: number) => void = () => undefined,
+  options: CheckOptions = {},
 ): Promise<Finding[]> {
   const directory = new LdapDirectory(config, source);
   const risk = passwordRisk(source);
@@ -40,7 +47,7 @@ export async function checkDirectory(
   if (connection === null) return findings;
   findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
   try {
-    const check = new DirectoryCheck(config, directory, connection, signal, progress);
+    const check = new DirectoryCheck(config, directory, connection, signal, options);
     for await (const finding of check.run()) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
@@ -101,24 +108,24 @@ class DirectoryCheck {
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
-    private readonly progress: (entries: number) => void,
+    private readonly options: CheckOptions,
   ) {}
 
   async *run(): AsyncGenerator<Finding> {
     const { config, directory, connection } = this;
+    const { progress = () => undefined } = this.options;
     const missing = yield* this.findMissingBases();
     const noContentSync = await this.findWhyNoContentSync(missing.size === 0);
-    const entries = new EntryCheck(config.mapping, directory, connection, noContentSync);
+    const entries = new EntryCheck(config, directory, connection, noContentSync, this.options.more ?? []);
     let isWhole = missing.size === 0;
     for (const kind of KINDS) {
       const { bases } = mappingOf(config.mapping, kind);
       if (bases.some((base) => missing.has(base))) continue;
-      const isRead = yield* entries.check(kind, this.signal, this.progress);
+      const isRead = yield* entries.check(kind, this.signal, progress);
       isWhole &&= isRead;
     }
     // Missing references can only be determined if everything was read.
-    if (isWhole) yield* entries.references.findings();
-    if (isWhole) yield* entries.model.findings();
+    if (isWhole) yield* entries.findings();
     if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
     yield this.describeChanges(entries);
   }

@@ -1,5 +1,6 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
@@ -8,6 +9,7 @@ import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
+import type { EntryStatistics } from './entry-statistics.js';
 import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import type { EntryKind } from '../source.js';
@@ -30,21 +32,33 @@ class AttributeStatistics {
 }
 
 export class EntryCheck {
-  readonly references: ReferenceStatistics;
-  readonly model: ModelStatistics;
+  private readonly model: ModelStatistics;
+  private readonly statistics: readonly EntryStatistics[];
   /** The number of entries, and of those whose modification time is visible. */
   total = 0;
   dated = 0;
 
-  /** @param noContentSync why the server does not report changes; null when it does */
+  private readonly mapping: DirectoryMapping;
+
+  /**
+   * @param noContentSync why the server does not report changes; null when it does
+   * @param more what else is counted
+   */
   constructor(
-    private readonly mapping: DirectoryMapping,
+    config: DirectoryConfig,
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
     public noContentSync: string | null,
+    more: readonly EntryStatistics[],
   ) {
-    this.references = new ReferenceStatistics(mapping);
-    this.model = new ModelStatistics(mapping);
+    this.mapping = config.mapping;
+    this.model = new ModelStatistics(config.mapping);
+    this.statistics = [new ReferenceStatistics(config), this.model, ...more];
+  }
+
+  /** What was counted, which is known only after all entries. */
+  findings(): Finding[] {
+    return this.statistics.flatMap((each) => [...each.findings()]);
   }
 
   /** @returns whether all entries of the kind were read */
@@ -79,8 +93,7 @@ export class EntryCheck {
     try {
       for await (const entry of this.read(kind, signal)) {
         statistics.add(entry);
-        this.references.add(kind, entry);
-        this.model.add(kind, entry);
+        for (const each of this.statistics) each.add(kind, entry);
         if (statistics.total % PROGRESS_INTERVAL === 0) progress(statistics.total);
       }
       return null;
@@ -95,11 +108,11 @@ export class EntryCheck {
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
-    const { uuid, id, modifiedAt } = mappingOf(this.mapping, kind);
+    const { uuid, id, name, modifiedAt } = mappingOf(this.mapping, kind);
     const named = kind === 'person' ? [] : memberAttributesOf(this.mapping.groups);
     const request = {
       ...this.directory.searches[kind],
-      attributes: [uuid, id, modifiedAt, ...named, ...this.model.attributesOf(kind)],
+      attributes: [uuid, id, ...name, modifiedAt, ...named, ...this.model.attributesOf(kind)],
     };
     for await (const entry of this.search(request, signal))
       if (this.directory.covers(kind, entry.dn)) yield entry;

@@ -2,6 +2,7 @@ import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import type { EntryStatistics } from './entry-statistics.js';
 import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
@@ -10,20 +11,20 @@ import { SourceError } from '../source.error.js';
 /**
  * Reads a directory file completely, as the service does, and counts people and groups.
  * @param progress called at intervals with the number of entries that have been read
+ * @param more what else is counted
  */
 export async function checkFile(
   config: DirectoryConfig,
   source: FileSourceConfig,
   progress: (entries: number) => void,
+  more: readonly EntryStatistics[] = [],
 ): Promise<Finding[]> {
   const what = 'directory file';
   const counts = { person: 0, group: 0 };
-  const references = new ReferenceStatistics(config.mapping);
-  const model = new ModelStatistics(config.mapping);
+  const statistics = [new ReferenceStatistics(config), new ModelStatistics(config.mapping), ...more];
   try {
     for await (const { kind, entry } of new LdifSource(config, source).read()) {
-      references.add(kind, entry);
-      model.add(kind, entry);
+      for (const each of statistics) each.add(kind, entry);
       counts[kind]++;
       const read = counts.person + counts.group;
       if (read % PROGRESS_INTERVAL === 0) progress(read);
@@ -43,7 +44,6 @@ export async function checkFile(
     counts.group > 0
       ? ok('groups', `${counts.group} below ${groups.bases.join(' and ')}`)
       : warning('groups', none(groups)),
-    ...references.findings(),
-    ...model.findings(),
+    ...statistics.flatMap((each) => [...each.findings()]),
   ];
 }

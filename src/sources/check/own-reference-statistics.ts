@@ -7,17 +7,16 @@ import {
   referenceFields,
 } from '../../database/fields/field-references.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { type Identified, referenceKeyOf } from '../reference-key.js';
+import type { Identified } from '../reference-key.js';
 import { type EntryKind, KINDS } from '../source.js';
-
-/** The share of references without an entry, as one of so many, above which there is a warning. */
-const TOLERATED = 5;
+import { cureOfDangling, type KnownEntries } from './dangling-cause.js';
+import { isMostlyWrong, NamedValues, type ReferenceOrigin } from './named-values.js';
 
 interface Counted {
   readonly kind: EntryKind;
   readonly field: ReferenceField;
-  /** The number of entries that name it, by referenceKeyOf. */
-  readonly named: Map<string, number>;
+  readonly origin: ReferenceOrigin;
+  readonly named: NamedValues;
 }
 
 /** Counts the references of own fields, and those among them that name no mirrored entry. */
@@ -27,7 +26,11 @@ export class OwnReferenceStatistics {
 
   constructor(mapping: DirectoryMapping) {
     this.fields = KINDS.flatMap((kind) =>
-      referenceFields(mappingOf(mapping, kind).fields).map((field) => ({ kind, field, named: new Map() })),
+      referenceFields(mappingOf(mapping, kind).fields).map((field) => {
+        const { to, by = 'dn' } = field.reference;
+        const key = `${kind === 'person' ? 'users' : 'groups'}.fields.${field.name}`;
+        return { kind, field, origin: { key, by, lists: [`${to}s`] as const }, named: new NamedValues() };
+      }),
     );
   }
 
@@ -37,28 +40,28 @@ export class OwnReferenceStatistics {
     const { uuid, dnKey, id } = identity;
     const known = this.known[kind === 'person' ? 'user' : 'group'];
     for (const key of [dnKey, `uuid:${uuid}`, `id:${foldId(id)}`]) known.add(key);
-    for (const { field, named } of this.fields.filter((each) => each.kind === kind)) {
+    for (const { field, origin, named } of this.fields.filter((each) => each.kind === kind)) {
       for (const bytes of field.attributes.flatMap((attribute) => entry.bytes(attribute))) {
         const text = decodeUtf8(bytes);
-        const key = text === null ? null : referenceKeyOf(field.reference.by ?? 'dn', text);
-        if (key !== null) named.set(key, (named.get(key) ?? 0) + 1);
+        if (text !== null) named.add([{ text, origin }]);
       }
     }
   }
 
-  /** How many references each field has, with a warning where many name no entry. It contains no names of entries. */
-  *findings(): Generator<Finding> {
+  /**
+   * How many references each field has, with a warning where many name no entry. It contains no names of entries.
+   * @param known finds the cause of dangling references
+   */
+  *findings(known?: KnownEntries): Generator<Finding> {
     for (const { kind, field, named } of this.fields) {
       const { to } = field.reference;
-      let [total, dangling] = [0, 0];
-      for (const [key, count] of named) {
-        total += count;
-        if (!this.known[to].has(key)) dangling += count;
-      }
+      const summary = named.summarize((key) => this.known[to].has(key));
+      const { total, dangling, examples } = summary;
       const list = kind === 'person' ? 'users' : 'groups';
       const text = `${list}.${field.name}: ${total - dangling} of ${total} values name a mirrored ${to}`;
-      const cure = `set base and filter of ${to}s so that they select what ${field.attribute} names, or by if it has no DNs`;
-      yield dangling * TOLERATED > total ? warning('references', `${text}: ${cure}`) : ok('references', text);
+      yield isMostlyWrong(summary)
+        ? warning('references', `${text}: ${cureOfDangling(examples, known)}`)
+        : ok('references', text);
     }
   }
 }

@@ -1,11 +1,14 @@
 import { type Finding, warning } from '../../common/finding.js';
 import { foldId } from '../../common/identity.js';
-import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
+import { mappingOf } from '../../config/model/mapping.js';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { type Identified, keyOfEntry, referenceKeyOf } from '../reference-key.js';
+import { type Identified, keyOfEntry, nameInValue } from '../reference-key.js';
 import type { EntryKind } from '../source.js';
+import { cureOfDangling, type KnownEntries } from './dangling-cause.js';
+import { isMostlyWrong, NamedValues } from './named-values.js';
 import { OwnReferenceStatistics } from './own-reference-statistics.js';
 
 /** Number of entries between two progress reports. */
@@ -14,23 +17,24 @@ export const PROGRESS_INTERVAL = 1000;
 /** The highest percentage of references without a mirrored entry that causes no warning. */
 const TOLERATED_PERCENT = 5;
 
+/** Members are users and groups. */
+const LISTS = ['users', 'groups'] as const;
+
 /** An entry with a usable identifier and id, reduced to the data that is needed to count references. */
 type Candidate = Identified;
 
 /** Counts the names of members in groups, and those among them that belong to no mirrored entry. */
 export class ReferenceStatistics {
   private readonly candidates: Record<EntryKind, Candidate[]> = { person: [], group: [] };
-  /** The number of groups that name an entry, by referenceKeyOf. */
-  private readonly named = new Map<string, number>();
-
+  private readonly named = new NamedValues();
   private readonly own: OwnReferenceStatistics;
 
-  constructor(private readonly mapping: DirectoryMapping) {
-    this.own = new OwnReferenceStatistics(mapping);
+  constructor(private readonly config: Pick<DirectoryConfig, 'mapping' | 'baseDn'>) {
+    this.own = new OwnReferenceStatistics(config.mapping);
   }
 
   add(kind: EntryKind, entry: Entry): void {
-    const { uuid, id } = kind === 'person' ? this.mapping.users : this.mapping.groups;
+    const { uuid, id } = mappingOf(this.config.mapping, kind);
     const [bytes] = entry.bytes(id);
     const text = bytes === undefined ? '' : (decodeUtf8(bytes) ?? '').trim();
     // The mirror rejects an entry without an identifier or an id, and all entries that share an id.
@@ -49,37 +53,45 @@ export class ReferenceStatistics {
    * names.
    */
   *findings(): Generator<Finding> {
-    yield* this.own.findings();
+    const { known } = this;
+    yield* this.own.findings(known);
     const mirrored = new Set([...this.keysOf('person'), ...this.keysOf('group')]);
-    let total = 0;
-    let dangling = 0;
-    for (const [key, count] of this.named) {
-      total += count;
-      if (!mirrored.has(key)) dangling += count;
-    }
+    const summary = this.named.summarize((key) => mirrored.has(key));
+    const { total, dangling, examples } = summary;
     if (dangling * 100 <= total * TOLERATED_PERCENT) return;
     const percent = Math.floor((dangling * 1000) / total) / 10;
+    const text = `${dangling} of ${total} ${this.hasDns ? 'DNs' : 'names'} in groups (${percent} %) name no mirrored entry, and are ignored`;
     yield warning(
       'references',
-      `${dangling} of ${total} DNs in groups (${percent} %) name no mirrored entry, and are ignored`,
+      isMostlyWrong(summary) ? `${text}: ${cureOfDangling(examples, known)}` : text,
     );
   }
 
-  private addReferences(entry: Entry): void {
-    const keys = new Set<string>();
-    for (const { attributes, by } of this.roles) {
-      for (const bytes of attributes.flatMap((attribute) => entry.bytes(attribute))) {
-        const text = decodeUtf8(bytes);
-        const key = text === null ? null : referenceKeyOf(by, text);
-        if (key !== null) keys.add(key);
-      }
-    }
-    for (const key of keys) this.named.set(key, (this.named.get(key) ?? 0) + 1);
+  private get known(): KnownEntries {
+    const { person } = this.candidates;
+    const ids = new Set(person.map(({ id }) => id));
+    return { ...this.config, ids, uuids: new Set(person.map(({ uuid }) => uuid)) };
   }
 
-  private get roles(): readonly RoleMapping[] {
-    const { members, admins, owners } = this.mapping.groups;
-    return [members, admins, owners];
+  private get hasDns(): boolean {
+    return this.roles.some(({ by }) => by === 'dn');
+  }
+
+  private addReferences(entry: Entry): void {
+    this.named.add(
+      this.roles.flatMap(({ key, attributes, by }) =>
+        attributes.flatMap((attribute) => {
+          const texts = entry.bytes(attribute).flatMap((bytes) => nameInValue(attribute, by, bytes) ?? []);
+          return texts.map((text) => ({ text, origin: { key, by, lists: LISTS } }));
+        }),
+      ),
+    );
+  }
+
+  private get roles() {
+    const { members, admins, owners } = this.config.mapping.groups;
+    const roles = { members, admins, owners };
+    return Object.entries(roles).map(([role, mapping]) => ({ key: `groups.${role}`, ...mapping }));
   }
 
   /** The keys of the entries whose id is unique in their kind. */
