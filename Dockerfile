@@ -19,7 +19,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/web/explorer/dist ./web/explorer/dist
 # The embedded database of demonstrations (ALLOW_EMBEDDED=true). Mount a volume at /app/.data to keep it.
-COPY --from=build /app/sample/directory.ldif /app/sample/clients.json ./sample/
+COPY --from=build /app/sample/directory.ldif /app/sample/model.yaml /app/sample/clients.json ./sample/
 RUN mkdir .data && chown node:node .data
 # The user node by number, because Kubernetes checks runAsNonRoot by number.
 USER 1000:1000

@@ -55,6 +55,26 @@ export function buildClubs(people) {
       ],
       groupAdmin: [personDn('anna.svensson')],
     },
+    {
+      cn: 'surprise-party',
+      displayName: 'Surprise Party',
+      description: 'Prepares the twentieth anniversary of our head of school, who does not know.',
+      businessCategory: 'secret',
+      member: ['ada.martin', 'anna.svensson', 'eleni.papadopoulou', 'yusuf.al-rashid'].map(personDn),
+      owner: [personDn('sean.obrien')],
+    },
+    {
+      cn: 'peer-counseling',
+      displayName: 'Peer Counseling',
+      description: 'Students listen to students. Their names stay among them.',
+      businessCategory: 'private',
+      member: [
+        'anna.svensson',
+        'zofia.stepien',
+        ...randomFor('peer-counseling').shuffle(students).slice(0, 10),
+      ].map(personDn),
+      owner: groupDns('health-team'),
+    },
   ];
 }
 

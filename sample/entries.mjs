@@ -55,10 +55,11 @@ export function buildTree() {
 
 /**
  * @param {import('./people.mjs').Person} person
+ * @param {import('./details.mjs').Details} details
  * @param {{ photo?: Buffer, picture?: Buffer }} images JPEG
  * @returns {Entry}
  */
-export function buildPersonEntry(person, { photo, picture }) {
+export function buildPersonEntry(person, details, { photo, picture }) {
   const dn = personDn(person.uid);
   return {
     dn,
@@ -71,6 +72,12 @@ export function buildPersonEntry(person, { photo, picture }) {
       ...single('sn', person.sn),
       ...single('mail', person.mail),
       ...single('schoolYear', person.schoolYear),
+      ...single('title', details.title),
+      ...single('telephoneNumber', details.telephoneNumber),
+      ...several('mobile', details.mobile ?? []),
+      ...single('employeeNumber', details.employeeNumber),
+      ...single('employeeType', details.employeeType),
+      ...single('manager', details.manager),
       ...operational(dn, person.created, person.modified),
       ...single('jpegPhoto', photo),
       ...single('profilePicture', picture),
@@ -80,9 +87,10 @@ export function buildPersonEntry(person, { photo, picture }) {
 
 /**
  * @param {import('./groups.mjs').Group} group
+ * @param {string | undefined} room
  * @returns {Entry}
  */
-export function buildGroupEntry(group) {
+export function buildGroupEntry(group, room) {
   const dn = groupDn(group.cn);
   const random = randomFor('timestamps', dn);
   const created = FOUNDED.getTime() + Math.floor(random.number() * (LAST_CHANGE - FOUNDED.getTime()));
@@ -96,6 +104,8 @@ export function buildGroupEntry(group) {
       ...single('description', group.description),
       ...single('mail', group.mail),
       ...single('labeledURI', group.labeledURI),
+      ...single('businessCategory', group.businessCategory),
+      ...single('roomNumber', room),
       ...several('member', group.member),
       ...several('groupAdmin', group.groupAdmin ?? []),
       ...several('owner', group.owner ?? []),

@@ -7,6 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
+import { detailsOf, roomOf } from './details.mjs';
 import { buildGroupEntry, buildPersonEntry, buildTree } from './entries.mjs';
 import { buildGroups } from './groups.mjs';
 import { drawLandscape } from './landscape.mjs';
@@ -19,10 +20,15 @@ const [file = fileURLToPath(new URL('directory.ldif', import.meta.url))] = proce
 
 const people = buildPeople();
 const groups = buildGroups(people);
+const details = detailsOf(people, groups);
 const entries = [
   ...buildTree(),
-  ...(await Promise.all(people.map(async (person) => buildPersonEntry(person, await drawImages(person))))),
-  ...groups.map(buildGroupEntry),
+  ...(await Promise.all(
+    people.map(async (person) =>
+      buildPersonEntry(person, details.get(person.uid) ?? {}, await drawImages(person)),
+    ),
+  )),
+  ...groups.map((group) => buildGroupEntry(group, roomOf(group, groups))),
 ];
 await writeFile(file, formatLdif('Made by sample/generate.mjs; change that one.', entries));
 console.log(`${file}: ${people.length} people, ${groups.length} groups`);

@@ -15,6 +15,7 @@ import { DEPARTMENTS, FEATURED_REPRESENTATIVES, STAFF_TEAMS } from './structure.
  * @property {string} description
  * @property {string} [mail]
  * @property {string} [labeledURI]
+ * @property {string} [businessCategory] `secret` or `private`: a rule of visibility matches
  * @property {readonly string[]} member DNs of people and of groups; a `groupOfNames` has at least one
  * @property {readonly string[]} [groupAdmin] DNs
  * @property {readonly string[]} [owner] DNs

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
-import { readConfig } from './config/config.js';
+import { type Config, type Environment, readConfig } from './config/config.js';
 import { addDerivedFields } from './graphql/schema/derived-fields.js';
 import { finishSchema, printSdl } from './graphql/schema/schema.js';
 
@@ -11,21 +11,25 @@ import { finishSchema, printSdl } from './graphql/schema/schema.js';
 const IMPORTS = 'imports';
 const PROVIDERS = 'providers';
 const RESOLVER = 'graphql:resolver_type';
+/** Any directory other than the sample, so that no model file applies. */
+const BUILT_IN_MODEL: Environment = { DIRECTORY_URL: 'file:directory.ldif' };
 
 /** The schema as text (SDL); throws as `buildServedSchema` does. */
-export async function buildSdl(): Promise<string> {
-  return printSdl(await buildServedSchema());
+export async function buildSdl(config?: Config): Promise<string> {
+  return printSdl(await buildServedSchema(config));
 }
 
 /**
  * The schema, in the order of its text, built from the classes alone: nothing is opened, so that it can be had anywhere.
+ * @param config its model adds fields; default: the built-in model
  * @throws Error when a field does not declare what it takes to select it
  */
-export async function buildServedSchema(): Promise<GraphQLSchema> {
+export async function buildServedSchema(
+  config: Config = readConfig(BUILT_IN_MODEL),
+): Promise<GraphQLSchema> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   try {
     const factory = app.get(GraphQLSchemaFactory);
-    const config = readConfig({});
     const schema = await factory.create([...findResolvers(AppModule.forRoot(config))]);
     return lexicographicSortSchema(finishSchema(addDerivedFields(schema, config)));
   } finally {

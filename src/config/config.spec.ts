@@ -34,6 +34,16 @@ describe('the configuration', () => {
     });
   });
 
+  it('uses the model of the sample for the sample directory only, unless a setting names another', () => {
+    const modelOf = (environment: Environment) => readConfig(environment).modelFile;
+    const sample = { DIRECTORY_URL: 'file:sample/directory.ldif' };
+    expect([modelOf({}), modelOf(sample)]).toEqual(['sample/model.yaml', 'sample/model.yaml']);
+    expect(modelOf({ DIRECTORY_URL: 'file:other.ldif' })).toBeNull();
+    expect(modelOf({ DIRECTORY_URL: 'ldap://ldap.example.org' })).toBeNull();
+    const own = modelSetting('scopes: {contact: Phone numbers.}');
+    expect(modelOf({ ...sample, ...own })).toBe(own.DIRECTORY_MODEL);
+  });
+
   it('takes an empty variable for an unset one', () => {
     expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AuthConfig, buildAuth } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
 import { buildDatabase, type DatabaseConfig } from './settings/database.js';
-import { buildDirectory, type DirectoryConfig, withServer } from './settings/directory.js';
+import { buildDirectory, type DirectoryConfig, modelFileOf, withServer } from './settings/directory.js';
 import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
 import { buildScopes } from './model/build-visibility.js';
@@ -72,7 +72,8 @@ export function readConfig(
   findMore: (config: Config) => readonly string[] = () => [],
 ): Config {
   const { settings, problems } = readSettings(environment);
-  const model = settings.DIRECTORY_MODEL === undefined ? NO_MODEL : readModel(settings.DIRECTORY_MODEL);
+  const modelFile = modelFileOf(settings);
+  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile);
   const config = buildConfig(settings, model);
   const all = [
     ...[...problems.values()].flat(),
@@ -153,7 +154,7 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel): Config {
     database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
     redis: buildRedis(settings, settings.BASE_URL),
     directory: buildDirectory(settings, model),
-    modelFile: yaml === null ? null : (settings.DIRECTORY_MODEL ?? null),
+    modelFile: yaml === null ? null : (modelFileOf(settings) ?? null),
     model,
     scopes: buildScopes(model),
     auth,

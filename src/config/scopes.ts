@@ -14,5 +14,10 @@ export const BUILT_IN_SCOPES = [
 
 export type BuiltInScope = (typeof BUILT_IN_SCOPES)[number]['name'];
 
+/** The scopes that the model adds to those of the built-in schema. */
+export function ownScopes(scopes: readonly ScopeDefinition[]): readonly ScopeDefinition[] {
+  return scopes.slice(BUILT_IN_SCOPES.length);
+}
+
 /** Scopes that mean something else to every OpenID provider (OpenID Connect Core, sections 3.1.2.1, 5.4 and 11). */
 export const FOREIGN_SCOPES: readonly string[] = ['openid', 'offline_access', 'email', 'address', 'phone'];

@@ -3,7 +3,8 @@ import { relative } from 'node:path';
 import type { ClientMetadata } from 'oidc-provider';
 import { z } from 'zod';
 import { type Config, ConfigError } from '../config/config.js';
-import { BUILT_IN_SCOPES, type ScopeDefinition } from '../config/scopes.js';
+import { BUILT_IN_SCOPES, ownScopes, type ScopeDefinition } from '../config/scopes.js';
+import { hasSampleClients } from '../config/settings/auth.js';
 import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 
 /** The scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
@@ -87,6 +88,23 @@ export function readClients(file: string, scopes: readonly ScopeDefinition[]): C
   const clients = parseClients(text, problems, scopes);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${name}: ${problem}`));
   return clients;
+}
+
+/**
+ * The clients of the file. The sample's application for users may also request the scopes of the model, which its file cannot
+ * name because it is also the default with other directories.
+ */
+export function registeredClients({ auth, scopes }: Pick<Config, 'auth' | 'scopes'>): Client[] {
+  const clients = readClients(auth.embeddedClients, scopes);
+  const own = ownScopes(scopes).map(({ name }) => name);
+  if (!hasSampleClients(auth)) return clients;
+  return clients.map((client) =>
+    isPublic(client) ? { ...client, scope: [client.scope, ...own].join(' ') } : client,
+  );
+}
+
+function isPublic({ token_endpoint_auth_method: method }: Client): boolean {
+  return method === 'none';
 }
 
 /** Parses the text of a clients file. The function adds each problem to `problems`. */

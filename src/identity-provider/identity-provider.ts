@@ -14,7 +14,7 @@ import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
-import { explorerClient, readClients } from './clients.js';
+import { explorerClient, registeredClients } from './clients.js';
 import { RejectionError } from '../http/rejection.js';
 import { DeviceCodes } from './pages/flow-pages.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
@@ -49,7 +49,7 @@ export class IdentityProvider implements OnModuleInit {
     // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
-    const registered = readClients(this.config.auth.embeddedClients, this.config.scopes);
+    const registered = registeredClients(this.config);
     const explorer = explorerClient(this.config, registered);
     const clients = explorer === null ? registered : [...registered, explorer];
     const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);

@@ -21,7 +21,7 @@ export const DIRECTORY_PERSON: AuxiliaryClass = {
 /** The class also allows `owner`, which groupOfNames allows anyway. */
 export const DIRECTORY_GROUP: AuxiliaryClass = {
   name: GROUP_CLASS,
-  attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin'],
+  attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin', 'roomNumber'],
 };
 
 /**

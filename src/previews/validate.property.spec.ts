@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
 import { BadUserInputError } from '../common/errors.js';
-import { readConfig } from '../config/config.js';
+import { builtInConfig } from '../../test/support/builders/built-in-config.js';
 import { Entry } from '../ldap/entry.js';
 import { mapGroup, mapPerson } from '../mirror/map/map.js';
 import { validateGroupChange, validatePersonChange } from './validate.js';
 
-const { mapping } = readConfig({}).directory;
+const { mapping } = builtInConfig().directory;
 const group = { id: 'chess-club' };
 
 describe('an accepted value', () => {

@@ -4,6 +4,7 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
+import { ownScopes } from '../config/scopes.js';
 import { DEMO_ACCOUNT } from '../config/settings/embedded.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
@@ -26,6 +27,7 @@ export class DemoServiceAccount {
    */
   async ensure(): Promise<string | null> {
     if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
+    const scopes = this.scopes();
     const { secret } = await this.keys.findOrCreate('demo-service-account', () => ({
       secret: buildSecret(randomBytes(SECRET_BYTES)),
     }));
@@ -35,16 +37,25 @@ export class DemoServiceAccount {
           id: DEMO_ACCOUNT,
           name: 'Demonstration',
           description: 'To try the service with.',
-          scopes: ['read', 'directory'],
+          scopes,
           expiresAt: null,
         },
         secret,
       );
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'CONFLICT')) throw error;
+      await this.accounts.replaceScopes(DEMO_ACCOUNT, scopes);
     }
     this.secret = secret;
     return this.find();
+  }
+
+  /** It reads the fields of the sample's model too, but not what the model hides: it has no user. */
+  private scopes(): string[] {
+    const { directory, scopes } = this.config;
+    const own = isSampleDirectory(directory) ? ownScopes(scopes) : [];
+    const isBypass = (name: string) => name === directory.visibility.bypass;
+    return ['read', 'directory', ...own.map(({ name }) => name).filter((name) => !isBypass(name))];
   }
 
   /** The token after `ensure`. */

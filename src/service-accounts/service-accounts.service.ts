@@ -121,6 +121,11 @@ export class ServiceAccountsService {
     return { account: withScopes(account), token: buildToken(id, secret) };
   }
 
+  /** Replaces the scopes of an account that is neither revoked nor limited to groups, if there is one. */
+  async replaceScopes(id: string, scopes: readonly Scope[]): Promise<void> {
+    await this.accounts.update({ id, revokedAt: IsNull(), limitedTo: IsNull() }, { scopes: [...scopes] });
+  }
+
   /**
    * Revokes an account at once and for ever: its id cannot be used again.
    * @throws NotFoundError

@@ -1,9 +1,15 @@
 import { readClients } from '../identity-provider/clients.js';
 import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
+import { SAMPLE_MODEL } from '../config/settings/directory.js';
+
+const GROUP_QUERY =
+  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
+const MODEL_QUERY =
+  '{ user(user: {id: "tomas.dvorak"}) { name jobTitle phone manager { name } reports(first: 3) { totalCount nodes { name } } } }';
 
 export function describeStart(config: Config, demoToken: string | null): string {
-  const { baseUrl, auth, database, directory, disclosure, explorer } = config;
+  const { baseUrl, auth, database, directory, disclosure, explorer, modelFile } = config;
   const lines = [
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
@@ -31,9 +37,17 @@ export function describeStart(config: Config, demoToken: string | null): string 
     lines.push(
       `  Service account «demo», token ${demoToken}`,
       'Try:',
-      `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
-      `    -d '{"query":"{ group(group: {id: \\"chess-club\\"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }"}'`,
+      ...queryCommand(baseUrl, demoToken, GROUP_QUERY),
     );
+    if (modelFile === SAMPLE_MODEL)
+      lines.push(`Fields of ${modelFile}:`, ...queryCommand(baseUrl, demoToken, MODEL_QUERY));
   }
   return lines.join('\n');
+}
+
+function queryCommand(baseUrl: string, token: string, query: string): string[] {
+  return [
+    `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${token}' -H 'Content-Type: application/json' \\`,
+    `    -d '${JSON.stringify({ query })}'`,
+  ];
 }

@@ -38,9 +38,9 @@ describe('the service, started on the sample', () => {
     return /Service account «demo», token (\S+)/.exec(stdout)?.[1] ?? 'no token';
   }
 
-  /** The command is run in a shell, like by a reader of the log. */
-  async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
-    const command = /Try:\n([^]*?'\n)/.exec(stdout)?.[1] ?? 'false';
+  /** The first command after a line is run in a shell, like by a reader of the log. */
+  async function runCurlIn({ stdout }: TestProcess, line = 'Try:'): Promise<unknown> {
+    const command = /^[^]*?'\n/.exec(stdout.split(`${line}\n`)[1] ?? '')?.[0] ?? 'false';
     return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
 
@@ -59,7 +59,7 @@ describe('the service, started on the sample', () => {
 
   it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();
-    await first.untilPrinted(/Try:\n[^]*'\n/);
+    await first.untilPrinted(/Try:\n[^]*Fields of [^]*'\n/);
     expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: people \+2000/);
     for (const line of [
       `Ready at ${url}`,
@@ -90,10 +90,25 @@ describe('the service, started on the sample', () => {
         },
       },
     });
+    // Fields, a reference and its other side, as the model file of the sample declares them.
+    expect(await runCurlIn(first, 'Fields of sample/model.yaml:')).toEqual({
+      data: {
+        user: {
+          name: 'Tomáš Dvořák',
+          jobTitle: 'Head of Mathematics',
+          phone: expect.stringMatching(/^\+49 30 23125 \d{3}$/) as string,
+          manager: { name: 'Marguerite Lefèvre' },
+          reports: {
+            totalCount: 15,
+            nodes: Array.from({ length: 3 }, () => ({ name: expect.any(String) as string })),
+          },
+        },
+      },
+    });
     expect((await first.kill('SIGTERM')).code).toBe(0);
 
     const second = start();
-    await second.untilPrinted(/Try:\n[^]*'\n/);
+    await second.untilPrinted(/Try:\n[^]*Fields of [^]*'\n/);
     expect(tokenIn(second)).toBe(tokenIn(first));
     expect(second.stdout).not.toContain('Revision');
     expect(await runCurlIn(second)).toEqual(answer);

@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config/config.js';
+import { builtInConfig } from '../support/builders/built-in-config.js';
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
@@ -9,7 +9,7 @@ import { MANAGER, TestDirectory389 } from '../support/servers/directory-389.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
 
 const GROUPS = `ou=groups,${SUFFIX}`;
-const { groups } = readConfig({}).directory.mapping;
+const { groups } = builtInConfig().directory.mapping;
 const members = { attributes: ['member', 'uniqueMember'], by: 'dn' } as const;
 
 const MIXED = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DataSource, type EntityManager } from 'typeorm';
-import { readConfig } from '../../src/config/config.js';
+import { builtInConfig } from '../support/builders/built-in-config.js';
 import { EffectiveRoles } from '../../src/mirror/apply/effective-roles.js';
 import type { Plan, RoleChange } from '../../src/mirror/plan/plan.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -168,7 +168,7 @@ async function change(
   const joins = what === 'join';
   const roleChange: RoleChange = { ...keys, before: joins ? null : 1, after: joins ? 1 : null };
   const plan: Plan = { ...EMPTY, [kind]: [roleChange] };
-  const effective = await EffectiveRoles.begin(manager, plan, readConfig({}).directory.mapping);
+  const effective = await EffectiveRoles.begin(manager, plan, builtInConfig().directory.mapping);
   await manager.query(
     joins
       ? `insert into ${kind} (${COLUMNS[kind].join(', ')}, named_as, role) values ($1, $2, 1, 1)`

@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config/config.js';
+import { builtInConfig } from '../support/builders/built-in-config.js';
 import { escapeDnValue } from '../../src/ldap/naming/dn.js';
 import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
 import type { Entry } from '../../src/ldap/entry.js';
@@ -19,7 +19,7 @@ import { named } from '../support/builders/named-subject.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
-const { users: people, groups } = readConfig({}).directory.mapping;
+const { users: people, groups } = builtInConfig().directory.mapping;
 /** Result codes (RFC 4511 §4.1.9, RFC 4528). */
 const NO_SUCH_ATTRIBUTE = 16;
 const VALUE_EXISTS = 20;

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
+import { builtInConfig } from '../support/builders/built-in-config.js';
 import { modelSetting } from '../support/builders/model-file.js';
 
 const PAGE = 'docs/directory.md';
-const { mapping } = readConfig({}).directory;
+const { mapping } = builtInConfig().directory;
 const users = mapping.users.fields;
 const groups = mapping.groups.fields;
 

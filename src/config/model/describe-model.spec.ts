@@ -1,6 +1,7 @@
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
 import { PRESET_NAMES } from './presets/presets.js';
+import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { describeModel } from './describe-model.js';
 
 describe('the effective model', () => {
@@ -60,8 +61,8 @@ scopes: {contact: Phone numbers.}
   });
 
   it('needs no file', () => {
-    expect(readConfig(modelSetting(describeModel(null))).directory).toEqual({
-      ...readConfig({}).directory,
+    expect(readConfig({ ...NO_SAMPLE, ...modelSetting(describeModel(null)) }).directory).toEqual({
+      ...builtInConfig().directory,
       isServerGiven: true,
     });
   });

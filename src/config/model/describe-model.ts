@@ -9,7 +9,7 @@ import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, type PresetName, PRESETS } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
 import type { Path } from './yaml-file.js';
-import { BUILT_IN_SCOPES } from '../scopes.js';
+import { ownScopes } from '../scopes.js';
 
 /**
  * Writes the effective model as a model file, in which a comment says where each value comes from.
@@ -47,9 +47,7 @@ function effectiveModel(model: Model): object {
       classes: oneOrList(groups.classes),
     },
     scopes: Object.fromEntries(
-      buildScopes(model)
-        .slice(BUILT_IN_SCOPES.length)
-        .map(({ name, description }) => [name, description]),
+      ownScopes(buildScopes(model)).map(({ name, description }) => [name, description]),
     ),
     visibility: model.visibility ?? {},
   };

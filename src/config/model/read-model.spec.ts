@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { configProblems } from '../../start/preconditions.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
+import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { modelJsonSchema } from './model.schema.js';
 import { checkModel, readModel } from './read-model.js';
 
@@ -96,8 +97,8 @@ describe('a model file', () => {
   });
 
   it('changes nothing if it is empty', () => {
-    const { directory, scopes } = readConfig(modelSetting('# only a comment\n'));
-    const built = readConfig({});
+    const { directory, scopes } = readConfig({ ...NO_SAMPLE, ...modelSetting('# only a comment\n') });
+    const built = builtInConfig();
     expect([directory, scopes]).toEqual([built.directory, built.scopes]);
   });
 
@@ -113,6 +114,8 @@ describe('a model file', () => {
     const value = checkModel(EXAMPLE).yaml.value as { users: object };
     expect(validate(value)).toBe(true);
     expect(validate({ ...value, users: { ...value.users, filterr: '(a=b)' } })).toBe(false);
+    const sample = checkModel(readFileSync('sample/model.yaml', 'utf8'));
+    expect([validate(sample.yaml.value), sample.problems]).toEqual([true, []]);
   });
 });
 

@@ -41,7 +41,7 @@ export const DIRECTORY_SETTINGS = {
   DIRECTORY_BASE_DN: setting(distinguishedName.default('dc=example,dc=org'), 'Base DN of the directory.'),
   DIRECTORY_MODEL: setting(
     text.optional(),
-    'YAML file with the model of the directory: bases, filters, attributes, fields, scopes and visibility. Empty: the built-in model.',
+    'YAML file with the model of the directory: bases, filters, attributes, fields, scopes and visibility. Empty: that of the sample for the sample directory, otherwise the built-in model.',
   ),
   DIRECTORY_SYNC_SECONDS: setting(
     integer(1, 86_400, 30),

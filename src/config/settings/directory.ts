@@ -32,9 +32,21 @@ export interface FileSourceConfig {
   readonly file: string;
 }
 
+/** The model file of the sample directory. */
+export const SAMPLE_MODEL = 'sample/model.yaml';
+
 /** Returns whether users and groups come from the sample. */
 export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
   return source.kind === 'file' && source.file === resolve('sample/directory.ldif');
+}
+
+/**
+ * The path of the model file. Without a setting it is that of the sample for the sample directory.
+ * @returns undefined: the built-in model applies
+ */
+export function modelFileOf(settings: DirectorySettings): string | undefined {
+  const isSample = isSampleDirectory({ source: buildSource(settings) });
+  return settings.DIRECTORY_MODEL ?? (isSample ? SAMPLE_MODEL : undefined);
 }
 
 export interface LdapSourceConfig {

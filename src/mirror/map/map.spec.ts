@@ -1,10 +1,10 @@
-import { readConfig } from '../../config/config.js';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { mapGroup, mapPerson } from './map.js';
 
-const { users: people, groups } = readConfig({}).directory.mapping;
+const { users: people, groups } = builtInConfig().directory.mapping;
 const UUID = '13c9344a-4b2d-4c04-9990-c46e3e228514';
 const INVALID = Buffer.from([0x41, 0xff]);
 

@@ -5,6 +5,7 @@ import { ServiceError } from '../../common/errors.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
 import { readConfig } from '../../config/config.js';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
@@ -13,7 +14,7 @@ import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.j
 import type { OriginalGroup } from '../stored-entry.js';
 import { type FieldChanges, type NewGroup, validateGroupChange } from '../validate.js';
 
-const mapping = readConfig({}).directory.mapping.groups;
+const mapping = builtInConfig().directory.mapping.groups;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const GO = 'cn=go,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';

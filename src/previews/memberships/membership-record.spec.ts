@@ -3,6 +3,7 @@ import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
 import { readConfig } from '../../config/config.js';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { Entry } from '../../ldap/entry.js';
 import { GroupRole } from '../../groups/group.model.js';
@@ -18,7 +19,7 @@ import {
 } from './membership-record.js';
 import type { OriginalGroup } from '../stored-entry.js';
 
-const mapping = readConfig({}).directory.mapping.groups;
+const mapping = builtInConfig().directory.mapping.groups;
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';

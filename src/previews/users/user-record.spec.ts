@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
 import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
-import { readConfig } from '../../config/config.js';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import { Entry } from '../../ldap/entry.js';
 import { mapPerson } from '../../mirror/map/map.js';
 import { changePerson } from '../text-record.js';
 import { type FieldChanges, validatePersonChange } from '../validate.js';
 
-const mapping = readConfig({}).directory.mapping.users;
+const mapping = builtInConfig().directory.mapping.users;
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
 
 /** Builds an entry with the attributes that every user has and the given ones. */

@@ -1,10 +1,10 @@
 import type { Field } from '../../common/field.js';
-import { readConfig } from '../../config/config.js';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { entryOf } from '../../../test/support/builders/model-entry.js';
 import { OwnReferenceStatistics } from './own-reference-statistics.js';
 
-const { mapping } = readConfig({}).directory;
+const { mapping } = builtInConfig().directory;
 
 const manager: Field = {
   name: 'manager',
