@@ -112,7 +112,7 @@ function mobileNumbers(people, groups) {
   );
 }
 
-/** @type {Readonly<Record<string, string>>} Rooms of groups by name. Others follow from the kind of the group. */
+/** @type {Readonly<Record<string, string>>} Values of `roomNumber` by group. Others follow from the kind of the group. */
 const ROOMS = {
   'school-board': 'C 301',
   'head-office': 'C 300',

@@ -87,10 +87,10 @@ export function buildPersonEntry(person, details, { photo, picture }) {
 
 /**
  * @param {import('./groups.mjs').Group} group
- * @param {string | undefined} room
+ * @param {string | undefined} roomNumber
  * @returns {Entry}
  */
-export function buildGroupEntry(group, room) {
+export function buildGroupEntry(group, roomNumber) {
   const dn = groupDn(group.cn);
   const random = randomFor('timestamps', dn);
   const created = FOUNDED.getTime() + Math.floor(random.number() * (LAST_CHANGE - FOUNDED.getTime()));
@@ -105,7 +105,7 @@ export function buildGroupEntry(group, room) {
       ...single('mail', group.mail),
       ...single('labeledURI', group.labeledURI),
       ...single('businessCategory', group.businessCategory),
-      ...single('roomNumber', room),
+      ...single('roomNumber', roomNumber),
       ...several('member', group.member),
       ...several('groupAdmin', group.groupAdmin ?? []),
       ...several('owner', group.owner ?? []),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 const INPUTS = [
   'src',
   'tools/reference',
+  'scripts/build-reference.mjs',
   'web/explorer/source',
   'web/explorer/vite.config.mjs',
   'web/explorer/patch-graphiql.mjs',

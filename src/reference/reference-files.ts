@@ -5,9 +5,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
+import { ModelReference } from './model-reference.js';
 import { type ServedFile, servedFile } from './served-file.js';
 
-/** Output directory of tools/reference/write-reference.ts. */
+/** Output directory of scripts/build-reference.mjs. */
 const DIRECTORY = fileURLToPath(new URL('../../dist/reference-pages/', import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -30,33 +31,51 @@ const ASSET_CACHE = 'public, max-age=31536000, immutable';
 export class ReferenceFiles {
   private files: ReadonlyMap<string, ServedFile> | null = null;
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly model: ModelReference,
+  ) {}
 
   /** @param path such as `queries` or `assets/0f3a…/style.css`; empty for the first page */
-  find(path: string): ServedFile | null {
-    this.files ??= readFiles(this.config.disclosure.introspection);
+  async find(path: string): Promise<ServedFile | null> {
+    this.files ??= await this.read();
     return this.files?.get(path) ?? null;
+  }
+
+  /** Null: the pages have not been written. */
+  private async read(): Promise<ReadonlyMap<string, ServedFile> | null> {
+    if (!existsSync(DIRECTORY)) return null;
+    const includesSchema = this.config.disclosure.introspection;
+    const isBuiltIn = this.config.modelFile === null || !includesSchema;
+    return serveFiles(isBuiltIn ? readFiles() : await this.model.render(), includesSchema);
   }
 }
 
-/** Without disclosure of the schema, there is only the page of errors. Null: the pages have not been written. */
-function readFiles(includesSchema: boolean): Map<string, ServedFile> | null {
-  if (!existsSync(DIRECTORY)) return null;
-  const files = new Map<string, ServedFile>();
+function readFiles(): Map<string, string> {
+  const files = new Map<string, string>();
   for (const file of readdirSync(DIRECTORY, { recursive: true, encoding: 'utf8' })) {
+    // Others are directories.
+    if (extname(file) !== '') files.set(file, readFileSync(join(DIRECTORY, file), 'utf8'));
+  }
+  return files;
+}
+
+/** Without disclosure of the schema, there is only the page of errors. */
+function serveFiles(files: ReadonlyMap<string, string>, includesSchema: boolean): Map<string, ServedFile> {
+  const served = new Map<string, ServedFile>();
+  for (const [file, text] of files) {
+    const bytes = Buffer.from(text);
     const extension = extname(file);
-    if (extension === '') continue; // A directory.
-    const bytes = readFileSync(join(DIRECTORY, file));
     if (extension !== '.html') {
       if (!includesSchema && extension !== '.css') continue;
       const mediaType = MEDIA_TYPES[extension] ?? 'application/octet-stream';
-      files.set(file, servedFile(bytes, { 'content-type': mediaType, 'cache-control': ASSET_CACHE }));
+      served.set(file, servedFile(bytes, { 'content-type': mediaType, 'cache-control': ASSET_CACHE }));
       continue;
     }
     const path = pathOf(file.slice(0, -extension.length), includesSchema);
-    if (path !== null) files.set(path, servedFile(bytes, PAGE_HEADERS));
+    if (path !== null) served.set(path, servedFile(bytes, PAGE_HEADERS));
   }
-  return files;
+  return served;
 }
 
 /** Returns the path of a page. Null: the page is not served. */

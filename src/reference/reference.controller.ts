@@ -12,26 +12,26 @@ export class ReferenceController {
   constructor(private readonly files: ReferenceFiles) {}
 
   @Get()
-  getFirstPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.send('', request, reply);
+  getFirstPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.send('', request, reply);
   }
 
   /** Serves the page of errors, which is always available. */
   @Get('errors')
-  getErrors(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.send('errors', request, reply);
+  getErrors(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.send('errors', request, reply);
   }
 
   @Get('*')
-  getPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+  async getPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': path = '' } = request.params as { '*'?: string };
     // Links of the first page are relative to its address.
     if (path === '') void reply.redirect('../reference', 308);
-    else this.send(path, request, reply);
+    else await this.send(path, request, reply);
   }
 
-  private send(path: string, request: FastifyRequest, reply: FastifyReply): void {
-    const file = this.files.find(path);
+  private async send(path: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const file = await this.files.find(path);
     if (file === null) throw new RejectionError(404, 'NOT_FOUND', 'The reference has no page at this path');
     sendFile(file, request, reply);
   }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { GraphQLModule } from '../graphql/graphql.module.js';
+import { ModelReference } from './model-reference.js';
 import { ReferenceController } from './reference.controller.js';
 import { ReferenceFiles } from './reference-files.js';
 import { SchemaController } from './schema.controller.js';
@@ -7,6 +8,6 @@ import { SchemaController } from './schema.controller.js';
 @Module({
   imports: [GraphQLModule],
   controllers: [ReferenceController, SchemaController],
-  providers: [ReferenceFiles],
+  providers: [ModelReference, ReferenceFiles],
 })
 export class ReferenceModule {}

@@ -1,5 +1,4 @@
 /** @isolated The suite adds to the tables of fields. */
-import { readFileSync } from 'node:fs';
 import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
@@ -9,10 +8,12 @@ import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { reportPlan } from '../../src/commands/plan-report.js';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
+import { BUILT_IN_SCOPES } from '../../src/config/scopes.js';
 import { MIGRATIONS } from '../../src/database/connections/data-source.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
-import { readExamples } from '../../tools/reference/example.js';
+import { describeSchema } from '../../src/reference/described-schema.js';
 import { buildPages } from '../../tools/reference/pages.js';
+import { readSources } from '../../tools/reference/sources.js';
 import { LdapDirectory } from '../../src/sources/ldap/ldap-directory.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -152,13 +153,7 @@ describe('added fields', () => {
   });
 
   it('are in the reference', async () => {
-    const sources = {
-      schema,
-      examples: readExamples('tools/reference/examples'),
-      errors: readFileSync('docs/http.md', 'utf8'),
-      introduction: '',
-    };
-    const pages = await buildPages(sources);
+    const pages = await buildPages(describeSchema(schema, BUILT_IN_SCOPES), readSources());
     const { body = '' } = pages.find(({ name }) => name === 'objects') ?? {};
     for (const { name } of ADDED) expect(body).toContain(`User.${name}`);
   });

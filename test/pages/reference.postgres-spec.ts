@@ -1,4 +1,12 @@
 import { readFileSync } from 'node:fs';
+import {
+  buildClientSchema,
+  buildSchema,
+  getIntrospectionQuery,
+  type IntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql';
 import type { Page } from 'playwright-core';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
 import {
@@ -19,7 +27,7 @@ const PAGES = ['', '/queries', '/mutations', '/objects', '/inputs', '/values', '
 
 const service = TestService.forSuite({
   ldif: readFileSync('sample/directory.ldif', 'utf8'),
-  environment: { LIMIT_POINTS_PER_HOUR: '5000' },
+  environment: { DIRECTORY_MODEL: 'sample/model.yaml', LIMIT_POINTS_PER_HOUR: '5000' },
   compared: false,
 });
 
@@ -46,9 +54,27 @@ describe('an example of the reference', () => {
   });
 });
 
+/** A service with the built-in model. */
+let builtIn: TwinService;
+
+beforeAll(async () => {
+  builtIn = await TwinService.start(service, { DIRECTORY_MODEL: '' });
+});
+
+afterAll(() => builtIn.stop());
+
+/** The HTML of all pages. */
+async function readPages(from: Parameters<typeof send>[0]): Promise<string> {
+  const answers = await Promise.all(PAGES.map((path) => send(from, { path: `/reference${path}` })));
+  return answers.map(({ body }) => body).join('');
+}
+
+const anchorOf = (coordinate: string) =>
+  coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
+
 describe('the schema as text', () => {
   it('matches the file, and may be cached', async () => {
-    const { status, headers, body } = await send(service, { path: SDL });
+    const { status, headers, body } = await send(builtIn, { path: SDL });
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
@@ -56,9 +82,55 @@ describe('the schema as text', () => {
     });
     expect(body).toBe(readFileSync('schema.graphql', 'utf8'));
     const known = { 'if-none-match': `"other", W/${String(headers.etag)}` };
-    const again = await send(service, { path: SDL, headers: known });
+    const again = await send(builtIn, { path: SDL, headers: known });
     expect([again.status, again.body]).toEqual([304, '']);
-    expect((await send(service, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+    expect((await send(builtIn, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+  });
+
+  it('has the fields, references and filters of a model file, and is what introspection returns', async () => {
+    const { body } = await send(service, { path: SDL });
+    const fields = ['manager: User', 'phone: String', 'mobiles: [String!]', 'reports(', 'room: StringFilter'];
+    for (const field of [...fields, 'input IntFilter {']) {
+      expect(body).toContain(field);
+      expect(readFileSync('schema.graphql', 'utf8')).not.toContain(field);
+    }
+    const answer = await post(service, { query: getIntrospectionQuery({ oneOf: true }) });
+    const introspected = buildClientSchema(dataOf(answer) as unknown as IntrospectionQuery);
+    expect(printSchema(lexicographicSortSchema(introspected))).toBe(
+      printSchema(lexicographicSortSchema(buildSchema(body))),
+    );
+  });
+});
+
+describe('the pages of a model file', () => {
+  let html: string;
+
+  beforeAll(async () => {
+    html = await readPages(service);
+  });
+
+  const sectionOf = (coordinate: string) =>
+    (html.split(` id="${anchorOf(coordinate)}"`)[1] ?? '').split('<h4')[0] ?? '';
+
+  it('have a place for every element', async () => {
+    const { body } = await send(service, { path: SDL });
+    const anchors = contractElementsOf(buildSchema(body))
+      .map(({ coordinate }) => anchorOf(coordinate))
+      .filter((anchor) => !['Query', 'Mutation'].includes(anchor));
+    expect(anchors).toEqual(
+      expect.arrayContaining(['User.manager', 'UserFilter.phone', 'User.reports.first']),
+    );
+    expect(anchors.filter((anchor) => html.split(` id="${anchor}"`).length !== 2)).toEqual([]);
+  });
+
+  it('describe fields, their scopes and their audiences, and the scopes of the model', () => {
+    expect(sectionOf('User.jobTitle')).toContain('The position of the person at the school.');
+    expect(sectionOf('User.phone')).toContain('Needs the scope <code>contact</code>.');
+    expect(sectionOf('UserFilter.phone')).toContain('Needs the scope <code>contact</code>.');
+    expect(sectionOf('Profile.mobiles')).toMatch(
+      /Needs the scope <code>contact<\/code>\. Only the user and those who are at least ADMIN in a group/,
+    );
+    expect(html).toMatch(/<code>confidential<\/code><\/td>\n<td>People, groups and members that are hidden/);
   });
 });
 
@@ -66,12 +138,8 @@ describe('the pages of the schema', () => {
   let html: string;
 
   beforeAll(async () => {
-    const answers = await Promise.all(PAGES.map((path) => send(service, { path: `/reference${path}` })));
-    html = answers.map(({ body }) => body).join('');
+    html = await readPages(builtIn);
   });
-
-  const anchorOf = (coordinate: string) =>
-    coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
 
   it('have a place for every element', () => {
     const anchors = contractElementsOf(schema)
@@ -191,7 +259,7 @@ describe('without introspection', () => {
     const [, style = ''] = /href="(assets[^"]+)"/.exec(body) ?? [];
     expect((await send(secretive, { path: `/reference/${style}` })).status).toBe(200);
     const entries = style.replace('style.css', 'entries.json');
-    expect((await send(service, { path: `/reference/${entries}` })).status).toBe(200);
+    expect((await send(builtIn, { path: `/reference/${entries}` })).status).toBe(200);
     expect((await send(secretive, { path: `/reference/${entries}` })).status).toBe(404);
   });
 });

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
+import { NO_SAMPLE } from './builders/built-in-config.js';
 import { findFreePort } from './servers/postgres.mjs';
 import type { TestService } from './servers/service.js';
 
@@ -11,12 +12,15 @@ export class TwinService {
     readonly config: Config,
   ) {}
 
+  /** It has the model of the other service, unless the environment names another. */
   static async start({ config: other }: TestService, environment: Environment = {}): Promise<TwinService> {
     if (other.database.kind !== 'postgres') throw new Error('Only PostgreSQL serves two processes');
     const config = readConfig({
       PORT: String(await findFreePort()),
       BASE_URL: other.baseUrl,
       DATABASE_URL: other.database.url,
+      ...NO_SAMPLE,
+      ...(other.modelFile !== null && { DIRECTORY_MODEL: other.modelFile }),
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LOG_LEVEL: 'fatal',

@@ -1,6 +1,12 @@
 import { BeforeComposePageTypeEvent, Printer } from '@graphql-markdown/printer-legacy';
-import type { GraphQLField, GraphQLNamedType, GraphQLSchema } from 'graphql';
-import { accessDirective, annotateAccess } from './annotate.js';
+import {
+  buildSchema,
+  getDirectiveValues,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+} from 'graphql';
+import { NEEDS } from '../../src/reference/described-schema.js';
 import { type ReferenceExample, exampleInMarkdown } from './example.js';
 import { placeOfName } from './links.js';
 
@@ -26,11 +32,8 @@ export class Generator {
    * Only one generator can exist at a time, because the printer keeps its configuration for the whole
    * process.
    */
-  static async start(
-    schema: GraphQLSchema,
-    examples: ReadonlyMap<string, ReferenceExample>,
-  ): Promise<Generator> {
-    const annotated = annotateAccess(schema);
+  static async start(sdl: string, examples: ReadonlyMap<string, ReferenceExample>): Promise<Generator> {
+    const annotated = buildSchema(sdl);
     Printer.options = undefined;
     await Printer.init(
       annotated,
@@ -61,6 +64,17 @@ export class Generator {
     );
     return labeled.replace(ESCAPED, (_, code: string) => String.fromCodePoint(parseInt(code, 16)));
   }
+}
+
+/** How the generator renders the directive: as an emphasized paragraph. */
+function accessDirective(annotated: GraphQLSchema) {
+  const type = annotated.getDirective(NEEDS);
+  if (!type) throw new Error('The schema is not annotated');
+  const descriptor = (_directive: unknown, field: unknown): string => {
+    const { astNode } = field as GraphQLField<unknown, unknown>;
+    return `*${String(getDirectiveValues(type, astNode ?? {})?.['what'])}*`;
+  };
+  return { [NEEDS]: { type, descriptor } };
 }
 
 /** Chooses the sections, and adds the example. */

@@ -4,6 +4,8 @@ import type { Access } from '../../src/auth/access.js';
 import { ERROR_CODES } from '../../src/common/errors.js';
 import type { RejectionCode } from '../../src/http/rejection.js';
 import { finishSchema } from '../../src/graphql/schema/schema.js';
+import { BUILT_IN_SCOPES } from '../../src/config/scopes.js';
+import { describeSchema } from '../../src/reference/described-schema.js';
 import { connectionsOf } from './diagram.js';
 import type { ReferenceExample } from './example.js';
 import type { ReferencePage } from './layout.js';
@@ -132,5 +134,11 @@ describe('the picture', () => {
 });
 
 function pagesOf(examples: [string, ReferenceExample][]): Promise<ReferencePage[]> {
-  return buildPages({ schema: petSchema(), examples: new Map(examples), errors: ERRORS, introduction: '' });
+  const own = { name: 'contact', description: 'Phone | e-mail <numbers>.' };
+  return buildPages(describeSchema(petSchema(), [...BUILT_IN_SCOPES, own]), {
+    examples: examples.map(([name, example]) => ({ ...example, name })),
+    errors: ERRORS,
+    introduction: '| scope |\n| --- |\n| `write` |\n',
+    scripts: {},
+  });
 }

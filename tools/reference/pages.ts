@@ -5,28 +5,22 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 import { type DiagramEdge, drawDiagram, connectionsOf } from './diagram.js';
-import type { ReferenceExample } from './example.js';
+import type { DescribedSchema } from '../../src/reference/described-schema.js';
+import { ownScopes, type ScopeDefinition } from '../../src/config/scopes.js';
+import type { Sources } from './sources.js';
 import { type Definition, Generator } from './generate.js';
 import type { ReferencePage } from './layout.js';
 import { linkFrom, type PageName, placeOfType } from './links.js';
 import { renderDefinition, renderInline, renderMarkdown } from './markdown.js';
 import { definitionEntries, errorEntries, type SearchEntry } from './search-entries.js';
 
-/** Sources of the pages. */
-export interface Sources {
-  /** The served schema, with the access of its fields. */
-  readonly schema: GraphQLSchema;
-  readonly examples: ReadonlyMap<string, ReferenceExample>;
-  /** docs/http.md: its chapters from `## Errors` on are the page of errors. */
-  readonly errors: string;
-  /** The introduction of the reference, in Markdown. */
-  readonly introduction: string;
-}
-
 /** Builds every page of the reference. */
-export async function buildPages(sources: Sources): Promise<ReferencePage[]> {
-  const { schema, examples, errors } = sources;
-  const generator = await Generator.start(schema, examples);
+export async function buildPages(
+  { sdl, scopes }: DescribedSchema,
+  { examples: list, errors, introduction }: Sources,
+): Promise<ReferencePage[]> {
+  const examples = new Map(list.map((example) => [example.name, example]));
+  const generator = await Generator.start(sdl, examples);
   const page = (name: PageName, title: string, definitions: readonly Definition[], about?: string | null) =>
     definitionsPage(generator, { name, title, definitions, about: about ?? '' });
   const rootPage = (name: PageName, title: string, root: GraphQLObjectType | null | undefined) => {
@@ -45,7 +39,7 @@ export async function buildPages(sources: Sources): Promise<ReferencePage[]> {
       types.filter((type) => placeOfType(type) === `${name}#${type.name}`),
     );
   return [
-    await firstPage(sources),
+    await firstPage(generator.schema, withScopes(introduction, scopes)),
     await rootPage('queries', 'Queries', generator.schema.getQueryType()),
     await rootPage('mutations', 'Mutations', generator.schema.getMutationType()),
     await typesPage('objects', 'Objects'),
@@ -86,7 +80,7 @@ async function definitionsPage(
 }
 
 /** Builds the page with the scopes, all queries and mutations, and the diagram. */
-async function firstPage({ schema, introduction }: Sources): Promise<ReferencePage> {
+async function firstPage(schema: GraphQLSchema, introduction: string): Promise<ReferencePage> {
   const connections = connectionsOf(schema);
   const lists = [
     rootList('Queries', 'queries', schema.getQueryType()),
@@ -109,6 +103,15 @@ ${inWords(connections, schema)}</details>
 </section>
 `;
   return { name: '', title: 'Reference', body, contents: [], entries: [] };
+}
+
+/** Adds the scopes of the model to the table of scopes. */
+function withScopes(introduction: string, scopes: readonly ScopeDefinition[]): string {
+  const rows = ownScopes(scopes).map(
+    ({ name, description }) =>
+      `| \`${name}\` | ${description.replace(/\s+/g, ' ').replaceAll('|', '\\|')} |\n`,
+  );
+  return introduction.replace(/^\| `write` .*\n/m, (row) => row + rows.join(''));
 }
 
 function rootList(title: string, page: PageName, type: GraphQLObjectType | null | undefined): string {

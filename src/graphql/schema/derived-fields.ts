@@ -126,7 +126,9 @@ function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
   return {
     ...(resolver === undefined ? {} : { resolver, direct: true }),
     ...(mostNodes === undefined ? {} : { mostNodes }),
-    ...(visibleTo === undefined ? {} : { dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
+    ...(visibleTo === undefined
+      ? {}
+      : { visibleTo, dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
     ...(isPersonal === undefined ? {} : { personal: isPersonal }),
   };
 }
