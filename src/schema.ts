@@ -24,9 +24,7 @@ export async function buildSdl(config?: Config): Promise<string> {
  * @param config its model adds fields; default: the built-in model
  * @throws Error when a field does not declare what it takes to select it
  */
-export async function buildServedSchema(
-  config: Config = readConfig(BUILT_IN_MODEL),
-): Promise<GraphQLSchema> {
+export async function buildServedSchema(config: Config = readConfig(BUILT_IN_MODEL)): Promise<GraphQLSchema> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   try {
     const factory = app.get(GraphQLSchemaFactory);
