@@ -31,6 +31,7 @@ function effectiveModel(model: Model): object {
   const { users, groups } = buildMapping(model, '');
   return {
     server: model.server ?? DEFAULT_PRESET,
+    follow: model.follow ?? 'auto',
     uuid: users.uuid,
     createdAt: users.createdAt,
     modifiedAt: users.modifiedAt,
@@ -85,7 +86,8 @@ function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): 
   if (yaml !== null && valueAt(yaml.value, path) !== undefined)
     return `${file ?? ''}:${yaml.placeOfKey(path).line}`;
   const [first = '', second = first] = path;
-  if (first === 'server' || (OF_TABLES.includes(second) && !isOfPreset(path, model))) return 'default';
+  if (first === 'server' || first === 'follow' || (OF_TABLES.includes(second) && !isOfPreset(path, model)))
+    return 'default';
   return `preset ${model.server ?? DEFAULT_PRESET}`;
 }
 

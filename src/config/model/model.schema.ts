@@ -13,6 +13,13 @@ import {
 } from './model-values.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
+/**
+ * How a server may be followed. `follow: told`: by its messages (RFC 4533), where it offers them. `asked`: by requests only.
+ * `auto`: by messages where they are complete for this kind of server.
+ */
+const FOLLOW_SETTINGS = ['auto', 'told', 'asked'] as const;
+export type FollowSetting = (typeof FOLLOW_SETTINGS)[number];
+
 /** Types of single values of own fields. In `[…!]!` each is a list of all values. */
 export const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
@@ -102,6 +109,11 @@ export const MODEL = z
       .optional()
       .describe(
         'The kind of server, which has a preset of attribute names and filters. Default: it is recognized.',
+      ),
+    follow: oneOf(FOLLOW_SETTINGS)
+      .optional()
+      .describe(
+        'How changes of a server are found: by its messages (RFC 4533), by requests, or the best that its kind permits. Default: auto.',
       ),
     uuid: attribute.optional().describe('The attribute with the permanent id of an entry.'),
     createdAt: attribute.optional().describe('The attribute with the creation time of an entry.'),

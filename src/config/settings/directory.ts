@@ -3,7 +3,7 @@ import { buildMapping } from '../model/build-mapping.js';
 import { type DirectoryMapping, withRules } from '../model/mapping.js';
 import { type DirectorySettings, splitUrls } from './directory-settings.js';
 import type { VisibilityConfig } from './visibility.js';
-import type { Model } from '../model/model.schema.js';
+import type { FollowSetting, Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { buildVisibility } from '../model/build-visibility.js';
 
@@ -11,6 +11,7 @@ export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
   readonly baseDn: string;
   readonly syncSeconds: number;
+  readonly follow: FollowSetting;
   /** Maximum seconds to wait for a server that is behind the mirror. */
   readonly behindSeconds: number;
   /** Seconds between two comparisons of a server with the mirror. */
@@ -74,6 +75,7 @@ export function buildDirectory(settings: DirectorySettings, model: Model): Direc
     source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
+    follow: model.follow ?? 'auto',
     behindSeconds: settings.DIRECTORY_BEHIND_SECONDS,
     reconcileSeconds: {
       identities: settings.DIRECTORY_RECONCILE_SECONDS,

@@ -12,6 +12,8 @@ import { hasRanges } from './value-range.js';
 
 interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;
+  /** Controls of the search in addition to that of pages. */
+  readonly controls?: readonly Control[];
 }
 
 const PAGE_SIZE = 500;
@@ -59,7 +61,7 @@ export async function* readPaged(
 async function* readPages(
   connection: LdapConnection,
   request: SearchRequest,
-  { pageSize = PAGE_SIZE, ...options }: PagedOptions,
+  { pageSize = PAGE_SIZE, controls = [], ...options }: PagedOptions,
 ): AsyncGenerator<Entry, void, undefined> {
   let cookie: Buffer | null = Buffer.alloc(0);
   let hasBegun = false;
@@ -67,7 +69,10 @@ async function* readPages(
     const control: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
     cookie = null;
     try {
-      for await (const each of readPage(connection, request, { ...options, controls: [control] })) {
+      for await (const each of readPage(connection, request, {
+        ...options,
+        controls: [...controls, control],
+      })) {
         hasBegun = true;
         if (each instanceof Entry) yield each;
         else cookie = nextPage(each);
@@ -76,7 +81,7 @@ async function* readPages(
       // An error thrown by the consumer of the entries is not caught here.
       const isRefused = error instanceof LdapResultError && REFUSALS.includes(error.code);
       if (hasBegun || !isRefused) throw error;
-      yield* readAtOnce(connection, request, options);
+      yield* readAtOnce(connection, request, { ...options, controls });
     }
   }
 }
@@ -84,7 +89,7 @@ async function* readPages(
 async function* readAtOnce(
   connection: LdapConnection,
   request: SearchRequest,
-  options: WaitOptions,
+  options: PagedOptions,
 ): AsyncGenerator<Entry, void, undefined> {
   for await (const each of readPage(connection, request, options)) {
     if (each instanceof Entry) yield each;

@@ -18,3 +18,13 @@ export function suffixOf(base: string, namingContexts: readonly string[]): strin
     throw error;
   }
 }
+
+/** Whether either DN is below the other, or they are equal. */
+export function isRelated(dn: string, base: string): boolean {
+  try {
+    return isBelow(dn, base) || isBelow(base, dn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return false;
+    throw error;
+  }
+}

@@ -9,7 +9,8 @@ import type { FollowDependencies } from './follow-dependencies.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
-import { writeStamps } from '../reconcile/stored-scan.js';
+import { stampsOf } from '../reconcile/stamped-source.js';
+import { findKnown, writeStamps } from '../reconcile/stored-scan.js';
 
 /**
  * Milliseconds within which a directory changes from one consistent state to another: a server rewrites the
@@ -110,6 +111,23 @@ export class PendingChanges {
   }
 
   /**
+   * Adds the current state of entries that have changed or may be deleted. A mirrored entry that no search finds by its identity
+   * is gone, or no longer a user or group. See readAgain.
+   */
+  async readChanged(changed: readonly string[], before: Reached): Promise<SyncOutcome | null> {
+    const { directory, manager } = this.dependencies;
+    for (const uuids of chunksOf(changed, AT_ONCE)) {
+      const known = await findKnown(manager, uuids);
+      const found = await directory.readAgain(this.connection, uuids);
+      for (const { kind, uuid } of known) this.pending.remove(kind, uuid);
+      for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);
+      const held = await this.relieve(before);
+      if (held !== null) return held;
+    }
+    return null;
+  }
+
+  /**
    * Adds changes that no message reports: the consequences of earlier changes, and the findings of a
    * reconciliation.
    * @param before as for readAgain; the return value is the same too
@@ -155,7 +173,7 @@ export class PendingChanges {
     const outcome = await reporter.reportRun(() => synchronizer.advance({ delta, asOf, position, signal }));
     const { found } = this;
     this.found = null;
-    const stamps = this.stampsOfPending();
+    const stamps = stampsOf(this.pending, this.dependencies.directory);
     this.pending.clear();
     if (outcome.kind === 'blocked') return outcome;
     await writeStamps(manager, stamps);
@@ -204,18 +222,6 @@ export class PendingChanges {
       }
     }
     return true;
-  }
-
-  private stampsOfPending(): Map<string, string> {
-    const { directory } = this.dependencies;
-    const stamps = new Map<string, string>();
-    for (const entries of [this.pending.people, this.pending.groups]) {
-      for (const [uuid, entry] of entries) {
-        const stamp = directory.stampOf(entry);
-        if (stamp !== null) stamps.set(uuid, stamp);
-      }
-    }
-    return stamps;
   }
 
   private async relieve(before: Reached): Promise<SyncOutcome | null> {

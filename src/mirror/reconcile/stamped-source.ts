@@ -1,5 +1,7 @@
 import type { Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import type { Delta } from '../../sources/delta.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { DirectorySource } from '../../sources/source.js';
 
 /** A source that also records the server's stamp of each entry: see entry_stamps. */
@@ -29,4 +31,17 @@ export class StampedSource implements DirectorySource {
       yield each;
     }
   }
+}
+
+/** The server's stamps of changed entries, by entryUUID: see entry_stamps. */
+export function stampsOf(
+  { people, groups }: Delta,
+  directory: Pick<LdapDirectory, 'stampOf'>,
+): Map<string, string> {
+  const stamps = new Map<string, string>();
+  for (const [uuid, entry] of [...people, ...groups]) {
+    const stamp = directory.stampOf(entry);
+    if (stamp !== null) stamps.set(uuid, stamp);
+  }
+  return stamps;
 }

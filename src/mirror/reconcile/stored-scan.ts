@@ -69,6 +69,19 @@ export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGe
   }
 }
 
+/** Returns which of these entries are mirrored or quarantined, and as what. */
+export async function findKnown(
+  manager: Writer,
+  uuids: readonly string[],
+): Promise<{ kind: EntryKind; uuid: string }[]> {
+  return manager.query(
+    `select 'person' as kind, entry_uuid as uuid from users where entry_uuid = any ($1::uuid[])
+     union select 'group', entry_uuid from groups where entry_uuid = any ($1::uuid[])
+     union select kind, entry_uuid from quarantined_entries where entry_uuid = any ($1::uuid[])`,
+    [uuids],
+  );
+}
+
 export interface Aside {
   /**
    * Quarantined entries, by entryUUID. The value is the folded id that another entry has too, or null for any

@@ -7,6 +7,7 @@ import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
 import { requireCoverage } from '../ldap/coverage.js';
+import { chooseMode, findWhyNotOffered } from '../ldap/follow-mode.js';
 import { LdapDirectory } from '../ldap/ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryStatistics } from './entry-statistics.js';
@@ -127,7 +128,7 @@ class DirectoryCheck {
     // Missing references can only be determined if everything was read.
     if (isWhole) yield* entries.findings();
     if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
-    yield this.describeChanges(entries);
+    yield (missing.size === 0 ? await this.describeNumbers(entries) : null) ?? this.describeChanges(entries);
   }
 
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
@@ -170,12 +171,8 @@ class DirectoryCheck {
 
   /** @param hasBases whether all bases exist, so that each one can be checked */
   private async findWhyNoContentSync(hasBases: boolean): Promise<string | null> {
-    if (await this.directory.offersContentSync(this.connection))
-      return hasBases ? this.findWhatIsNotCovered() : null;
-    const { uuid } = this.config.mapping.users;
-    return uuid.toLowerCase() === 'entryuuid'
-      ? 'The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)'
-      : `Pushed changes are identified by entryUUID, but the key uuid of the model is ${uuid}`;
+    const reason = await findWhyNotOffered(this.directory, this.connection);
+    return reason === null && hasBases ? this.findWhatIsNotCovered() : reason;
   }
 
   private async findWhatIsNotCovered(): Promise<string | null> {
@@ -188,6 +185,15 @@ class DirectoryCheck {
       if (error instanceof LdapResultError) return null;
       throw error;
     }
+  }
+
+  /** Null: the server does not number its changes, or reports them. */
+  private async describeNumbers({ noContentSync }: EntryCheck): Promise<Finding | null> {
+    if (noContentSync === null) return null;
+    const { mode } = await chooseMode(this.directory, this.connection, this.signal);
+    if (mode.kind !== 'counted') return null;
+    const { changed } = mode.numbers.counter;
+    return ok('changes', `the server numbers them (${changed}): asked for every second. ${noContentSync}`);
   }
 
   private describeChanges({ noContentSync, total, dated }: EntryCheck): Finding {

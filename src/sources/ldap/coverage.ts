@@ -1,8 +1,8 @@
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { readContent } from '../../ldap/sync/content-sync.js';
-import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { isRelated } from '../../ldap/naming/naming-context.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../../ldap/client/requests.js';
 import type { LdapDirectory } from './ldap-directory.js';
@@ -59,16 +59,6 @@ async function findLeftOut(
   // An entry that was deleted between the two searches is not omitted.
   const shownAfter = await readShown(connection, directory.containers, signal);
   return missing.find(([uuid]) => shownAfter.has(uuid))?.[1] ?? null;
-}
-
-/** Whether either DN is below the other, or they are equal. */
-function isRelated(dn: string, base: string): boolean {
-  try {
-    return isBelow(dn, base) || isBelow(base, dn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return false;
-    throw error;
-  }
 }
 
 async function readShown(

@@ -1,5 +1,6 @@
 import { type Field, mappedFields } from '../../common/field.js';
 import { type DirectoryMapping, type EntryMapping, memberAttributesOf } from '../../config/model/mapping.js';
+import type { Entry } from '../../ldap/entry.js';
 import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
@@ -11,6 +12,8 @@ export const ENTRY_CSN = 'entryCSN';
 
 /** Object classes of containers. */
 const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
+/** In lower case. FreeIPA has a class of its own. */
+const CONTAINER_CLASSES = new Set([...CONTAINERS.map((name) => name.toLowerCase()), 'nscontainer']);
 
 /** The searches for people and for groups, with all mapped attributes. */
 export function searchesOf(
@@ -32,6 +35,11 @@ export function searchesOf(
 export function containersBelow(base: string): SearchRequest {
   const filters = CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value)));
   return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };
+}
+
+/** Whether people and groups can be below an entry. */
+export function isContainer(entry: Entry): boolean {
+  return entry.text('objectClass').some((name) => CONTAINER_CLASSES.has(name.toLowerCase()));
 }
 
 export function isEqual(attribute: string, value: Buffer): Filter {

@@ -10,8 +10,6 @@ import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { ResultCode } from '../../ldap/client/result-code.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
-import { SYNC_REQUEST } from '../../ldap/sync/sync-messages.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { containersBelow, ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
 import { LdapServers } from './ldap-servers.js';
@@ -32,15 +30,19 @@ export class LdapDirectory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
   readonly containers: SearchRequest;
   readonly servers: LdapServers;
+  /** How the model permits to follow the server. */
+  readonly follow: DirectoryConfig['follow'];
+  /** The attribute of the identifier, the same for both kinds. */
+  readonly uuid: string;
   private readonly mapping: DirectoryMapping;
-  /** The attributes of the identifier and of the time of the last change, the same for both kinds. */
-  private readonly uuid: string;
+  /** The attribute of the time of the last change, the same for both kinds. */
   private readonly modifiedAt: string;
   private refusesInstants = false;
 
-  constructor({ baseDn, mapping }: DirectoryConfig, source: LdapSourceConfig) {
+  constructor({ baseDn, mapping, follow }: DirectoryConfig, source: LdapSourceConfig) {
     this.servers = new LdapServers(source);
     this.mapping = mapping;
+    this.follow = follow;
     ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.users);
     this.searches = searchesOf(mapping, baseDn);
     this.containers = containersBelow(baseDn);
@@ -55,18 +57,9 @@ export class LdapDirectory {
     return entry.bytes(this.uuid).length > 0;
   }
 
-  /**
-   * Whether the server offers content synchronization. The mapping must also use entryUUID as the identifier,
-   * because the protocol reports entries by it.
-   */
-  async offersContentSync(connection: LdapConnection): Promise<boolean> {
-    const { supportedControls } = await readRootDse(connection);
-    return supportedControls.includes(SYNC_REQUEST) && this.isByEntryUuid;
-  }
-
-  /** Whether the server can report changes by content synchronization. */
-  async supportsContentSync(connection: LdapConnection): Promise<boolean> {
-    return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
+  /** The identifier that the server shows; null when it hides it, or it is not valid. */
+  identityOf(entry: Entry): string | null {
+    return this.hasIdentity(entry) ? uuidOfEntry(entry, this.uuid) : null;
   }
 
   /**
@@ -196,21 +189,6 @@ export class LdapDirectory {
     for (const kind of KINDS) yield* readPaged(connection, { ...this.searches[kind], attributes });
   }
 
-  /**
-   * Whether the account can read the identifiers of entries. Without them, only a complete read can be
-   * compared with the mirror.
-   */
-  private async showsIdentity(connection: LdapConnection): Promise<boolean> {
-    for (const kind of KINDS) {
-      const request = { ...this.searches[kind], attributes: [this.uuid] };
-      for await (const entry of readPaged(connection, request, { pageSize: 1 })) {
-        if (!this.hasIdentity(entry)) return false;
-        break;
-      }
-    }
-    return true;
-  }
-
   /** @param condition a filter in addition to the one that selects the kind; null: none */
   private async *readChosen(
     connection: LdapConnection,
@@ -225,10 +203,6 @@ export class LdapDirectory {
       const uuid = uuidOfEntry(entry, this.uuid);
       if (uuid !== null && this.covers(kind, entry.dn)) yield { kind, uuid, entry };
     }
-  }
-
-  private get isByEntryUuid(): boolean {
-    return this.uuid.toLowerCase() === 'entryuuid';
   }
 }
 

@@ -1,10 +1,10 @@
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import type { Entry } from '../../ldap/entry.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
+import type { ChangeNumbers } from './change-numbers.js';
 import { ContentSession } from './content-session.js';
-import { requireCoverage } from './coverage.js';
+import { chooseMode } from './follow-mode.js';
 import { DirectoryClock } from './directory-clock.js';
 import { LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
@@ -32,9 +32,10 @@ export class LdapSource implements DirectorySource {
     const connection = await this.directory.servers.connect(signal);
     try {
       await requireKind(this.config, connection);
-      yield* (await this.returnsAllEntries(connection, signal))
+      const { mode } = await chooseMode(this.directory, connection, signal);
+      yield* mode.kind === 'pushed'
         ? this.readBySession(connection, signal)
-        : this.readByPages(connection, signal);
+        : this.readByPages(connection, mode.kind === 'counted' ? mode.numbers : null, signal);
     } finally {
       connection.close();
     }
@@ -42,17 +43,6 @@ export class LdapSource implements DirectorySource {
 
   position(): string | null {
     return this.reached;
-  }
-
-  private async returnsAllEntries(connection: LdapConnection, signal: AbortSignal): Promise<boolean> {
-    if (!(await this.directory.supportsContentSync(connection))) return false;
-    try {
-      await requireCoverage(this.directory, connection, signal);
-      return true;
-    } catch (error) {
-      if (error instanceof ContentSyncRefusedError) return false;
-      throw error;
-    }
   }
 
   private async *readBySession(
@@ -69,19 +59,22 @@ export class LdapSource implements DirectorySource {
     }
   }
 
+  /** @param numbers the numbers of changes; null when the server has none */
   private async *readByPages(
     connection: LdapConnection,
+    numbers: ChangeNumbers | null,
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     // The state and the times are read first: the next poll finds changes made while the entries are read.
     const { searches } = this.directory;
+    const numbered = (await numbers?.read()) ?? null;
     const state = await readServerState(connection, searches);
     const reached = await readReachedState(connection, searches, state);
     const { modifiedAt } = this.config.mapping.users;
     const before = new DirectoryClock(modifiedAt);
-    for await (const entry of this.directory.readTimes(connection)) before.note(entry);
+    if (numbered === null) for await (const entry of this.directory.readTimes(connection)) before.note(entry);
     const clock = new DirectoryClock(modifiedAt, before.latest);
-    let isFollowable = before.latest !== '';
+    let isFollowable = numbered !== null || before.latest !== '';
     for (const kind of KINDS) {
       for await (const entry of readPaged(connection, searches[kind], { signal })) {
         clock.note(entry);
@@ -90,9 +83,12 @@ export class LdapSource implements DirectorySource {
         yield { kind, entry };
       }
     }
-    const { latest } = clock;
-    this.reached = isFollowable
-      ? formatPosition({ kind: 'look', state, reached, since: before.latest, latest })
-      : null;
+    if (isFollowable)
+      this.reached = formatPosition(
+        numbered === null
+          ? { kind: 'look', state, reached, since: before.latest, latest: clock.latest }
+          : { kind: 'count', ...numbered, isDoubtful: false },
+      );
+    else this.reached = null;
   }
 }

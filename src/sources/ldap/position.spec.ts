@@ -36,7 +36,11 @@ describe('a position', () => {
       person: Buffer.from(`rid=000,csn=${OLD}`),
       group: Buffer.from('opaque'),
     });
-    for (const text of [null, '', 'null', '{}', '7']) expect(parsePosition(text)).toBeNull();
+    const count = { kind: 'count', origin: 'DC1 a', latest: { 'dc=a': 7 }, isDoubtful: false } as const;
+    expect(parsePosition(formatPosition(count))).toEqual(count);
+    expect(stateOf(count)).toEqual(NOTHING);
+    const broken = ['{"count":null}', '{"count":{"origin":"a","latest":{"dc=a":"7"}}}'];
+    for (const text of [null, '', 'null', '{}', '7', ...broken]) expect(parsePosition(text)).toBeNull();
   });
 
   it('of an earlier release with the ID of a server is not read', () => {

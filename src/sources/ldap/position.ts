@@ -12,12 +12,26 @@ import { type EntryKind, KINDS } from '../source.js';
 /** The replication state of a server by kind; null where the server hides it. */
 export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
 
+/** The latest numbers that a server has given to changes. */
+export interface NumberedState {
+  /** Identifies the server and its numbers. Numbers of different origins are not comparable. */
+  readonly origin: string;
+  /** The latest number of each database, by the DN of its suffix. */
+  readonly latest: Readonly<Record<string, number>>;
+}
+
 /**
- * The position from which changes of a directory can be followed: the cookies of content synchronization, or
- * the state that the next poll is compared with (kind `look`). It is stored with its revision.
+ * The position from which changes of a directory can be followed: the cookies of content synchronization, the
+ * numbers of the latest changes (kind `count`), or the state that the next poll is compared with (kind
+ * `look`). It is stored with its revision.
  */
 export type Position =
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
+  | ({
+      readonly kind: 'count';
+      /** Whether some numbers belong to changes that were not found, such as deletions. */
+      readonly isDoubtful: boolean;
+    } & NumberedState)
   | {
       readonly kind: 'look';
       /** The state of the server by its contextCSN. */
@@ -37,16 +51,15 @@ export type Position =
     };
 
 export function formatPosition(position: Position): string {
-  return JSON.stringify(
-    position.kind === 'cookies'
-      ? { person: position.person.toString('base64'), group: position.group.toString('base64') }
-      : {
-          state: formatState(position.state),
-          reached: formatState(position.reached),
-          since: position.since,
-          latest: position.latest,
-        },
-  );
+  const { kind, ...values } = position;
+  return JSON.stringify(kind === 'count' ? { count: values } : formatted(position));
+}
+
+function formatted(position: Exclude<Position, { kind: 'count' }>): object {
+  if (position.kind === 'cookies')
+    return { person: position.person.toString('base64'), group: position.group.toString('base64') };
+  const { state, reached, since, latest } = position;
+  return { state: formatState(state), reached: formatState(reached), since, latest };
 }
 
 /**
@@ -56,17 +69,29 @@ export function formatPosition(position: Position): string {
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
-  const { state, reached, since, latest } = value;
+  const { state, reached, since, latest, count } = value;
   const person = readCookie(value['person']);
   const group = readCookie(value['group']);
   if (person !== null && group !== null) return { kind: 'cookies', person, group };
+  if (count !== undefined) return parseCount((count ?? {}) as Record<string, unknown>);
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
   return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
 }
 
+function parseCount({ origin, latest, isDoubtful }: Record<string, unknown>): Position | null {
+  if (typeof origin !== 'string' || typeof latest !== 'object' || latest === null) return null;
+  if (!Object.values(latest).every((number) => Number.isSafeInteger(number))) return null;
+  return {
+    kind: 'count',
+    origin,
+    latest: latest as Readonly<Record<string, number>>,
+    isDoubtful: isDoubtful !== false,
+  };
+}
+
 /** The state of the server at a position; null for a kind whose state the position does not contain. */
 export function stateOf(position: Position | null): ServerState {
-  if (position === null) return { person: null, group: null };
+  if (position === null || position.kind === 'count') return { person: null, group: null };
   if (position.kind === 'cookies') {
     return { person: shownIn(csnsOf(position.person)), group: shownIn(csnsOf(position.group)) };
   }

@@ -7,6 +7,7 @@ export const ACTIVE_DIRECTORY: Preset = {
   counter: {
     changed: 'uSNChanged',
     latest: 'highestCommittedUSN',
+    databases: null,
     origin: { server: 'dsServiceName', database: 'invocationId' },
     // [MS-ADTS] 3.1.1.3.4.1.14, LDAP_SERVER_SHOW_DELETED_OID
     deleted: { filter: '(isDeleted=TRUE)', control: '1.2.840.113556.1.4.417' },

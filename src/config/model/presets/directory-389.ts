@@ -8,7 +8,8 @@ export const DIRECTORY_389: Preset = {
   counter: {
     changed: 'entryUSN',
     latest: 'lastusn',
-    origin: null,
+    databases: 'nsBackendSuffix',
+    origin: { server: 'netscapemdsuffix', database: null },
     deleted: { filter: '(objectClass=nsTombstone)', control: null },
     notification: null,
   },

@@ -17,13 +17,15 @@ export interface ServerTraits {
 export interface ChangeCounter {
   /** Attribute of an entry: the number of its last change. */
   readonly changed: string;
-  /** Attribute of the root DSE: the latest number. It can have an option for each database of the server. */
+  /** Attribute of the root DSE: the latest number. With an option for each database, the server counts each of them. */
   readonly latest: string;
+  /** Attribute of the root DSE: `name:suffix` of each database, whose names are the options of `latest`. Null: there is none. */
+  readonly databases: string | null;
   /**
-   * What the numbers belong to: an attribute of the root DSE that names an entry of the server, and an attribute of this entry
-   * that identifies the database. Null: the server does not say.
+   * What the numbers belong to: an attribute of the root DSE that names the server, and an attribute of the entry of this name
+   * that identifies its database. Null: there is no such entry.
    */
-  readonly origin: { readonly server: string; readonly database: string } | null;
+  readonly origin: { readonly server: string; readonly database: string | null };
   /** The search for deleted entries: its filter, and the OID of a control without a value. */
   readonly deleted: { readonly filter: string; readonly control: string | null };
   /** OID of the control of a search that reports that something has changed. Null: there is none. */

@@ -1,0 +1,171 @@
+import { Control } from 'ldapts';
+import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { LimitExceededError } from '../../ldap/client/limit-error.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import { readOne } from '../../ldap/client/read-one.js';
+import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { isRelated, suffixOf } from '../../ldap/naming/naming-context.js';
+import type { Entry } from '../../ldap/entry.js';
+import type { LdapDirectory } from './ldap-directory.js';
+import type { NumberedState } from './position.js';
+import { KINDS } from '../source.js';
+
+/** What has changed between two states, as far as searches show it. */
+export interface NumberedChanges {
+  /** Changed entries of any kind, with their identity and object classes. Deleted ones have a DN of their own. */
+  readonly entries: readonly { readonly uuid: string; readonly entry: Entry }[];
+  /**
+   * Whether each number belongs to one of these entries. Otherwise entries can have been deleted, or have moved to where the
+   * account sees nothing; or an entry has changed twice.
+   */
+  readonly isComplete: boolean;
+}
+
+/** Milliseconds within which the server answers a search of the root DSE. */
+const READ_TIMEOUT_MS = 10_000;
+
+/** The numbers that a server gives to changes: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
+export class ChangeNumbers {
+  constructor(
+    private readonly connection: LdapConnection,
+    private readonly directory: LdapDirectory,
+    readonly counter: ChangeCounter,
+  ) {}
+
+  /**
+   * The latest numbers; null when the server does not show them to the account.
+   * @throws {LdapError}
+   */
+  async read(): Promise<NumberedState | null> {
+    const { latest, databases, origin } = this.counter;
+    const attributes = ['namingContexts', latest, origin.server, ...(databases === null ? [] : [databases])];
+    const root = await this.readEntry('', attributes);
+    const [server] = root?.text(origin.server) ?? [];
+    if (root === null || server === undefined) return null;
+    const database = await this.identifyDatabase(server);
+    const numbers = this.numbersIn(root);
+    if (database === null || numbers === null) return null;
+    return { origin: `${server} ${database}`, latest: numbers };
+  }
+
+  /** Whether the server shows the numbers, and finds entries by them. */
+  async isOffered(): Promise<boolean> {
+    const state = await this.read();
+    if (state === null) return false;
+    for (const suffix of Object.keys(state.latest)) {
+      try {
+        const entries = this.search(suffix, this.since(1), { pageSize: 1 });
+        for await (const entry of entries) if (this.numberOf(entry) !== null) return true;
+      } catch (error) {
+        if (error instanceof LimitExceededError) return true;
+        if (!(error instanceof LdapResultError)) throw error;
+      }
+    }
+    return false;
+  }
+
+  /** @throws {LdapError} */
+  async readChanges(before: NumberedState, now: NumberedState): Promise<NumberedChanges> {
+    const entries: { uuid: string; entry: Entry }[] = [];
+    let isComplete = true;
+    for (const [suffix, latest] of Object.entries(now.latest)) {
+      const known = before.latest[suffix] ?? latest;
+      if (known === latest) continue;
+      const found = new Set<number>();
+      try {
+        for await (const entry of this.listSince(suffix, known + 1, now)) {
+          const number = this.numberOf(entry);
+          const uuid = this.directory.identityOf(entry);
+          // A later change is found next time. 389 Directory Server gives its suffix the largest number of 32 bits.
+          if (number === null || uuid === null || number > latest) continue;
+          found.add(number);
+          entries.push({ uuid, entry });
+        }
+      } catch (error) {
+        // More entries have changed than the account may read at once: a comparison finds them.
+        if (!(error instanceof LimitExceededError)) throw error;
+      }
+      isComplete &&= found.size === latest - known;
+    }
+    return { entries, isComplete };
+  }
+
+  /** Changed and deleted entries of one database, and not those of databases below it. */
+  private async *listSince(suffix: string, number: number, { latest }: NumberedState): AsyncGenerator<Entry> {
+    const { filter, control } = this.counter.deleted;
+    const deleted: Filter = { kind: 'and', filters: [parseFilter(filter), this.since(number)] };
+    const controls = control === null ? [] : [new Control(control, { critical: true })];
+    const suffixes = Object.keys(latest);
+    const isOwn = ({ dn }: Entry) => suffixes.length === 1 || suffixOf(dn, suffixes) === suffix;
+    for await (const entry of this.search(suffix, this.since(number))) if (isOwn(entry)) yield entry;
+    for await (const entry of this.search(suffix, deleted, { controls })) if (isOwn(entry)) yield entry;
+  }
+
+  private search(
+    base: string,
+    filter: Filter,
+    options: { readonly pageSize?: number; readonly controls?: readonly Control[] } = {},
+  ): AsyncGenerator<Entry> {
+    const attributes = [this.directory.uuid, this.counter.changed, 'objectClass'];
+    return readPaged(this.connection, { base, scope: 'sub', filter, attributes }, options);
+  }
+
+  private since(number: number): Filter {
+    const value = Buffer.from(String(number));
+    return { kind: 'greaterOrEqual', attribute: this.counter.changed, value };
+  }
+
+  private numberOf(entry: Entry): number | null {
+    const [text] = entry.text(this.counter.changed);
+    return parseNumber(text);
+  }
+
+  /** The latest numbers of the databases that have people or groups; null when they are not shown. */
+  private numbersIn(root: Entry): Record<string, number> | null {
+    const numbers: Record<string, number> = {};
+    const bases = KINDS.map((kind) => this.directory.searches[kind].base);
+    for (const [key, [value]] of root.attributes) {
+      const [name, option] = key.split(';');
+      if (name !== this.counter.latest.toLowerCase()) continue;
+      const number = parseNumber(value?.toString('latin1'));
+      if (number === null) return null;
+      for (const suffix of option === undefined
+        ? this.suffixesOf(bases, root)
+        : this.suffixNamed(option, root))
+        if (bases.some((base) => isRelated(suffix, base))) numbers[suffix] = number;
+    }
+    return Object.keys(numbers).length === 0 ? null : numbers;
+  }
+
+  private suffixesOf(bases: readonly string[], root: Entry): string[] {
+    const namingContexts = root.text('namingContexts');
+    return bases.map((base) => suffixOf(base, namingContexts) ?? base);
+  }
+
+  private suffixNamed(database: string, root: Entry): string[] {
+    const named = this.counter.databases === null ? [] : root.text(this.counter.databases);
+    return named
+      .filter((text) => text.toLowerCase().startsWith(`${database}:`))
+      .map((text) => text.slice(database.length + 1));
+  }
+
+  /** Null: the account may not read what identifies the database. */
+  private async identifyDatabase(server: string): Promise<string | null> {
+    const { database } = this.counter.origin;
+    if (database === null) return '';
+    const [bytes] = (await this.readEntry(server, [database]))?.bytes(database) ?? [];
+    return bytes?.toString('hex') ?? null;
+  }
+
+  private readEntry(dn: string, attributes: readonly string[]): Promise<Entry | null> {
+    return readOne(this.connection, dn, attributes, { idleTimeout: READ_TIMEOUT_MS });
+  }
+}
+
+/** Null: it is not a number that can be compared, such as the one before the first change. */
+function parseNumber(text = ''): number | null {
+  const number = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}

@@ -1,0 +1,248 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import type { Environment } from '../../src/config/config.js';
+import { readConfig } from '../../src/config/config.js';
+import { createApp } from '../../src/create-app.js';
+import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { type Run, runChannel } from '../../src/mirror/sync/runs.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { readStatus, stopFollowing } from '../support/clients/mirror.js';
+import { eventually } from '../support/eventually.js';
+import { TestDirectory389 } from '../support/servers/directory-389.js';
+import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
+import { TestService } from '../support/servers/service.js';
+import { SUFFIX } from '../support/servers/slapd.mjs';
+import { variable } from '../support/servers/store.js';
+
+/** A server that numbers its changes, with an account of ordinary rights: it does not see deleted entries. */
+interface Kind {
+  readonly name: string;
+  readonly start: () => Promise<TestSamba | TestDirectory389>;
+  readonly suffix: string;
+  readonly account: { readonly dn: string; readonly password: string; readonly create: string };
+  readonly rdn: 'CN' | 'uid';
+  readonly person: readonly string[];
+  readonly group: readonly string[];
+  readonly nameAttribute: string;
+  readonly server: string;
+  readonly changed: string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'Samba as a domain controller',
+    start: () => TestSamba.start(),
+    suffix: AD_SUFFIX,
+    account: {
+      dn: `CN=mirror,CN=Users,${AD_SUFFIX}`,
+      password: 'Read-only-1',
+      create: `objectClass: user\nsAMAccountName: mirror\nuserAccountControl: 512\n${unicodePassword('Read-only-1')}\n`,
+    },
+    rdn: 'CN',
+    person: ['objectClass: user', 'sAMAccountName: %'],
+    group: ['objectClass: group', 'sAMAccountName: %'],
+    nameAttribute: 'displayName',
+    server: 'active-directory',
+    changed: 'uSNChanged',
+  },
+  {
+    name: '389 Directory Server',
+    start: () => TestDirectory389.start(),
+    suffix: SUFFIX,
+    account: {
+      dn: `cn=mirror,${SUFFIX}`,
+      password: 'mirror-secret',
+      create: [
+        'objectClass: applicationProcess',
+        'objectClass: simpleSecurityObject',
+        'userPassword: mirror-secret',
+        '',
+        `dn: ${SUFFIX}`,
+        'changetype: modify',
+        'add: aci',
+        `aci: (targetattr="*")(version 3.0; acl "mirror"; allow (read, search, compare) userdn="ldap:///cn=mirror,${SUFFIX}";)\n`,
+      ].join('\n'),
+    },
+    rdn: 'uid',
+    person: ['objectClass: inetOrgPerson', 'uid: %', 'cn: %', 'sn: %'],
+    group: ['objectClass: groupOfNames', 'cn: %'],
+    nameAttribute: 'displayName',
+    server: '389ds',
+    changed: 'entryUSN',
+  },
+];
+
+describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
+  const people = `OU=People,${kind.suffix}`;
+  const elsewhere = `OU=Elsewhere,${kind.suffix}`;
+  const team = `OU=Team,${people}`;
+  const guests = `OU=Guests,${elsewhere}`;
+  const groups = `OU=Groups,${kind.suffix}`;
+  const personDn = (id: string, parent = people) => `${kind.rdn}=${id},${parent}`;
+  const groupDn = (id: string) => `CN=${id},${groups}`;
+  const add = (dn: string, lines: readonly string[]) => `dn: ${dn}\nchangetype: add\n${lines.join('\n')}\n`;
+  const named = (lines: readonly string[], id: string) => lines.map((line) => line.replace('%', id));
+  const person = (id: string, parent?: string) => add(personDn(id, parent), named(kind.person, id));
+  const replace = (dn: string, attribute: string, ...values: string[]) =>
+    `dn: ${dn}\nchangetype: modify\nreplace: ${attribute}\n${values.map((value) => `${attribute}: ${value}\n`).join('')}`;
+  const remove = (dn: string) => `dn: ${dn}\nchangetype: delete\n`;
+  const move = (dn: string, rdn: string, parent: string) =>
+    `dn: ${dn}\nchangetype: modrdn\nnewrdn: ${rdn}\ndeleteoldrdn: 1\nnewsuperior: ${parent}\n`;
+
+  let server: TestSamba | TestDirectory389;
+  let service: TestService;
+  let environment: Environment;
+  const runs: Run['scope'][] = [];
+  const listener = {
+    start: ({ scope }: Run) => {
+      runs.push(scope);
+    },
+  };
+
+  const change = async (...records: string[]) => {
+    const { code, stderr } = await server.modify(records.join('\n'));
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+  };
+  const hasPeople = (...ids: string[]) => eventually(() => readIds(service), ids.sort());
+  const hasMembers = (...ids: string[]) =>
+    eventually(
+      () => readMembers(service, 'club'),
+      ids.map((id) => `${id} MEMBER`),
+    );
+
+  beforeAll(async () => {
+    server = await kind.start();
+    await change(
+      add(kind.account.dn, [kind.account.create]),
+      ...[people, team, elsewhere, guests, groups].map((dn) => add(dn, ['objectClass: organizationalUnit'])),
+      ...['anna', 'ben', 'cleo', 'dan'].map((id) => person(id)),
+      person('emil', team),
+      person('fred', elsewhere),
+      person('ida', guests),
+      add(groupDn('club'), [...named(kind.group, 'club'), `member: ${personDn('anna')}`]),
+    );
+    const authority = join(variable('TEST_WORK_DIRECTORY'), `${kind.server}-ca.pem`);
+    writeFileSync(authority, server.ca);
+    environment = {
+      DIRECTORY_URL:
+        server instanceof TestSamba ? `ldaps://${server.host}` : `ldaps://127.0.0.1:${server.tlsPort}`,
+      DIRECTORY_CA_FILE: authority,
+      DIRECTORY_BASE_DN: kind.suffix,
+      DIRECTORY_BIND_DN: kind.account.dn,
+      DIRECTORY_BIND_PASSWORD: kind.account.password,
+      // Only the numbers of changes show changes in time.
+      DIRECTORY_SYNC_SECONDS: '3600',
+      DIRECTORY_RECONCILE_SECONDS: '3600',
+      DIRECTORY_GUARD_PERCENT: '100',
+      ...modelSetting(`server: ${kind.server}\nusers: {base: OU=People}\ngroups: {base: OU=Groups}\n`),
+    };
+    service = await TestService.start({ environment });
+    runChannel.subscribe(listener as never);
+  });
+
+  afterAll(async () => {
+    runChannel.unsubscribe(listener as never);
+    await service.stop();
+    await server.remove();
+  });
+
+  /** Stops the service, changes the directory or the stored position, and starts the service again. */
+  async function restart(meanwhile: () => Promise<unknown>): Promise<void> {
+    await stopFollowing(service);
+    await meanwhile();
+    await service.app.close();
+    runs.length = 0;
+    service.app = await createApp(service.config);
+    await service.app.listen(service.config.port, service.config.host);
+    await service.app.get(MirrorService).start();
+  }
+
+  async function withPosition(edit: (count: { origin: string; latest: Record<string, number> }) => void) {
+    const { position } = await service.app.get(MirrorState).get();
+    const { count } = JSON.parse(position ?? '') as {
+      count: { origin: string; latest: Record<string, number> };
+    };
+    edit(count);
+    await service.app
+      .get(DataSource)
+      .query('update mirror_state set source_position = $1', [JSON.stringify({ count })]);
+  }
+
+  it('are read', async () => {
+    await hasPeople('anna', 'ben', 'cleo', 'dan', 'emil');
+    await hasMembers('anna');
+    expect(JSON.parse((await service.app.get(MirrorState).get()).position ?? '')).toHaveProperty('count');
+  });
+
+  it('are added, changed and renamed', async () => {
+    await change(
+      person('greta'),
+      replace(personDn('anna'), kind.nameAttribute, 'Anna Berg'),
+      replace(groupDn('club'), 'member', personDn('anna'), personDn('greta')),
+      move(personDn('ben'), `${kind.rdn}=benno`, people),
+    );
+    await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
+    await hasMembers('anna', 'greta');
+  });
+
+  it('are deleted, move out of the base, and move into it', async () => {
+    await change(remove(personDn('cleo')));
+    await eventually(async () => (await readIds(service)).includes('cleo'), false);
+    await change(move(personDn('dan'), `${kind.rdn}=dan`, elsewhere));
+    await eventually(async () => (await readIds(service)).includes('dan'), false);
+    await change(move(personDn('fred', elsewhere), `${kind.rdn}=fred`, people));
+    await eventually(async () => (await readIds(service)).includes('fred'), true);
+  });
+
+  it('move with their container', async () => {
+    await change(move(`OU=Team,${people}`, 'OU=Team', elsewhere));
+    await eventually(async () => (await readIds(service)).includes('emil'), false);
+    await change(move(`OU=Guests,${elsewhere}`, 'OU=Guests', people));
+    await eventually(async () => (await readIds(service)).includes('ida'), true);
+  });
+
+  it('are those of the time of a stop after a restart, which transfers only them', async () => {
+    await restart(async () => {
+      await change(person('hugo'), remove(personDn('greta')));
+    });
+    await eventually(
+      async () => (await readIds(service)).filter((id) => ['greta', 'hugo'].includes(id)),
+      ['hugo'],
+    );
+    await hasMembers('anna');
+    expect(runs).not.toContain('all');
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+  });
+
+  it.each([
+    ['of another server', (count: { origin: string }) => (count.origin = 'another server')],
+    [
+      'that went back',
+      ({ latest }: { latest: Record<string, number> }) => {
+        for (const suffix of Object.keys(latest)) latest[suffix] = 1_000_000;
+      },
+    ],
+  ])('%s lead to a complete comparison, and delete nothing', async (_, edit) => {
+    const before = await readIds(service);
+    await restart(async () => {
+      await withPosition(edit);
+    });
+    await eventually(() => Promise.resolve(runs.includes('all')), true);
+    expect(await readIds(service)).toEqual(before);
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+  });
+
+  it('are reported by a check', async () => {
+    const { directory } = readConfig(environment);
+    if (directory.source.kind === 'file') throw new Error('It is a file');
+    const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+    const changes = findings.find(({ what }) => what === 'changes');
+    expect(changes?.text).toMatch(
+      new RegExp(`^the server numbers them \\(${kind.changed}\\): asked for every second`),
+    );
+  });
+});
