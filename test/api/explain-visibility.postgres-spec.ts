@@ -1,8 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { SentStatement } from '../../src/database/statements/statement.js';
 import { collectStatements, explain, findScans, LISTS } from '../support/builders/explained-lists.js';
-import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
-import { fillLargeLog } from '../support/builders/large-log.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { writeClients } from '../support/clients/clients.js';
 import { TestService } from '../support/servers/service.js';
@@ -24,6 +22,7 @@ const HIDE = [
 describe('on a hundred thousand people, of whom one of a hundred is hidden', () => {
   const service = TestService.forSuite(() => ({
     compared: false,
+    large: true,
     environment: {
       AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'viewer-app', owner: 'person.7' }]),
       LIMIT_TOKENS: '100000',
@@ -33,7 +32,7 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    await fill(service.app.get(DataSource));
+    for (const statement of HIDE) await service.app.get(DataSource).query(statement);
     authorization = await service.accessToken('read directory', 'viewer-app');
     sent = await collectStatements(ask);
   });
@@ -66,14 +65,3 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
     return JSON.stringify(data);
   }
 });
-
-async function fill(dataSource: DataSource): Promise<void> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    await fillLargeDirectory((text) => runner.query(text));
-    await fillLargeLog((text) => runner.query(text));
-    for (const statement of HIDE) await runner.query(statement);
-  } finally {
-    await runner.release();
-  }
-}

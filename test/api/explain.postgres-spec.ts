@@ -1,7 +1,5 @@
 import { DataSource } from 'typeorm';
 import type { SentStatement } from '../../src/database/statements/statement.js';
-import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
-import { fillLargeLog } from '../support/builders/large-log.js';
 import { TestService } from '../support/servers/service.js';
 import {
   BY_NODE_ID,
@@ -14,12 +12,11 @@ import {
 import { statementsOf } from '../support/builders/statements.js';
 
 describe('on a hundred thousand users', () => {
-  const service = TestService.forSuite({ compared: false });
+  const service = TestService.forSuite({ compared: false, large: true });
   let authorization: string;
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements(ask);
   });
@@ -56,13 +53,3 @@ describe('on a hundred thousand users', () => {
   const planOf = (statement: SentStatement) => explain(service.app.get(DataSource), statement);
   const ask = async (query: string) => JSON.stringify(await service.read(query, { authorization }));
 });
-
-async function fill(dataSource: DataSource): Promise<void> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    await fillLargeDirectory((text) => runner.query(text));
-    await fillLargeLog((text) => runner.query(text));
-  } finally {
-    await runner.release();
-  }
-}

@@ -3,7 +3,6 @@ import { DataSource } from 'typeorm';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { explain } from '../support/builders/explained-lists.js';
-import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
 import { own, OWN_FIELDS_OF_GROUPS, OWN_FIELDS_OF_USERS } from '../support/builders/own-fields.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { TestService } from '../support/servers/service.js';
@@ -51,11 +50,10 @@ describe('filters by own fields and references, on a hundred thousand people', (
   beforeAll(async () => {
     USER_FIELDS.push(...OWN_FIELDS_OF_USERS, ...REFERENCES);
     GROUP_FIELDS.push(...OWN_FIELDS_OF_GROUPS);
-    service = await TestService.start({ compared: false });
+    service = await TestService.start({ compared: false, large: true });
     dataSource = service.app.get(DataSource);
     authorization = await service.serviceAccount('read', 'directory', 'write');
     const runner = dataSource.createQueryRunner();
-    await fillLargeDirectory((text) => runner.query(text));
     await runner.query('set statement_timeout = 0');
     await runner.query(`update users set field_values = ${VALUES}`);
     await runner.query(`update groups set field_values = jsonb_build_object('room:Int', key)`);

@@ -20,12 +20,15 @@ import { openSource } from '../../../src/sources/open-source.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
+import { createLargeDatabase } from './large-database.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
 export interface ServiceOptions {
   /** Content of the directory file; default: an empty directory. */
   ldif?: string;
+  /** Whether its database contains a large directory. There is no directory file. */
+  large?: boolean;
   environment?: Environment;
   /**
    * Whether every operation is executed both compiled and by graphql-js, and the responses are compared; not for tests that count
@@ -66,14 +69,15 @@ export class TestService {
 
   private async begin({
     ldif = 'version: 1\n',
+    large = false,
     environment = {},
     compared = true,
     confirmed = true,
     visibility,
   }: ServiceOptions): Promise<void> {
     this.directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
-    writeFileSync(join(this.directory, 'directory.ldif'), ldif);
-    this.database = await createDatabase();
+    if (!large) writeFileSync(join(this.directory, 'directory.ldif'), ldif);
+    this.database = await (large ? createLargeDatabase() : createDatabase());
     const config = readConfig({
       PORT: String(await findFreePort()),
       DATABASE_URL: this.database.url,

@@ -15,9 +15,12 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createDatabase(): Promise<TestDatabase> {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name);
+/** @param template the database of the server to copy */
+export async function createDatabase(
+  template = variable('TEST_POSTGRES_TEMPLATE'),
+  name = `test_${randomBytes(6).toString('hex')}`,
+): Promise<TestDatabase> {
+  return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name, template);
 }
 
 /** `cp` takes a tenth of the time in which PGlite creates or unpacks a database, or Node.js copies one. */
@@ -33,11 +36,10 @@ function createEmbedded(name: string): TestDatabase {
   };
 }
 
-async function createOnServer(name: string): Promise<TestDatabase> {
+async function createOnServer(name: string, template: string): Promise<TestDatabase> {
   const server = variable('TEST_POSTGRES_URL');
   // Copying the files takes half of the processor time of writing them to the log of the server.
-  const template = `template ${variable('TEST_POSTGRES_TEMPLATE')} strategy file_copy`;
-  await administrate(server, `create database ${name} ${template}`);
+  await administrate(server, `create database ${name} template ${template} strategy file_copy`);
   return {
     url: server.replace(/[^/]*$/, name),
     drop: () => administrate(server, `drop database ${name} with (force)`),
