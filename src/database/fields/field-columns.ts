@@ -1,5 +1,13 @@
 import { isVisible } from './audience.js';
-import { type Field, isInstant, isList, mappedFields, presenceOf, storedName } from '../../common/field.js';
+import {
+  type Field,
+  type FieldDefinition,
+  isInstant,
+  isList,
+  mappedFields,
+  presenceOf,
+  storedName,
+} from '../../common/field.js';
 import { foldedKey, foldedName } from './value-filters.js';
 
 /** The JSONB column with the values of fields that have no column of their own. */
@@ -75,15 +83,22 @@ export function propertyColumns(
     const carried = field.isCarried === true ? carriedAs : undefined;
     if (field.reader !== 'picture') {
       columns[field.name] =
-        carried === undefined ? visibleSql(field, alias) : `${carried}${field.column ?? field.name}`;
+        carried === undefined ? visibleSql(field, alias) : `${carried}${carriedName(field)}`;
     } else {
       columns[presenceOf(field)] =
-        carried === undefined
-          ? `${sqlOfField(field, alias)} is not null`
-          : `${carried}has_${field.column ?? field.name}`;
+        carried === undefined ? `${sqlOfField(field, alias)} is not null` : `${carried}${carriedName(field)}`;
     }
   }
   return columns;
+}
+
+/** Name of the column of a carried field, without `user_` or `group_`. */
+function carriedName({ name, column, reader }: FieldDefinition): string {
+  return `${reader === 'picture' ? 'has_' : ''}${column ?? name}`;
+}
+
+export function carriedNames(fields: readonly FieldDefinition[]): string[] {
+  return fields.filter(({ isCarried }) => isCarried === true).map(carriedName);
 }
 
 /** SQL for the columns that memberships carry, by their names without `user_` or `group_`. */
@@ -91,9 +106,8 @@ export function carriedColumns(fields: readonly Field[], alias: string): Record<
   const columns = fields
     .filter(({ isCarried }) => isCarried === true)
     .map((field): [string, string] => {
-      const name = field.column ?? field.name;
       const sql = sqlOfField(field, alias);
-      return field.reader === 'picture' ? [`has_${name}`, `${sql} is not null`] : [name, sql];
+      return [carriedName(field), field.reader === 'picture' ? `${sql} is not null` : sql];
     });
   return { sort_name: `${alias}.sort_name`, ...Object.fromEntries(columns) };
 }

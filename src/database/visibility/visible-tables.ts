@@ -1,3 +1,6 @@
+import type { FieldDefinition } from '../../common/field.js';
+import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
+import { carriedNames } from '../fields/field-columns.js';
 import { type Conditions, conditionsFor } from './conditions.js';
 
 export interface TableOptions {
@@ -8,29 +11,38 @@ export interface TableOptions {
   readonly isFixed: boolean;
 }
 
+const OF_ENTRIES = [
+  ...['key', 'entry_uuid', 'dn', 'dn_key', 'id_folded', 'sort_name', 'search_text', 'search_pairs'],
+  ...['content_hash', 'source_values', 'field_values', 'visible_to'],
+];
+
 /** The columns that relations of this module repeat; the others have values that depend on the viewer. */
 export const COLUMNS = {
-  users: [
-    ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'given_name', 'family_name', 'email'],
-    ...['school_year', 'photo', 'picture', 'sort_name', 'search_text', 'search_pairs', 'content_hash'],
-    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to', 'is_active'],
-  ],
-  groups: [
-    ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'description', 'website', 'email'],
-    ...['sort_name', 'search_text', 'search_pairs', 'content_hash', 'references_hash'],
-    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to'],
-  ],
-  effective_memberships: [
-    ...['group_key', 'user_key', 'role', 'direct_role', 'user_sort_name', 'group_sort_name', 'user_id'],
-    ...['user_name', 'user_school_year', 'user_has_photo', 'user_has_picture', 'group_id', 'group_name'],
-    ...['user_visible_to', 'group_visible_to'],
-  ],
+  get users() {
+    return [...OF_ENTRIES, ...columnsOf(BUILT_IN_FIELDS.users)];
+  },
+  get groups() {
+    return [...OF_ENTRIES, 'references_hash', ...columnsOf(BUILT_IN_FIELDS.groups)];
+  },
+  get effective_memberships() {
+    const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
+      ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
+    return [
+      ...['role', 'direct_role'],
+      ...carried('user_', BUILT_IN_FIELDS.users),
+      ...carried('group_', BUILT_IN_FIELDS.groups),
+    ];
+  },
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
     ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
     ...['hides', 'hides_in_log'],
   ],
-} as const;
+};
+
+function columnsOf(fields: readonly FieldDefinition[]): string[] {
+  return fields.flatMap(({ column }) => column ?? []);
+}
 
 /** The columns whose values depend on the viewer. */
 export const COMPUTED = {
