@@ -63,6 +63,11 @@ describe.each(CASES)('a polled server that responds with %s', (_, refusals, limi
     await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
     await eventually(() => readMembers(service, 'club'), ['anna MEMBER', 'cleo OWNER']);
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    const isReported = async () => {
+      const { mode, refusals: reported } = await readStatus(service);
+      return [mode, reported];
+    };
+    await eventually(isReported, ['POLLED', expected.join('. ')]);
     expect(proxy.refused.comparison > 0).toBe(refusals.comparison !== null);
     expect(proxy.refused.pages > 0).toBe(refusals.pages !== null);
   });

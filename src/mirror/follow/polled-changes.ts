@@ -41,13 +41,14 @@ export class AskedChanges {
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
     const known = withKnown(state, position.state);
-    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest });
+    const refusals = directory.refusals(connection);
+    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest, refusals });
     const reached = { position: next, asOf };
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const held =
       (await pendingChanges.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
     if (held === null) await pendingChanges.takeOver(reached);
-    for (const risk of directory.refusals(connection)) reporter.reportRisk(risk);
+    for (const risk of refusals) reporter.reportRisk(risk);
   }
 
   /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */

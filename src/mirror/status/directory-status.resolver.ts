@@ -1,9 +1,13 @@
+import { Inject } from '@nestjs/common';
 import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public, CurrentPrincipal } from '../../auth/access.js';
 import { hasScopes, type Principal } from '../../auth/principal.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
-import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';
+import { parsePosition, type Position, refusalsOf } from '../../sources/ldap/position.js';
+import { describeTrouble, MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 
 registerEnumType(SyncState, {
   name: 'SyncState',
@@ -23,6 +27,31 @@ registerEnumType(SyncState, {
     },
   },
 });
+
+/** How changes of a directory server are found. */
+export enum FollowMode {
+  PUSHED = 'PUSHED',
+  COUNTED = 'COUNTED',
+  POLLED = 'POLLED',
+}
+
+registerEnumType(FollowMode, {
+  name: 'FollowMode',
+  description: 'How changes of a directory server are found.',
+  valuesMap: {
+    PUSHED: { description: 'The server reports each change (RFC 4533).' },
+    COUNTED: {
+      description: 'The server numbers its changes, and is asked every second whether there is a new number.',
+    },
+    POLLED: { description: 'The entries of the server are compared at an interval.' },
+  },
+});
+
+const MODES: Readonly<Record<Position['kind'], FollowMode>> = {
+  cookies: FollowMode.PUSHED,
+  count: FollowMode.COUNTED,
+  look: FollowMode.POLLED,
+};
 
 const WAITING = 'A change waits for a lock that another session of the database holds';
 
@@ -47,11 +76,29 @@ export class DirectoryStatus {
       'entries. Details require the scope directory.',
   })
   blockedReason!: string | null;
+
+  @InheritAccess()
+  @Field(() => FollowMode, {
+    nullable: true,
+    description: 'How changes are found. Null for a file, and before the first synchronization run.',
+  })
+  mode!: FollowMode | null;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'What the directory server refuses, and what is done instead. Null if there is nothing, and without the scope directory.',
+  })
+  refusals!: string | null;
 }
 
 @Resolver()
 export class DirectoryStatusResolver {
-  constructor(private readonly state: MirrorState) {}
+  constructor(
+    private readonly state: MirrorState,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   @Public()
   @CachePolicy('request')
@@ -61,9 +108,18 @@ export class DirectoryStatusResolver {
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
     const { state, asOf, reason, isWaiting } = status;
-    // This message contains no detail of the directory or the database, so every caller may read it.
-    if (isWaiting) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
     const isPermitted = principal !== null && hasScopes(principal, ['directory']);
-    return { state, asOf, blockedReason: isPermitted ? reason : describeTrouble(status) };
+    const position = parsePosition(status.position);
+    const mode = position === null ? this.modeWithoutPosition(status) : MODES[position.kind];
+    const refusals = isPermitted ? refusalsOf(position).join('. ') : '';
+    const following = { mode, refusals: refusals === '' ? null : refusals };
+    // This message contains no detail of the directory or the database, so every caller may read it.
+    if (isWaiting) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING, ...following };
+    return { state, asOf, blockedReason: isPermitted ? reason : describeTrouble(status), ...following };
+  }
+
+  /** Without a position, everything is read each time. */
+  private modeWithoutPosition({ revision }: MirrorStatus): FollowMode | null {
+    return this.config.directory.source.kind === 'file' || revision === null ? null : FollowMode.POLLED;
   }
 }

@@ -5,6 +5,7 @@ import {
   formatPosition,
   parsePosition,
   reachedOf,
+  refusalsOf,
   stateOf,
   withKnown,
 } from './position.js';
@@ -26,6 +27,8 @@ describe('a position', () => {
     const reached = { person: vectorOf([NEW, OTHER]), group: null };
     const look = { kind: 'look', state, reached, since: '1', latest: '2' } as const;
     expect(parsePosition(formatPosition(look))).toEqual(look);
+    const refused = { ...look, refusals: ['The server refuses pages'] };
+    expect(refusalsOf(parsePosition(formatPosition(refused)))).toEqual(refused.refusals);
     expect(parsePosition(JSON.stringify({ token: OLD, since: '1', latest: '2' }))).toEqual({
       ...look,
       state: NOTHING,

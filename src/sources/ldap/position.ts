@@ -48,6 +48,8 @@ export type Position =
        * included, and may be older: only a later poll guarantees that no older change is missing.
        */
       readonly latest: string;
+      /** What the server refuses, one sentence each; absent when there is nothing. */
+      readonly refusals?: readonly string[];
     };
 
 export function formatPosition(position: Position): string {
@@ -58,8 +60,8 @@ export function formatPosition(position: Position): string {
 function formatted(position: Exclude<Position, { kind: 'count' }>): object {
   if (position.kind === 'cookies')
     return { person: position.person.toString('base64'), group: position.group.toString('base64') };
-  const { state, reached, since, latest } = position;
-  return { state: formatState(state), reached: formatState(reached), since, latest };
+  const { state, reached, kind: _, ...others } = position;
+  return { state: formatState(state), reached: formatState(reached), ...others };
 }
 
 /**
@@ -75,7 +77,14 @@ export function parsePosition(text: string | null): Position | null {
   if (person !== null && group !== null) return { kind: 'cookies', person, group };
   if (count !== undefined) return parseCount((count ?? {}) as Record<string, unknown>);
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
-  return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
+  const refusals = parseRefusals(value['refusals']);
+  return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest, ...refusals };
+}
+
+function parseRefusals(value: unknown): { refusals?: string[] } {
+  if (!Array.isArray(value)) return {};
+  const refusals = value.filter((each) => typeof each === 'string');
+  return refusals.length === 0 ? {} : { refusals };
 }
 
 function parseCount({ origin, latest, isDoubtful }: Record<string, unknown>): Position | null {
@@ -87,6 +96,11 @@ function parseCount({ origin, latest, isDoubtful }: Record<string, unknown>): Po
     latest: latest as Readonly<Record<string, number>>,
     isDoubtful: isDoubtful !== false,
   };
+}
+
+/** What the server of a position refuses, one sentence each. */
+export function refusalsOf(position: Position | null): readonly string[] {
+  return position?.kind === 'look' ? (position.refusals ?? []) : [];
 }
 
 /** The state of the server at a position; null for a kind whose state the position does not contain. */

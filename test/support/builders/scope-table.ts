@@ -46,6 +46,8 @@ DeleteGroupPayload.deletedGroupId             inherited
 DeleteGroupPayload.preview                    inherited
 DirectoryStatus.asOf                          inherited
 DirectoryStatus.blockedReason                 inherited
+DirectoryStatus.mode                          inherited
+DirectoryStatus.refusals                      inherited
 DirectoryStatus.state                         inherited
 Group.members                                 read
 Group.nodeId                                  inherited

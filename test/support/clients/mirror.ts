@@ -6,6 +6,8 @@ export interface ReportedStatus {
   state: string;
   asOf: string | null;
   blockedReason: string | null;
+  mode: string | null;
+  refusals: string | null;
 }
 
 /** Service accounts with the scope for details, created on first use. */
@@ -19,7 +21,7 @@ export async function readStatus(service: TestService): Promise<ReportedStatus> 
     observers.set(service, observer);
   }
   const { data } = await service.query<{ directoryStatus: ReportedStatus }>(
-    '{ directoryStatus { state asOf blockedReason } }',
+    '{ directoryStatus { state asOf blockedReason mode refusals } }',
     { authorization: await observer },
   );
   if (data?.directoryStatus === undefined) throw new Error('directoryStatus was not answered');
