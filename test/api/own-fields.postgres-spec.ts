@@ -68,6 +68,7 @@ describe('own fields', () => {
       hours: 'FloatFilter',
       isExternal: 'BooleanFilter',
       endsAt: 'DateTimeFilter',
+      homepage: 'StringFilter',
       badge: 'StringFilter',
       locker: 'StringFilter',
     };
@@ -141,6 +142,9 @@ describe('own fields', () => {
     ['endsAt: {until: "9999-12-31T23:59:59-12:00"}', [VIEWER, 'cleo']],
     ['endsAt: {until: "2029-12-31T23:59:59+01:00"}', [VIEWER]],
     ['badge: {is: "b-7"}', [VIEWER]],
+    ['homepage: {is: "HTTPS://ada.example.org/%c3%a9"}', [VIEWER]],
+    ['homepage: {startsWith: "https://ada."}', [VIEWER]],
+    ['homepage: {startsWith: "http://ada."}', []],
     ['phone: {startsWith: "+41"}, staffNumber: {is: 2147483647}, schoolYear: null', ['ben']],
     ['search: "44 ao 2"', ['ben']],
   ])('filter users: {%s}', async (filter, ids) => {

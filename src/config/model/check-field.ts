@@ -13,9 +13,9 @@ interface FieldProblem {
   readonly text: string;
 }
 
-const FILTERABLE: readonly string[] = ['String', 'Int', 'Float', 'Boolean', 'DateTime'];
+/** The types that have a filter, and that previews change. */
+const SINGLE: readonly string[] = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL'];
 const SEARCHABLE: readonly string[] = ['String', '[String!]!'];
-const EDITABLE: readonly string[] = [...FILTERABLE, 'URL'];
 const REFERENCES: readonly string[] = ['User', 'Group'];
 
 /** The type of one value, without the marks of a list. */
@@ -37,9 +37,9 @@ interface Rule {
 const RULES: readonly Rule[] = [
   {
     key: 'filterable',
-    isBroken: ({ filterable, type }) => filterable === true && !FILTERABLE.includes(type),
+    isBroken: ({ filterable, type }) => filterable === true && !SINGLE.includes(type),
     text: (type) =>
-      `is of type ${type}, which has no filter: only ${FILTERABLE.join(', ')} have. Remove filterable, or use another type`,
+      `is of type ${type}, which has no filter: only ${SINGLE.join(', ')} have. Remove filterable, or use another type`,
   },
   {
     key: 'searchable',
@@ -56,8 +56,14 @@ const RULES: readonly Rule[] = [
   },
   {
     key: 'editable',
-    isBroken: ({ editable, type }) => editable === true && !EDITABLE.includes(type),
+    isBroken: ({ editable, type }) => editable === true && !SINGLE.includes(type),
     text: (type) => `is of type ${type}, which previews do not change. Remove editable, or use another type`,
+  },
+  {
+    key: 'editable',
+    isBroken: ({ editable, visibleTo = 'everyone' }) => editable === true && visibleTo !== 'everyone',
+    text: () =>
+      'has a preview that would show its value to those who do not see it, because the record of a change has the old value. Remove editable or visibleTo, or protect the field with access',
   },
   {
     key: 'reverse',

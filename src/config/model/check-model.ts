@@ -54,8 +54,7 @@ export class ModelCheck {
       if (!isOwn(field)) {
         if (!isBuiltIn) this.atKey([...path, name], this.explainShortForm(kind, name));
       } else if (isBuiltIn) {
-        const cure = 'Write only the attribute that it is read from';
-        this.atKey([...path, name], `${quote(name)} is a built-in field of ${kind}. ${cure}`);
+        this.atKey([...path, name], explainBuiltIn(kind, name, field));
       } else this.checkOwnField({ kind, name, field, path: [...path, name] });
     }
   }
@@ -130,6 +129,14 @@ export class ModelCheck {
   private atValue(path: Path, text: string): void {
     this.problems.push({ ...this.file.placeOfValue(path), text });
   }
+}
+
+/** A built-in field has no options, but one of its own can have them. */
+function explainBuiltIn(kind: Kind, name: string, { attribute }: OwnField): string {
+  const attributes = [attribute].flat();
+  const short = `${name}: ${attributes.length === 1 ? (attributes[0] ?? '') : `[${attributes.join(', ')}]`}`;
+  const cure = `Write only the attribute that it is read from: ${short}`;
+  return `${quote(name)} is a built-in field of ${kind}. ${cure}. For other keys, declare a field of your own with another name`;
 }
 
 export function isOwn(field: string | readonly string[] | OwnField): field is OwnField {

@@ -228,7 +228,7 @@ describe('the problems of a model file', () => {
     [
       'a built-in field with a type',
       `users: {fields: {email: {${FIELD} type: Int}}}`,
-      /^1:18 «email» is a built-in field of users\. Write only the attribute/,
+      /^1:18 «email» is a built-in field of users\. Write only the attribute that it is read from: email: x\. For other keys, declare a field of your own/,
     ],
     [
       'the id among the fields',
@@ -276,6 +276,11 @@ describe('the problems of a model file', () => {
       /would reveal its values/,
     ],
     ['a change of a list', 'type: "[String!]!", editable: true', /which previews do not change/],
+    [
+      'a change that reveals',
+      'type: String, visibleTo: self, editable: true',
+      /^1:\d+ «own» has a preview that would show its value .* Remove editable or visibleTo/,
+    ],
     ['a reverse of no reference', 'type: String, reverse: others', /has no other side/],
     [
       'a reverse with a built-in name',

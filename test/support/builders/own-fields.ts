@@ -26,7 +26,7 @@ export const OWN_FIELDS_OF_USERS = [
   own('hours', 'Float', 'number', { ...FILTERABLE, ...editable('hours') }),
   own('isExternal', 'Boolean', 'boolean', { ...FILTERABLE, ...editable('contract') }),
   own('endsAt', 'DateTime', 'time', { ...FILTERABLE, ...editable('end') }),
-  own('homepage', 'URL', 'url', { ...editable('homepage'), isPersonal: false }),
+  own('homepage', 'URL', 'url', { ...FILTERABLE, ...editable('homepage'), isPersonal: false }),
   own('keys', '[Int!]!', 'integer'),
   own('trainedAt', '[DateTime!]!', 'time'),
   own('tags', '[String!]!', 'line', { isSearchable: true }),
