@@ -15,10 +15,10 @@ import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache, SingleFlight } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/operation-cost.js';
-import { Compiler } from './execution/compiler.js';
+import { Compiler, Executor } from './execution/operations.js';
+import { ExecutedResponses, CachedResponses } from './execution/responses.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { formatError, withoutSuggestion, GRAPHQL_PATH } from './errors/error-response.js';
-import { Executor, Operations } from './execution/operations.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder, RequestAdmission } from './http/request-admission.js';
@@ -27,7 +27,6 @@ import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
 import { FastPath } from './http/fast-path.js';
 import { RequestPipeline } from './http/request-pipeline.js';
-import { CachedResponses } from './cache/cached-responses.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
 /** The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo validates documents. */
@@ -86,7 +85,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
     Executor,
     SingleFlight,
     LoadShedder,
-    Operations,
+    ExecutedResponses,
     FastPath,
     RateLimiter,
     RateLimitResolver,

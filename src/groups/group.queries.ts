@@ -98,7 +98,7 @@ export function nestedGroupSource(
 }
 
 const MODEL = {
-  create: () => new Group(),
+  type: Group,
   list: 'members',
   node: 'group',
   extra: { membersVisibleTo: 'members_visible_to' },

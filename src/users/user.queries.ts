@@ -107,7 +107,7 @@ function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): Page
   }
 }
 
-const MODEL = { create: () => new User(), list: 'groups', node: 'user', computed: { groups: ['key'] } };
+const MODEL = { type: User, list: 'groups', node: 'user', computed: { groups: ['key'] } };
 
 /** Users, read from their table `u`. */
 export function userProjection(fields: readonly Field[]): Projection<User> {

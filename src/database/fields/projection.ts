@@ -9,7 +9,7 @@ export interface ProjectedColumns {
 
 /** The parts of a projection that its fields do not define. */
 export interface ProjectedModel<Model> {
-  readonly create: () => Model;
+  readonly type: new () => Model;
   /** The field of its memberships, and the field of a membership that is the same object. */
   readonly list: string;
   readonly node: string;
@@ -76,7 +76,7 @@ export class Projection<Model extends object> {
 
   /** @param offset index of the first projected column in the row */
   mapRow(row: readonly unknown[], { properties }: ProjectedColumns, offset = 0): Model {
-    const model = this.model.create();
+    const model = new this.model.type();
     properties.forEach((property, index) => {
       (model as Record<string, unknown>)[property] = row[offset + index];
     });

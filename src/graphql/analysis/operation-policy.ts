@@ -1,7 +1,5 @@
 import {
   OperationTypeNode,
-  type DocumentNode,
-  type GraphQLSchema,
   getArgumentValues,
   getNamedType,
   getNullableType,
@@ -16,9 +14,6 @@ import type { Config } from '../../config/config.js';
 import { type OperationCost, computeCost, findDryRunFields } from './operation-cost.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import type { CompiledQuery } from '../execution/compiler.js';
-import type { DeprecatedUses } from '../schema/deprecation.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ServiceError } from '../../common/errors.js';
@@ -65,19 +60,6 @@ function changesAnything({ definition, roots }: Operation, variables: Variables)
     definition.operation === OperationTypeNode.MUTATION &&
     [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined)
   );
-}
-
-export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
-  readonly document: DocumentNode;
-  /** The schema restricted to the scopes of the token. */
-  readonly schema: GraphQLSchema;
-  /** What its result depends on; null if it cannot be cached. */
-  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  /** The deprecated elements that it uses; null if there are none. */
-  readonly deprecated: DeprecatedUses | null;
-  readonly variables: Variables;
-  /** Null if graphql-js executes it. */
-  readonly compiled: CompiledQuery | null;
 }
 
 /** A selection that requires scopes that the token does not have. */

@@ -6,16 +6,11 @@ import { nameOfScopes, type Principal } from '../../auth/principal.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Compiler } from '../execution/compiler.js';
-import {
-  evaluatePolicy,
-  type PolicyDecision,
-  type ValidatedOperation,
-  type Withheld,
-} from './operation-policy.js';
+import { Compiler, type ValidatedOperation } from '../execution/operations.js';
+import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
-import { type Operation, type OperationRequest, type Variables } from './operation.js';
+import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { withOnly } from './operation-cost.js';

@@ -1,4 +1,5 @@
 import {
+  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   getNamedType,
@@ -13,6 +14,8 @@ import {
   type OperationDefinitionNode,
   type OperationTypeNode,
   type SelectionNode,
+  separateOperations,
+  visit,
 } from 'graphql';
 import type { Access } from '../../auth/access.js';
 import { BadUserInputError } from '../../common/errors.js';
@@ -95,6 +98,27 @@ export function holds({ argument, expected }: Condition, variables: Variables): 
   const value = variables[argument.variable];
   if (typeof value === 'boolean') return value === expected;
   throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
+}
+
+/**
+ * The operation alone, with `@skip` and `@include` applied: graphql-jit decides them wrongly for a fragment that
+ * is spread twice. Null if a condition uses a variable that is null, which graphql-js has to decide.
+ */
+export function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode | null {
+  const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {
+    if ((node.directives ?? []).length === 0) return undefined;
+    return conditionsOf(node).every((condition) => holds(condition, variables))
+      ? { ...node, directives: [] }
+      : null;
+  };
+  // Fragments of other operations may use variables that this operation does not declare.
+  const alone = separateOperations(document)[definition.name?.value ?? ''] ?? document;
+  try {
+    return visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
+  } catch (error) {
+    if (error instanceof BadUserInputError) return null;
+    throw error;
+  }
 }
 
 /** Whether `@skip` and `@include` keep the field. Throws like `holds`. */

@@ -1,22 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import { type FormattedExecutionResult, execute, type ExecutionResult, GraphQLError } from 'graphql';
-import { AccessLog } from '../../access-log/access-log.js';
-import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
-import { Staleness } from '../../database/staleness.js';
-import { type ValidatedOperation, type Withheld, withheldError } from '../analysis/operation-policy.js';
-import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import {
-  type FlightKey,
-  minuteOf,
-  ResponseCache,
-  SingleFlight,
-  withSubject,
-} from '../cache/response-cache.js';
-import { formatError, unavailabilityOf } from '../errors/error-response.js';
-import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
+  execute,
+  type ExecutionResult,
+  GraphQLError,
+  type DocumentNode,
+  GraphQLScalarType,
+  GraphQLSchema,
+  Kind,
+  type ListValueNode,
+  type ObjectValueNode,
+  OperationTypeNode,
+  visit,
+} from 'graphql';
+import { type PolicyDecision, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import type { RequestContext } from '../http/request-context.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import type { DeprecatedUses } from '../schema/deprecation.js';
+import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
+
+export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
+  readonly document: DocumentNode;
+  /** The schema restricted to the scopes of the token. */
+  readonly schema: GraphQLSchema;
+  /** What its result depends on; null if it cannot be cached. */
+  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
+  /** The deprecated elements that it uses; null if there are none. */
+  readonly deprecated: DeprecatedUses | null;
+  readonly variables: Variables;
+  /** Null if graphql-js executes it. */
+  readonly compiled: CompiledQuery | null;
+}
 
 /** Attempts to read one revision without a transaction. */
 const MAX_ATTEMPTS = 3;
@@ -105,120 +121,117 @@ function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLErr
   });
 }
 
-interface Executed {
-  readonly result: FormattedExecutionResult;
-  /** Null if no personal data is in it. */
-  readonly personalData: PersonalDataAccess | null;
-  /** The id of the revision that was read; null if nothing of the mirror was read. */
-  readonly revision: string | null;
-  readonly isCacheable: boolean;
-  /** Whether another viewer with the same scopes may get another result. */
-  readonly isPersonal: boolean;
-  /** The minute in which the execution began. */
-  readonly minute: number;
+/** A compiled operation with the results of graphql-js. It takes the variables coerced and as sent. */
+export type CompiledQuery = (
+  context: RequestContext,
+  coerced: Variables,
+  sent: Variables,
+) => ExecutionResult | Promise<ExecutionResult>;
+
+type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
+
+/** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
+const MOST_FIELDS = 500;
+/** Compiled functions of one operation, one for each combination of its `@skip` and `@include`. */
+const MOST_VARIANTS = 8;
+
+/** The type of all variables for graphql-jit, which coerces differently. graphql-js coerces the values. */
+const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
+
+interface Variant {
+  times: number;
+  query: CompiledQuery | null;
 }
 
-/** The steps that execute a validated operation, write the response and cache it. */
+/** Compiles operations with graphql-jit (docs/adr/0019), if the results are those of graphql-js. */
 @Injectable()
-export class Operations {
-  constructor(
-    private readonly executor: Executor,
-    private readonly cache: ResponseCache,
-    private readonly singleFlight: SingleFlight,
-    private readonly accessLog: AccessLog,
-    private readonly staleness: Staleness,
-  ) {}
+export class Compiler {
+  /** Executions before an operation is compiled. Most operations that are sent once never repeat. */
+  worthwhileAfter = 1;
+  /** An operation lives as long as its cached document. */
+  private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
+  private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-  async execute(request: PipelineRequest): Promise<PipelineResponse> {
-    const { context, validated, responseType: type } = request;
-    if (context === null || validated === null || type === null) throw new Error('Earlier steps are missing');
-    const executed = await this.run(validated, request, context);
-    const body = JSON.stringify(executed.result);
-    const headers = { ...validated.deprecated?.headers, 'cache-control': 'no-store' };
-    const unavailability = unavailabilityOf(executed.result.errors ?? []);
-    if (unavailability !== null) {
-      const { status, headers: more } = unavailability;
-      return { status, type, headers: { ...headers, ...more }, body };
+  /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
+  find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
+    if (!isCompilable(operation)) return null;
+    const variant = this.variantOf(operation, variables);
+    if (variant === null) return null;
+    if (variant.times++ === this.worthwhileAfter) variant.query = this.compile(schema, operation, variables);
+    return variant.query;
+  }
+
+  /** Compiles an operation without waiting for a second request. */
+  compile(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
+    const { definition } = operation;
+    const document = decideConditions(operation, variables);
+    if (document === null) return null;
+    const operationName = definition.name?.value;
+    const compiled = compileQuery(this.extend(schema), withCoercedVariables(document), operationName, {
+      // Values come from models with declared types, so built-in scalars need no serialization. Custom
+      // scalars are still serialized.
+      disableLeafSerialization: true,
+      disablingCapturingStackErrors: true,
+    });
+    if (!isCompiledQuery(compiled)) return null;
+    const query = compiled.query as JitQuery;
+    const members = variablesInside(document);
+    // graphql-js omits an input field whose variable has no value; graphql-jit sets it to null.
+    return (contextValue, coerced, sent) =>
+      members.every((name) => name in coerced)
+        ? query(undefined, contextValue, coerced)
+        : execute({ schema, document, operationName, contextValue, variableValues: sent });
+  }
+
+  private extend(schema: GraphQLSchema): GraphQLSchema {
+    let extended = this.extended.get(schema);
+    if (extended === undefined) {
+      const { types, ...config } = schema.toConfig();
+      extended = new GraphQLSchema({ ...config, types: [...types, Coerced] });
+      this.extended.set(schema, extended);
     }
-    return { status: 200, type, headers, body: this.store(body, headers, executed, validated, request) };
+    return extended;
   }
 
-  private async run(
-    validated: ValidatedOperation,
-    request: PipelineRequest,
-    context: RequestContext,
-  ): Promise<Executed> {
-    const { cacheKey } = request;
-    const { cacheDependencies } = validated;
-    const minute = minuteOf(new Date());
-    const before = this.staleness.asOf;
-    const flight =
-      cacheKey === null || cacheDependencies === null
-        ? null
-        : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
-    const { result, isOwn } = await this.runOrJoin(flight, validated, context);
-    const [revision = null, ...others] = result.revisions;
-    request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
-    const { data = null, errors } = result.executed;
-    const personalData =
-      validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);
-    if (personalData !== null && context.principal !== null)
-      this.accessLog.note(context.principal, personalData);
-    return {
-      result: resultOf(data, errors, validated, request.id),
-      personalData,
-      revision,
-      isCacheable: isOwn && errors === undefined && others.length === 0,
-      isPersonal: result.isPersonal,
-      minute,
-    };
-  }
-
-  /** Executes the operation, or takes the result of the same operation that is under way. */
-  private async runOrJoin(flight: FlightKey | null, validated: ValidatedOperation, context: RequestContext) {
-    const work = async () => {
-      const executed = await this.executor.execute(validated, context);
-      const { revisions, isPersonal } = context;
-      return { executed, revisions, isPersonal };
-    };
-    const shared = await this.singleFlight.run(flight, work);
-    // If the revision has begun to hide something, the result of another viewer is not for this one.
-    const isForOther = !shared.isOwn && shared.result.isPersonal && flight?.isOfViewer !== true;
-    return isForOther ? { result: await work(), isOwn: true } : shared;
-  }
-
-  /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
-  private store(
-    text: string,
-    headers: Readonly<Record<string, string>>,
-    { isCacheable, isPersonal, minute: begun, personalData, revision }: Executed,
-    { cacheDependencies: declared, cost }: ValidatedOperation,
-    { cacheKey, responseType, operation }: PipelineRequest,
-  ): string | Buffer {
-    if (!isCacheable || cacheKey === null || declared === null) return text;
-    const cacheDependencies = isPersonal ? withSubject(declared) : declared;
-    const minute = cacheDependencies.has('minute') ? begun : null;
-    if (minute !== null && minute !== minuteOf(new Date())) return text;
-    if (!this.cache.admits(cacheKey, cacheDependencies)) return text;
-    const body = Buffer.from(text);
-    const contentType = responseType ?? '';
-    const response = { body, contentType, headers, cost, minute, personalData, operation, revision };
-    this.cache.store(cacheKey, response, cacheDependencies);
-    return body;
+  private variantOf(operation: Operation, variables: Variables): Variant | null {
+    let variants = this.variants.get(operation);
+    if (variants === undefined) {
+      variants = new Map();
+      this.variants.set(operation, variants);
+    }
+    const name = operation.conditionVariables.map((each) => String(variables[each])).join();
+    let variant = variants.get(name);
+    if (variant === undefined) {
+      if (variants.size === MOST_VARIANTS) return null;
+      variant = { times: 0, query: null };
+      variants.set(name, variant);
+    }
+    return variant;
   }
 }
 
-/** The result for the client, with errors first (GraphQL October 2021, §7.1). */
-function resultOf(
-  data: ExecutionResult['data'],
-  errors: ExecutionResult['errors'],
-  { deprecated }: ValidatedOperation,
-  requestId: string,
-): FormattedExecutionResult {
-  const formatted = errors?.map((error) => formatError(error.toJSON(), error, requestId));
-  return {
-    ...(formatted === undefined ? null : { errors: formatted }),
-    data: data ?? null,
-    ...(deprecated === null ? null : { extensions: { deprecations: deprecated.uses } }),
+/** Introspection is too rare to compile, and mutations depend on the order of execution. */
+function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: Operation): boolean {
+  return (
+    definition.operation === OperationTypeNode.QUERY &&
+    fieldCount <= MOST_FIELDS &&
+    !introspects &&
+    !hasPrototypeKey
+  );
+}
+
+function withCoercedVariables(document: DocumentNode): DocumentNode {
+  const type = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: Coerced.name } } as const;
+  return visit(document, {
+    VariableDefinition: ({ kind, variable, loc }) => ({ kind, variable, type, loc }),
+  });
+}
+
+function variablesInside(document: DocumentNode): string[] {
+  const found = new Set<string>();
+  const find = (node: ObjectValueNode | ListValueNode) => {
+    visit(node, { Variable: ({ name }) => void found.add(name.value) });
   };
+  visit(document, { ObjectValue: find, ListValue: find });
+  return [...found];
 }

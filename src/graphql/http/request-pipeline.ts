@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
 import { OperationValidator } from '../analysis/operation-validator.js';
-import { CachedResponses } from '../cache/cached-responses.js';
+import { CachedResponses, ExecutedResponses } from '../execution/responses.js';
 import { isEndpoint } from '../errors/error-response.js';
-import { Operations } from '../execution/operations.js';
 import {
   type PipelineResponse,
   adoptPreparsed,
@@ -52,7 +51,7 @@ export class RequestPipeline {
     private readonly cached: CachedResponses,
     private readonly documents: DocumentParser,
     private readonly validator: OperationValidator,
-    private readonly operations: Operations,
+    private readonly operations: ExecutedResponses,
   ) {}
 
   register(fastify: FastifyInstance): void {
