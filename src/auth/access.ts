@@ -1,5 +1,7 @@
+import { foldId } from '../common/identity.js';
+import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 import { Extensions, type GqlContextType } from '@nestjs/graphql';
-import { hasScopes, type Principal, type Scope, grantedScopes } from './principal.js';
+import { type Principal, type Scope, grantedScopes } from './principal.js';
 import type { BuiltInScope } from '../config/scopes.js';
 import {
   createParamDecorator,
@@ -58,6 +60,10 @@ export function declaredAccess(method: object, type: object): Access | undefined
   return (Reflect.getMetadata(ACCESS, method) ?? Reflect.getMetadata(ACCESS, type)) as Access | undefined;
 }
 
+export function hasScopes(principal: Principal, required: readonly Scope[]): boolean {
+  return required.every((scope) => principal.scopes.has(scope));
+}
+
 /** Decides about one field or route. The guards and the check of a whole operation share this function. */
 export function decideAccess(
   access: Access,
@@ -70,6 +76,32 @@ export function decideAccess(
 
 export function scopesOf(access: Access): readonly Scope[] {
   return access.kind === 'scopes' ? access.scopes : [];
+}
+
+const names = new WeakMap<ReadonlySet<Scope>, string>();
+
+/** The scopes as a key of caches. Computed once for each token. */
+export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
+  let name = names.get(scopes);
+  if (name === undefined) {
+    name = [...scopes].sort().join(' ');
+    names.set(scopes, name);
+  }
+  return name;
+}
+
+/**
+ * For whom a principal reads the mirror.
+ * @param bypass the scope of tokens that see everything; null: there is none
+ */
+export function viewerOf(principal: Principal | null, bypass: string | null): Viewer {
+  if (principal === null) return OUTSIDER;
+  const { subject, scopes, limitedTo = null } = principal;
+  return {
+    id: subject === null ? null : foldId(subject),
+    seesHidden: bypass !== null && scopes.has(bypass),
+    limitedTo,
+  };
 }
 
 /** Guards read the declaration from the metadata, and the schema carries it in the extensions of the field. */

@@ -1,10 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { DeclaredRoutes, ScopesGuard } from './access.js';
-import { OAuthGuard } from './oauth.guard.js';
+import { OAuthGuard, TokenCache } from './oauth.guard.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer-keys.js';
-import { TokenCache } from './credentials.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
@@ -14,10 +14,88 @@ import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settin
 import { FailedLogins } from '../limits/failed-logins.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { type Credentials, parseBasic, readAuthorization, TokenCache } from './credentials.js';
+import { parseBasic, BasicStrategy, BearerStrategy } from './strategies.js';
 import type { Principal } from './principal.js';
-import { BasicStrategy, BearerStrategy } from './strategies.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
+import { countFields } from '../http/malformed-requests.js';
+import { LRUCache } from 'lru-cache';
+import type { CacheStatistics } from '../common/cache-statistics.js';
+
+/** What an Authorization header contains (RFC 9110 §11.4). */
+export interface Credentials {
+  readonly scheme: 'Bearer' | 'Basic';
+  /** The token68 of RFC 9110 §11.2. */
+  readonly token: string;
+}
+
+const BASIC = /^Basic\b/i;
+/** One scheme, spaces and one token, and nothing else. */
+const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/**
+ * Reads the credentials of a request; null if it has none.
+ * @throws UnauthenticatedError if the header is malformed or there are several
+ * @throws ServiceError FORBIDDEN if a page of another site sends Basic credentials
+ */
+export function readAuthorization(request: IncomingMessage): Credentials | null {
+  // Node keeps the first of several headers, and they may name different principals.
+  if (countFields(request.rawHeaders, 'authorization') > 1) throw UnauthenticatedError.malformedHeader();
+  const { authorization } = request.headers;
+  if (authorization === undefined) return null;
+  // A browser remembers Basic credentials and adds them to the requests of other sites, which is never intended.
+  if (BASIC.test(authorization) && request.headers['sec-fetch-site'] === 'cross-site') {
+    throw new ServiceError(
+      'FORBIDDEN',
+      'A page of another site cannot use a service account: send an access token',
+    );
+  }
+  const [, scheme, token] = AUTHORIZATION.exec(authorization) ?? [];
+  if (scheme === undefined || token === undefined) throw UnauthenticatedError.malformedHeader();
+  return { scheme: scheme.toLowerCase() === 'bearer' ? 'Bearer' : 'Basic', token };
+}
+
+/** One entry takes about a kilobyte. */
+const MAX_TOKENS = 10_000;
+
+/** Verified tokens, by the SHA-256 of scheme and token: the tokens themselves are not stored. */
+@Injectable()
+export class TokenCache {
+  private readonly verified = new LRUCache<string, VerifiedToken>({ max: MAX_TOKENS });
+  private hits = 0;
+  private misses = 0;
+
+  find(credentials: Credentials): VerifiedToken | undefined {
+    const token = this.verified.get(keyOf(credentials));
+    if (token === undefined || !isValid(token)) return undefined;
+    this.hits++;
+    return token;
+  }
+
+  /** The cached token, or else the verified one, which is cached for as long as it says. */
+  async findOrVerify(credentials: Credentials, verify: () => Promise<VerifiedToken>): Promise<VerifiedToken> {
+    const cached = this.find(credentials);
+    if (cached !== undefined) return cached;
+    this.misses++;
+    const token = await verify();
+    if (isValid(token)) this.verified.set(keyOf(credentials), token);
+    return token;
+  }
+
+  get statistics(): CacheStatistics {
+    const { hits, misses, verified } = this;
+    return { hits, misses, entries: verified.size, bytes: null };
+  }
+}
+
+/** The same for each spelling of the scheme and any number of spaces. */
+function keyOf({ scheme, token }: Credentials): string {
+  return hash('sha256', `${scheme} ${token}`, 'base64');
+}
+
+function isValid({ cacheFrom, cacheUntil }: VerifiedToken): boolean {
+  const now = Date.now();
+  return cacheFrom <= now && now < cacheUntil;
+}
 
 /** A rejected login is answered after this time at the earliest, which is longer than its lookup takes. */
 const MIN_REJECTION_MS = 5;

@@ -1,6 +1,4 @@
-import { foldId } from '../common/identity.js';
 import type { BuiltInScope, ScopeDefinition } from '../config/scopes.js';
-import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 
 /** The scopes of the built-in schema. A model can have more (Config.scopes). See docs/authentication.md. */
 export const SCOPES = ['profile', 'read', 'directory', 'write'] as const satisfies readonly BuiltInScope[];
@@ -40,37 +38,7 @@ export interface Principal {
   readonly limitedTo?: readonly string[] | null;
 }
 
-export function hasScopes(principal: Principal, required: readonly Scope[]): boolean {
-  return required.every((scope) => principal.scopes.has(scope));
-}
-
 /** The scopes of a principal, in the order of the configuration. */
 export function grantedScopes(principal: Principal | null): Scope[] {
   return principal === null ? [] : [...principal.scopes];
-}
-
-const names = new WeakMap<ReadonlySet<Scope>, string>();
-
-/** The scopes as a key of caches. Computed once for each token. */
-export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
-  let name = names.get(scopes);
-  if (name === undefined) {
-    name = [...scopes].sort().join(' ');
-    names.set(scopes, name);
-  }
-  return name;
-}
-
-/**
- * For whom a principal reads the mirror.
- * @param bypass the scope of tokens that see everything; null: there is none
- */
-export function viewerOf(principal: Principal | null, bypass: string | null): Viewer {
-  if (principal === null) return OUTSIDER;
-  const { subject, scopes, limitedTo = null } = principal;
-  return {
-    id: subject === null ? null : foldId(subject),
-    seesHidden: bypass !== null && scopes.has(bypass),
-    limitedTo,
-  };
 }

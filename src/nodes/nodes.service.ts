@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { scopeNeeded } from '../auth/authentication.error.js';
-import { grantedScopes, hasScopes, type Principal, type Scope } from '../auth/principal.js';
+import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
+import { hasScopes } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common/identity.js';
 import type { Config } from '../config/config.js';

@@ -1,4 +1,5 @@
-import { hasScopes, type Principal } from '../auth/principal.js';
+import { type Principal } from '../auth/principal.js';
+import { hasScopes } from '../auth/access.js';
 import { GroupRole } from '../groups/group.model.js';
 
 /**

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { TokenCache } from '../../src/auth/credentials.js';
+import { TokenCache } from '../../src/auth/oauth.guard.js';
 import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';

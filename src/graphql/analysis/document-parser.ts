@@ -1,4 +1,4 @@
-import { viewerOf } from '../../auth/principal.js';
+import { viewerOf } from '../../auth/access.js';
 import {
   type ApolloServer,
   type ApolloServerPlugin,

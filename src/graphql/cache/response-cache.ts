@@ -8,7 +8,8 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import type { CacheDependency } from './cache-policy.decorator.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation.js';
-import { nameOfScopes, type Principal } from '../../auth/principal.js';
+import { type Principal } from '../../auth/principal.js';
+import { nameOfScopes } from '../../auth/access.js';
 
 export interface FlightKey {
   readonly key: string;

@@ -1,3 +1,4 @@
+import { GRAPHQL_PATH, isEndpoint } from '../http/pipeline-request.js';
 import { Logger } from '@nestjs/common';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import {
@@ -8,12 +9,7 @@ import {
   ServiceUnavailableError,
   asServiceError,
 } from '../../common/errors.js';
-import {
-  type Rejection,
-  toRejection,
-  type RejectedRequest,
-  type RejectionForm,
-} from '../../http/rejection.js';
+import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { LONGEST_PARSED_FIELD } from '../../http/malformed-requests.js';
@@ -103,8 +99,6 @@ function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
     : 'INTERNAL_SERVER_ERROR';
 }
 
-export const GRAPHQL_PATH = '/graphql/v1';
-
 /** With their charset, as they are sent, so that an Accept header that contains the charset matches too. */
 const RESPONSE_TYPES = [
   'application/json; charset=utf-8',
@@ -120,11 +114,6 @@ export const GRAPHQL_REJECTIONS: RejectionForm = {
     body: writeErrors(rejection, requestId),
   }),
 };
-
-/** Whether a request is for the endpoint itself. The router also accepts other spellings of its path. */
-export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
-}
 
 /** The media type that the client prefers; undefined if it accepts none of the endpoint. */
 export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | undefined {

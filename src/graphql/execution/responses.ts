@@ -50,7 +50,8 @@ export class ExecutedResponses {
     const executed = await this.run(validated, request, context);
     const body = JSON.stringify(executed.result);
     const headers = { ...validated.deprecated?.headers, 'cache-control': 'no-store' };
-    const unavailability = unavailabilityOf(executed.result.errors ?? []);
+    const { errors } = executed.result;
+    const unavailability = errors === undefined ? null : unavailabilityOf(errors);
     if (unavailability !== null) {
       const { status, headers: more } = unavailability;
       return { status, type, headers: { ...headers, ...more }, body };

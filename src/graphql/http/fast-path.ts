@@ -5,10 +5,9 @@ import { findFieldProblem } from '../../http/malformed-requests.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { HttpAdapter } from '../../http/http-adapter.js';
-import { GRAPHQL_PATH } from '../errors/error-response.js';
+import { GRAPHQL_PATH, PreparsedRequest, type PipelineResponse } from './pipeline-request.js';
 import { LoadShedder, RequestAdmission } from './request-admission.js';
 import { MAX_STALENESS } from '../../database/staleness.js';
-import { PreparsedRequest, type PipelineResponse } from './pipeline-request.js';
 import { RequestPipeline } from './request-pipeline.js';
 
 /** Called for each response of the fast path, with the arrival time of the request (`performance.now()`). */

@@ -1,3 +1,4 @@
+import type { RejectedRequest } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
@@ -8,6 +9,13 @@ import type { ResponseCacheKey } from '../cache/response-cache.js';
 import type { MirrorRead } from '../../database/staleness.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import type { RequestContext } from './request-context.js';
+
+export const GRAPHQL_PATH = '/graphql/v1';
+
+/** Whether a request is for the endpoint itself. The router also accepts other spellings of its path. */
+export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
+  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
+}
 
 /** The parameters of a request (GraphQL over HTTP, draft, §5.4). `extensions` are accepted and ignored. */
 export interface RequestParameters {

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
 import { OperationValidator } from '../analysis/operation-validator.js';
 import { CachedResponses, ExecutedResponses } from '../execution/responses.js';
-import { isEndpoint } from '../errors/error-response.js';
 import {
+  isEndpoint,
   type PipelineResponse,
   adoptPreparsed,
   PipelineState,

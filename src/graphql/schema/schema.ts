@@ -9,8 +9,8 @@ import {
   lexicographicSortSchema,
   printSchema,
 } from 'graphql';
-import { type Access, decideAccess } from '../../auth/access.js';
-import { nameOfScopes, type Principal } from '../../auth/principal.js';
+import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
+import type { Principal } from '../../auth/principal.js';
 import { findDeprecationProblems } from './deprecation.js';
 import { pathKey } from '../analysis/operation.js';
 import type { RequestContext } from '../http/request-context.js';

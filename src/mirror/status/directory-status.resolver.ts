@@ -1,7 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
-import { InheritAccess, Public, CurrentPrincipal } from '../../auth/access.js';
-import { hasScopes, type Principal } from '../../auth/principal.js';
+import { InheritAccess, Public, CurrentPrincipal, hasScopes } from '../../auth/access.js';
+import type { Principal } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';

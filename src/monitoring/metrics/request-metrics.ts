@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_CODES } from '../../common/errors.js';
-import { errorCounts, GRAPHQL_PATH } from '../../graphql/errors/error-response.js';
+import { errorCounts } from '../../graphql/errors/error-response.js';
+import { GRAPHQL_PATH } from '../../graphql/http/pipeline-request.js';
 import { LoadShedder } from '../../graphql/http/request-admission.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
 import { FailedLogins } from '../../limits/failed-logins.js';

@@ -1,5 +1,5 @@
 import { Injectable, Inject, Optional } from '@nestjs/common';
-import { TokenCache } from '../../auth/credentials.js';
+import { TokenCache } from '../../auth/oauth.guard.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
 import { Documents } from '../../graphql/analysis/document-parser.js';
