@@ -104,7 +104,10 @@ export function holds({ argument, expected }: Condition, variables: Variables): 
  * The operation alone, with `@skip` and `@include` applied: graphql-jit decides them wrongly for a fragment that
  * is spread twice. Null if a condition uses a variable that is null, which graphql-js has to decide.
  */
-export function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode | null {
+export function decideConditions(
+  { definition, document }: Operation,
+  variables: Variables,
+): DocumentNode | null {
   const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {
     if ((node.directives ?? []).length === 0) return undefined;
     return conditionsOf(node).every((condition) => holds(condition, variables))
