@@ -74,7 +74,7 @@ export function readConfig(
   const { settings, problems } = readSettings(environment);
   const modelFile = modelFileOf(settings);
   const model = modelFile === undefined ? NO_MODEL : readModel(modelFile);
-  const config = buildConfig(settings, model);
+  const config = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const all = [
     ...[...problems.values()].flat(),
     ...findContradictions(settings, new Set(problems.keys())),
@@ -132,7 +132,7 @@ function readVariable(environment: Environment, name: SettingName, problems: str
   return undefined;
 }
 
-function buildConfig(settings: Settings, { model, yaml }: ReadModel): Config {
+function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null): Config {
   const baseUrl = baseUrlOf(settings);
   const production = settings.NODE_ENV === 'production';
   const auth = buildAuth(settings, baseUrl);
@@ -153,7 +153,7 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel): Config {
     },
     database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
     redis: buildRedis(settings, settings.BASE_URL),
-    directory: buildDirectory(settings, model),
+    directory: buildDirectory(settings, model, passwordFile),
     modelFile: yaml === null ? null : (modelFileOf(settings) ?? null),
     model,
     scopes: buildScopes(model),

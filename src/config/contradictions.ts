@@ -31,6 +31,26 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     problem: 'DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD go together: only one is set',
   },
   {
+    about: ['DIRECTORY_CERT_FILE', 'DIRECTORY_KEY_FILE'],
+    exists: ({ DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key }) =>
+      (certificate === undefined) !== (key === undefined),
+    problem: 'DIRECTORY_CERT_FILE and DIRECTORY_KEY_FILE go together: only one is set',
+  },
+  {
+    about: ['DIRECTORY_CERT_FILE', 'DIRECTORY_SASL_EXTERNAL'],
+    exists: ({ DIRECTORY_CERT_FILE, DIRECTORY_SASL_EXTERNAL, DIRECTORY_BIND_DN }) =>
+      DIRECTORY_SASL_EXTERNAL && (DIRECTORY_CERT_FILE === undefined || DIRECTORY_BIND_DN !== undefined),
+    problem: 'DIRECTORY_SASL_EXTERNAL needs DIRECTORY_CERT_FILE, and no DIRECTORY_BIND_DN',
+  },
+  {
+    about: ['DIRECTORY_URL', 'DIRECTORY_CERT_FILE'],
+    exists: ({ DIRECTORY_CERT_FILE, DIRECTORY_STARTTLS, DIRECTORY_URL }) =>
+      DIRECTORY_CERT_FILE !== undefined &&
+      !DIRECTORY_STARTTLS &&
+      splitUrls(DIRECTORY_URL).some((url) => !url.startsWith('ldaps:')),
+    problem: 'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL',
+  },
+  {
     about: ['DIRECTORY_URL'],
     exists: ({ DIRECTORY_STARTTLS, DIRECTORY_URL }) =>
       DIRECTORY_STARTTLS && !splitUrls(DIRECTORY_URL).some((url) => url.startsWith('ldap:')),

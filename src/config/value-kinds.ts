@@ -51,3 +51,16 @@ export const certificates = text.transform((file, context) => {
   }
   return z.NEVER;
 });
+
+/** The path of a file that can be read. */
+export const readable = text.refine(
+  (file) => {
+    try {
+      readFileSync(file);
+      return true;
+    } catch {
+      return false;
+    }
+  },
+  { error: 'names a file that cannot be read' },
+);

@@ -102,7 +102,11 @@ describe('Samba as a domain controller', () => {
   it('requires TLS for a bind with a password', async () => {
     const error = await errorOf(connect({ tls: 'none', port: 389 }));
     expect(error).toBeInstanceOf(LdapResultError);
-    expect(error).toMatchObject({ code: 8, codeName: 'strongerAuthRequired' });
+    expect(error).toMatchObject({
+      code: 8,
+      codeName: 'strongerAuthRequired',
+      message: expect.stringContaining('It accepts passwords only with TLS (StartTLS or ldaps)') as string,
+    });
   });
 
   it.each([

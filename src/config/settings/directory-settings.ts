@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseUrl } from '../../common/url.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
-import { certificates, integer, text, yesOrNo } from '../value-kinds.js';
+import { certificates, integer, readable, text, yesOrNo } from '../value-kinds.js';
 
 const distinguishedName = text;
 
@@ -36,8 +36,23 @@ export const DIRECTORY_SETTINGS = {
     certificates.optional(),
     'PEM file with the certificate authorities of the LDAP server. Default: those of Node.js.',
   ),
+  DIRECTORY_CERT_FILE: setting(
+    readable.optional(),
+    'PEM file with a client certificate and its chain, for a server that requires one. Read at each connection.',
+  ),
+  DIRECTORY_KEY_FILE: setting(
+    readable.optional(),
+    'PEM file with the key of DIRECTORY_CERT_FILE. Read at each connection.',
+  ),
+  DIRECTORY_SASL_EXTERNAL: setting(
+    yesOrNo,
+    'Binds as the account of the client certificate (SASL EXTERNAL), instead of DIRECTORY_BIND_DN.',
+  ),
   DIRECTORY_BIND_DN: setting(distinguishedName.optional(), 'DN that the service binds as. Empty: anonymous.'),
-  DIRECTORY_BIND_PASSWORD: secret(z.string().optional(), 'Password of DIRECTORY_BIND_DN.'),
+  DIRECTORY_BIND_PASSWORD: secret(
+    z.string().optional(),
+    'Password of DIRECTORY_BIND_DN. A file is read at each connection.',
+  ),
   DIRECTORY_BASE_DN: setting(distinguishedName.default('dc=example,dc=org'), 'Base DN of the directory.'),
   DIRECTORY_MODEL: setting(
     text.optional(),

@@ -60,6 +60,12 @@ export interface LdapSourceConfig {
   readonly certificates: string | null;
   /** Null: an anonymous connection. */
   readonly bind: { readonly dn: string; readonly password: string } | null;
+  /** The file that the password is from: it may be replaced while the service runs. */
+  readonly passwordFile: string | null;
+  /** Files of the client certificate. */
+  readonly client: { readonly certificate: string; readonly key: string } | null;
+  /** Whether to bind by the client certificate (SASL EXTERNAL, RFC 4513 §5.2.3). */
+  readonly isExternal: boolean;
 }
 
 export interface LdapServerConfig {
@@ -69,10 +75,15 @@ export interface LdapServerConfig {
   readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
-export function buildDirectory(settings: DirectorySettings, model: Model): DirectoryConfig {
+/** @param passwordFile the file that the password of the account is from */
+export function buildDirectory(
+  settings: DirectorySettings,
+  model: Model,
+  passwordFile: string | null,
+): DirectoryConfig {
   const visibility = buildVisibility(model);
   return {
-    source: buildSource(settings),
+    source: buildSource(settings, passwordFile),
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
     follow: model.follow ?? 'auto',
@@ -96,8 +107,11 @@ export function withServer(directory: DirectoryConfig, model: Model, server: Pre
   return { ...directory, server, mapping: withRules(mapping, directory.visibility) };
 }
 
-function buildSource(settings: DirectorySettings): DirectoryConfig['source'] {
-  const { DIRECTORY_URL: url } = settings;
+function buildSource(
+  settings: DirectorySettings,
+  passwordFile: string | null = null,
+): DirectoryConfig['source'] {
+  const { DIRECTORY_URL: url, DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key } = settings;
   if (url.startsWith('file:')) return { kind: 'file', file: resolve(url.slice('file:'.length)) };
   return {
     kind: 'ldap',
@@ -108,6 +122,9 @@ function buildSource(settings: DirectorySettings): DirectoryConfig['source'] {
       settings.DIRECTORY_BIND_DN === undefined
         ? null
         : { dn: settings.DIRECTORY_BIND_DN, password: settings.DIRECTORY_BIND_PASSWORD ?? '' },
+    passwordFile,
+    client: certificate === undefined || key === undefined ? null : { certificate, key },
+    isExternal: settings.DIRECTORY_SASL_EXTERNAL,
   };
 }
 

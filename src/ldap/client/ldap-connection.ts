@@ -10,7 +10,7 @@ import {
 import type { LdapMessage, ResponseControl } from './message.js';
 import { MessageChannel } from './message-channel.js';
 import { openSocket, type SocketOptions, type SocketTimeouts } from './open-socket.js';
-import { encodeBind, encodeSearch, type SearchRequest } from './requests.js';
+import { encodeBind, encodeExternalBind, encodeSearch, type SearchRequest } from './requests.js';
 import { ResultCode, resultCodeName } from './result-code.js';
 import { hasRanges } from './value-range.js';
 
@@ -18,6 +18,8 @@ export interface ConnectionOptions extends SocketOptions {
   /** If omitted, the connection is anonymous. */
   readonly bindDn?: string | undefined;
   readonly bindPassword?: string | undefined;
+  /** Whether to bind by the client certificate (SASL EXTERNAL) instead. */
+  readonly isExternal?: boolean | undefined;
   readonly timeouts?: Partial<Timeouts> | undefined;
 }
 
@@ -29,6 +31,10 @@ export interface Timeouts extends SocketTimeouts {
 
 /** With these values, a server that does not respond is detected and the request retried within a minute. */
 const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 45_000 };
+
+/** Result codes by which servers refuse a password without encryption. */
+const REQUIRES_TLS: readonly number[] = [ResultCode.strongerAuthRequired, ResultCode.confidentialityRequired];
+const TLS_IS_MISSING = 'It accepts passwords only with TLS (StartTLS or ldaps)';
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
@@ -75,7 +81,7 @@ export class LdapConnection {
    */
   static async connect(options: ConnectionOptions): Promise<LdapConnection> {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    const { bindDn = '', bindPassword = '', signal } = options;
+    const { bindDn = '', bindPassword = '', isExternal = false, signal } = options;
     // A bind without a password is an anonymous bind, which succeeds (RFC 4513 §5.1.2) and is not what the
     // configuration intends.
     if (bindDn !== '' && bindPassword === '')
@@ -83,7 +89,9 @@ export class LdapConnection {
     const channel = new MessageChannel(await openSocket(options, timeouts));
     const connection = new LdapConnection(channel, bindDn === '' ? null : bindDn, timeouts);
     try {
-      if (bindDn !== '') await connection.bind(bindDn, bindPassword, signal);
+      if (isExternal) await connection.bind('the client certificate', encodeExternalBind, signal);
+      else if (bindDn !== '')
+        await connection.bind(bindDn, (id) => encodeBind(id, bindDn, bindPassword), signal);
       return connection;
     } catch (error) {
       connection.close();
@@ -137,16 +145,23 @@ export class LdapConnection {
     this.channel.close(reason);
   }
 
-  private async bind(dn: string, password: string, signal: AbortSignal | undefined): Promise<void> {
-    const operation = this.channel.begin((id) => encodeBind(id, dn, password));
+  private async bind(
+    account: string,
+    encode: (id: number) => Buffer,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const operation = this.channel.begin(encode);
     try {
       const message = await operation.next(this.timeouts.bind, signal);
       if (message.kind !== 'result' || message.of !== 'bind')
         throw this.refuse('a response that does not belong to a bind');
       const { code } = message.result;
       if (code === ResultCode.success) return;
-      const reason = `${resultCodeName(code)} (${code})`;
-      throw new LdapResultError(message.result, `The directory server rejects the bind of ${dn}: ${reason}`);
+      const reason = `${resultCodeName(code)} (${code})${REQUIRES_TLS.includes(code) ? `. ${TLS_IS_MISSING}` : ''}`;
+      throw new LdapResultError(
+        message.result,
+        `The directory server rejects the bind of ${account}: ${reason}`,
+      );
     } finally {
       // A bind cannot be abandoned (RFC 4511 §4.11).
       operation.end(true);

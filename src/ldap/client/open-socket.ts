@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { within } from './deadline.js';
 import { LdapConnectError, LdapError, LdapTlsError } from './ldap-error.js';
 import { startTls } from './start-tls.js';
@@ -14,6 +14,8 @@ export interface SocketOptions {
   readonly tls: TlsMode;
   /** Certificates (PEM) of the trusted authorities. Defaults to those that Node trusts. */
   readonly ca?: Buffer | string | undefined;
+  /** Client certificate with its chain, and its key (PEM). */
+  readonly client?: { readonly cert: Buffer | string; readonly key: Buffer | string } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -76,16 +78,25 @@ async function secure(socket: Socket, options: SocketOptions): Promise<Socket> {
   }
 }
 
-function wrapInTls(socket: Socket, { host, ca }: SocketOptions): Socket {
+function wrapInTls(socket: Socket, { host, ca, client }: SocketOptions): Socket {
   return connectTls({
     socket,
+    secureContext: contextOf(ca, client),
     host,
     // An explicit value takes precedence over the environment (NODE_TLS_REJECT_UNAUTHORIZED).
     rejectUnauthorized: true,
     // An IP address is not a valid server name (RFC 6066 §3). The certificate is still checked against it.
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === undefined ? {} : { ca: readCertificates(ca.toString()) }),
   });
+}
+
+function contextOf(ca: SocketOptions['ca'], client: SocketOptions['client']): SecureContext {
+  const trusted = ca === undefined ? {} : { ca: readCertificates(ca.toString()) };
+  try {
+    return createSecureContext({ ...trusted, ...client });
+  } catch (error) {
+    throw new LdapTlsError('The client certificate or its key cannot be used', { cause: error });
+  }
 }
 
 /** Node silently ignores invalid certificates, and then trusts no authority. */

@@ -24,6 +24,11 @@ export function encodeBind(messageId: number, dn: string, password: string): Buf
   return new BindRequest({ messageId, dn, password }).write();
 }
 
+/** Encodes a bind as the account of the client certificate (SASL EXTERNAL, RFC 4422 Appendix A), without another identity. */
+export function encodeExternalBind(messageId: number): Buffer {
+  return new BindRequest({ messageId, mechanism: 'EXTERNAL' }).write();
+}
+
 /** Encodes a search. The server has its own limits, and the client applies an idle timeout. */
 export function encodeSearch(
   messageId: number,

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapConnectError, LdapError } from '../../ldap/client/ldap-error.js';
+import { LdapConnectError, LdapError, LdapTlsError } from '../../ldap/client/ldap-error.js';
 import { describeBehind, type ServerState } from './position.js';
 import { type Bases, readReachedState, readServerState } from './server-state.js';
 
@@ -84,17 +85,36 @@ export class LdapServers {
   }
 
   /** @throws LdapError when the server does not accept the account; the signal's reason */
-  connectTo({ host, port, security }: LdapServerConfig, signal: AbortSignal): Promise<LdapConnection> {
-    const { certificates, bind } = this.source;
+  async connectTo({ host, port, security }: LdapServerConfig, signal: AbortSignal): Promise<LdapConnection> {
+    const { certificates, bind, client, isExternal } = this.source;
     return LdapConnection.connect({
       host,
       port,
       tls: security,
       ca: certificates ?? undefined,
+      client: client === null ? undefined : await readClient(client),
       bindDn: bind?.dn,
-      bindPassword: bind?.password,
+      bindPassword: bind === null ? undefined : await this.readPassword(bind.password),
+      isExternal,
       signal,
     });
+  }
+
+  /** A password file may have been replaced since the start. */
+  private async readPassword(otherwise: string): Promise<string> {
+    const { passwordFile } = this.source;
+    if (passwordFile === null) return otherwise;
+    const text = await readFile(passwordFile, 'utf8').catch(() => '');
+    const password = text.replace(/\r?\n$/, '');
+    return password === '' ? otherwise : password;
+  }
+}
+
+async function readClient(client: { certificate: string; key: string }) {
+  try {
+    return { cert: await readFile(client.certificate), key: await readFile(client.key) };
+  } catch (error) {
+    throw new LdapTlsError('The client certificate or its key cannot be read', { cause: error });
   }
 }
 

@@ -22,6 +22,8 @@ export interface SlapdOptions {
   limits?: string;
   /** StartTLS on the port, and ldaps on `tlsPort`, for 127.0.0.1 and localhost. */
   tls?: boolean;
+  /** Requires client certificates. The holder of the server's own certificate is this account (SASL EXTERNAL). */
+  clientAccount?: string;
   port?: number;
   tlsPort?: number;
   /** The server ID among replicating servers. */

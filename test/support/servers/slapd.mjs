@@ -254,7 +254,7 @@ function clockOf({ clock }) {
 }
 
 function configurationOf(directory, options) {
-  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, dynlist } = options;
+  const { syncprov, refint, tls, clientAccount, acl = ACL, limits = LIMITS, dynlist } = options;
   const { peopleDatabase, peopleSyncprov } = options;
   const { serverId, providers = [], multiProvider, unindexed } = options;
   const at = (name) => `"${join(directory, name)}"`;
@@ -278,6 +278,9 @@ function configurationOf(directory, options) {
           `TLSCertificateKeyFile ${at('server.key')}`,
         ]
       : []),
+    ...(clientAccount === undefined
+      ? []
+      : ['TLSVerifyClient demand', `authz-regexp "^cn=localhost$" "${clientAccount}"`]),
     ...(serverId === undefined ? [] : [`serverID ${serverId}`]),
     ...(peopleDatabase === undefined
       ? []
