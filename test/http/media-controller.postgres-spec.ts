@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -11,23 +9,24 @@ import { Test } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
-import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
-import { foldId } from '../common/identity.js';
-import { AccessLogModule } from '../access-log/access-log.module.js';
-import { readConfig } from '../config/config.js';
-import { ConfigModule } from '../config/config.module.js';
-import { DatabaseModule } from '../database/database.module.js';
-import { statementChannel, type Statement } from '../database/statements/statement.js';
-import { HttpAdapter } from '../http/http-adapter.js';
-import { PassOnFilter } from '../http/rejection.js';
-import { MediaModule } from './media.module.js';
-import { PICTURE_REJECTIONS } from './media.controller.js';
-import { signUrl } from './signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from './signing/signed-urls.js';
+import { writeFirstRevision } from '../support/builders/first-revision.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+import { foldId } from '../../src/common/identity.js';
+import { AccessLogModule } from '../../src/access-log/access-log.module.js';
+import { readConfig } from '../../src/config/config.js';
+import { ConfigModule } from '../../src/config/config.module.js';
+import { DatabaseModule } from '../../src/database/database.module.js';
+import { statementChannel, type Statement } from '../../src/database/statements/statement.js';
+import { HttpAdapter } from '../../src/http/http-adapter.js';
+import { PassOnFilter } from '../../src/http/rejection.js';
+import { MediaModule } from '../../src/media/media.module.js';
+import { PICTURE_REJECTIONS } from '../../src/media/media.controller.js';
+import { signUrl } from '../../src/media/signing/signed-url.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
 
 const ID = 'Jörg / Müßig 100% 👩‍🏫 '.padEnd(120, 'x');
 
-let directory: string;
+let database: TestDatabase;
 let app: NestFastifyApplication;
 let dataSource: DataSource;
 let key: Buffer;
@@ -42,9 +41,9 @@ beforeAll(async () => {
       .mockImplementation((...parts: unknown[]) => void logged.push(...parts));
   }
   subscribe(statementChannel.name, noteStatement);
-  directory = await mkdtemp(join(tmpdir(), 'media-'));
+  database = await createDatabase();
   const config = readConfig({
-    DATABASE_URL: `pglite:${directory}/mirror`,
+    DATABASE_URL: database.url,
     BASE_URL: 'https://directory.example/school',
   });
   const module = await Test.createTestingModule({
@@ -61,7 +60,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await app.close();
-  await rm(directory, { recursive: true, force: true });
+  await database.drop();
   jest.restoreAllMocks();
   unsubscribe(statementChannel.name, noteStatement);
 });

@@ -7,17 +7,18 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
-import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
-import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
-import { type Config, ConfigError, readConfig } from '../config/config.js';
-import { ConfigModule } from '../config/config.module.js';
-import { DirectoryDataSource } from '../database/connections/data-source.js';
-import { Database } from '../database/database.js';
-import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
-import { ServiceUnavailableError } from '../common/errors.js';
-import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
-import { Limits } from '../limits/limits.js';
-import { IdentityProvider } from './identity-provider.js';
+import { writeFirstRevision } from '../support/builders/first-revision.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+import { EmbeddedIssuer } from '../../src/auth/tokens/issuer-keys.js';
+import { type Config, ConfigError, readConfig } from '../../src/config/config.js';
+import { ConfigModule } from '../../src/config/config.module.js';
+import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { Database } from '../../src/database/database.js';
+import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
+import { ServiceUnavailableError } from '../../src/common/errors.js';
+import { FailedLogins, WrongCodes } from '../../src/limits/failed-logins.js';
+import { Limits } from '../../src/limits/limits.js';
+import { IdentityProvider } from '../../src/identity-provider/identity-provider.js';
 
 const CLIENTS = [
   {
@@ -38,13 +39,15 @@ const CLIENTS = [
 describe('the embedded identity provider', () => {
   const directory = mkdtempSync(join(tmpdir(), 'identity-provider-'));
   const clientsFile = join(directory, 'clients.json');
+  let database: TestDatabase;
   let dataSource: DirectoryDataSource;
   const started: NestFastifyApplication[] = [];
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
     writeFileSync(clientsFile, JSON.stringify(CLIENTS));
-    dataSource = new DirectoryDataSource({ kind: 'pglite', directory: join(directory, 'mirror') }, []);
+    database = await createDatabase();
+    dataSource = new DirectoryDataSource(readConfig({ DATABASE_URL: database.url }).database, []);
     await dataSource.initialize();
     await writeFirstRevision(dataSource);
   });
@@ -56,6 +59,7 @@ describe('the embedded identity provider', () => {
 
   afterAll(async () => {
     await dataSource.destroy();
+    await database.drop();
     rmSync(directory, { recursive: true });
   });
 
