@@ -25,7 +25,7 @@ const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  max_connections: 200,
+  max_connections: 270,
   shared_buffers: '256MB',
 };
 
