@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { STATUS_CODES } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
