@@ -38,7 +38,7 @@ export function storedKeyOf(key: string): string {
 }
 
 export function isKeyOfDn(key: string): boolean {
-  return !key.startsWith('id:') && !key.startsWith('uuid:');
+  return !/^(?:id|uuid|sid):/.test(key);
 }
 
 /** What identifies an entry. */

@@ -7,7 +7,7 @@ import { writtenColumns, type WrittenColumn } from '../../database/fields/field-
 import { searchPairs, searchText } from '../../database/fields/filter-conditions.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
-import { writeReferences } from './write-references.js';
+import { storedReferences, writeReferences } from './write-references.js';
 import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
 const BATCH = 2000;
@@ -26,17 +26,21 @@ export async function applyEntries(
   signal: AbortSignal,
 ): Promise<void> {
   const columns = { people: personColumns(mapping, now), groups: groupColumns(mapping, now) };
+  const references = {
+    users: storedReferences(mapping, 'user'),
+    groups: storedReferences(mapping, 'group'),
+  };
   await deleteEntries(writer, 'users', plan.deletedPeople);
   await deleteEntries(writer, 'groups', plan.deletedGroups);
   for (const batch of chunksOf([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
     await upsert<Hashed<MappedPerson>>(writer, 'users', batch, columns.people);
-    await writeReferences(writer, 'user', mapping.users.fields, batch.map(valueOfEntry));
+    await writeReferences(writer, 'user', references.users, batch.map(valueOfEntry));
   }
   for (const batch of chunksOf([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
     await upsert<HashedGroup>(writer, 'groups', batch, columns.groups);
-    await writeReferences(writer, 'group', mapping.groups.fields, batch.map(valueOfEntry));
+    await writeReferences(writer, 'group', references.groups, batch.map(valueOfEntry));
   }
   signal.throwIfAborted();
   await applyRoles(writer, plan.memberships, {

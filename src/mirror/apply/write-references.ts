@@ -1,11 +1,13 @@
 import { chunksOf } from '../../common/chunks.js';
-import { type Field, storedName } from '../../common/field.js';
+import { storedName } from '../../common/field.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import {
   type ObjectKind,
   REFERENCE_TABLES,
   referenceFields,
 } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
+import { GROUP_KEYS, NAMED_GROUPS } from '../map/named-groups.js';
 import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
 
 const BATCH = 20_000;
@@ -16,14 +18,25 @@ interface Reference {
   readonly target: string;
 }
 
-/** Replaces the references of entries that were just written. Without fields that are references it does nothing. */
+/**
+ * Returns the names under which the references of users or groups are stored: those of fields, and the groups that users name.
+ */
+export function storedReferences({ users, groups }: DirectoryMapping, kind: ObjectKind): string[] {
+  const { fields } = kind === 'user' ? users : groups;
+  const naming = kind === 'user' ? NAMED_GROUPS : GROUP_KEYS;
+  return [...referenceFields(fields).map(storedName), ...(users.memberOf === undefined ? [] : [naming])];
+}
+
+/**
+ * Replaces the references of entries that were just written. Without names it does nothing.
+ * @param names see storedReferences
+ */
 export async function writeReferences(
   writer: Writer,
   kind: ObjectKind,
-  fields: readonly Field[],
+  names: readonly string[],
   entries: readonly (MappedPerson | MappedGroup)[],
 ): Promise<void> {
-  const names = referenceFields(fields).map(storedName);
   if (names.length === 0 || entries.length === 0) return;
   const [table, objects] = [REFERENCE_TABLES[kind], kind === 'user' ? 'users' : 'groups'];
   await writer.query(

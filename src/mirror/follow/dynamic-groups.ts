@@ -7,6 +7,7 @@ import { addReadAgain } from '../plan/id-conflicts.js';
 import { mapGroup } from '../map/map.js';
 import { hashGroup } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
+import { withStoredUsers } from '../plan/stored-naming.js';
 
 const AT_ONCE = 20;
 /** The next reading of all dynamic groups waits for this multiple of the duration of the last one. */
@@ -70,7 +71,8 @@ export class DynamicGroups {
         if (kind !== 'group') continue;
         const { value } = mapGroup(entry, config.mapping.groups);
         const row = groups.get(uuid);
-        const isSame = value !== null && row?.referencesHash.equals(hashGroup(value).referencesHash) === true;
+        const group = value === null ? null : await withStoredUsers(manager, config.mapping, value);
+        const isSame = group !== null && row?.referencesHash.equals(hashGroup(group).referencesHash) === true;
         if (!isSame) delta.put(kind, uuid, entry);
       }
     }

@@ -6,6 +6,7 @@ import { addReadAgain, findRivals, withIdConflicts } from '../plan/id-conflicts.
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
+import { addGroupsNamed } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
@@ -233,13 +234,13 @@ export class PendingChanges {
   private async complete(): Promise<void> {
     const { config, directory, manager } = this.dependencies;
     const { pending, connection, signal } = this;
+    const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
     await this.dynamicGroups.addTo(pending);
+    await addGroupsNamed(pending, { manager, config }, readAgain);
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);
     this.deferredRechecks.expect(consequences, performance.now());
-
-    const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
     await withIdConflicts(pending, manager, config.mapping, readAgain);
     const rivals = await findRivals(pending, manager, config.mapping);
     if (rivals.length === 0) return;

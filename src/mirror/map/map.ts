@@ -2,6 +2,8 @@ import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
 import { isActive } from './activity.js';
+import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
+import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
 import { audiencesOf } from './visibility-rules.js';
 import {
   type MappedGroup,
@@ -18,12 +20,18 @@ export const GROUP_CLASS = 'directoryGroup';
 
 /** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Mapped<MappedPerson> {
-  const { fields, rules } = mapping;
+  const { fields, rules, memberOf } = mapping;
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
   const others = { ...audiencesOf(entry, { visibleTo: rules }), active: isActive(entry, mapping) };
-  const person = { ...identity, ...others, ...reader.values(fields) };
+  const named = memberOf === undefined ? [] : namedGroupsOf(entry, memberOf);
+  const person = {
+    ...identity,
+    ...others,
+    ...reader.values(fields),
+    ...(named.length > 0 && { [NAMED_GROUPS]: named }),
+  };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
@@ -33,7 +41,13 @@ export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Map
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedGroup>(null);
   const audiences = audiencesOf(entry, { visibleTo: rules, membersVisibleTo: memberRules });
-  const group = { ...identity, ...audiences, ...reader.values(fields) };
+  const keys = groupKeysOf(entry);
+  const group = {
+    ...identity,
+    ...audiences,
+    ...reader.values(fields),
+    ...(keys.length > 0 && { [GROUP_KEYS]: keys }),
+  };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
   reader.addReferences(references, mapping.members, NAMED_AS_MEMBER);

@@ -4,9 +4,11 @@ import type { Plan } from './plan.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
+import { addNaming, groupsNamedBy, namingUsersOf, withNamingUsers } from '../map/named-groups.js';
 import { countSkipped, type Subject, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
+import { readNamingUsers } from './stored-naming.js';
 
 /** The scope of a change, by entryUUID: entries in their current state, and deleted ones. A Delta is one. */
 interface Extent {
@@ -22,10 +24,12 @@ export async function planWhole(
   mapping: DirectoryMapping,
 ): Promise<{ plan: Plan; skipped: Skipped }> {
   const masks = namedByMasksOf(mapping.groups);
-  const comparison = compareEntries(snapshot, await readStoredEntries(manager), masks);
-  const subjects = subjectsOf(snapshot, masks);
+  const isNaming = mapping.users.memberOf !== undefined;
+  const whole = isNaming ? withNamingUsers(snapshot, namingUsersOf(snapshot.people.values())) : snapshot;
+  const comparison = compareEntries(whole, await readStoredEntries(manager), masks);
+  const subjects = subjectsOf(whole, masks);
   const references = await readReferences(manager, comparison, masks);
-  return { plan: planChanges(comparison, references, subjects), skipped: countSkipped(snapshot, subjects) };
+  return { plan: planChanges(comparison, references, subjects), skipped: countSkipped(whole, subjects) };
 }
 
 /**
@@ -39,7 +43,9 @@ export async function planDelta(
   mapping: DirectoryMapping,
 ): Promise<Plan> {
   const masks = namedByMasksOf(mapping.groups);
-  const comparison = compareEntries(snapshot, await readStoredEntries(manager, identitiesIn(extent)), masks);
+  const whole =
+    mapping.users.memberOf === undefined ? snapshot : await withUsersAfter(manager, snapshot, extent);
+  const comparison = compareEntries(whole, await readStoredEntries(manager, identitiesIn(extent)), masks);
   const references = await readReferences(manager, comparison, masks);
   const subjects = await subjectsAfter(manager, snapshot, comparison, extent, masks);
   // A stored reference to an untouched key names the same entry as before.
@@ -47,6 +53,14 @@ export async function planDelta(
   for (const { dnKey, subject } of references)
     if (subject !== null && !touched.has(dnKey)) subjects.set(dnKey, subject);
   return planChanges(comparison, references, subjects);
+}
+
+/** Adds the users who will name the groups of a change: those of the change, and all others that are mirrored. */
+async function withUsersAfter(manager: Writer, snapshot: Snapshot, extent: Extent): Promise<Snapshot> {
+  const naming = await readNamingUsers(manager, snapshot.groups.values(), identitiesIn(extent).people);
+  for (const person of snapshot.people.values())
+    for (const group of groupsNamedBy(person)) addNaming(naming, group, person.dnKey);
+  return withNamingUsers(snapshot, naming);
 }
 
 export function identitiesIn({ people, groups, gonePeople, goneGroups }: Extent): Identities {

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { type Field, pictureFields } from '../../common/field.js';
 import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { mapGroup, mapPerson } from '../map/map.js';
 import { faultOfPicture } from '../apply/picture-store.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
+import { withStoredUsers } from '../plan/stored-naming.js';
 import type { Aside, ScannedRow } from './stored-scan.js';
 
 /** Compares entries with their mirrored rows, by the hashes that planning uses. */
@@ -14,6 +16,7 @@ export class EntryComparer {
   private readonly pictures: readonly Field[];
 
   constructor(
+    private readonly manager: Writer,
     private readonly mapping: DirectoryMapping,
     private readonly aside: Aside,
   ) {
@@ -26,15 +29,15 @@ export class EntryComparer {
 
   /** @param known the whole entry, with the bytes of its pictures */
   isSame(known: KnownEntry, row: ScannedRow): Promise<boolean> {
-    return known.kind === 'person'
-      ? this.isSamePerson(known, row)
-      : Promise.resolve(this.isSameGroup(known, row));
+    return known.kind === 'person' ? this.isSamePerson(known, row) : this.isSameGroup(known, row);
   }
 
-  private isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): boolean {
+  private async isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
     const { value } = mapGroup(entry, this.mapping.groups);
     if (value === null || row.dnKey === null) return this.isSameAside('group', uuid, value?.id ?? null, row);
-    const { contentHash, referencesHash } = hashGroup(value);
+    const { contentHash, referencesHash } = hashGroup(
+      await withStoredUsers(this.manager, this.mapping, value),
+    );
     return (
       row.contentHash?.equals(contentHash) === true && row.referencesHash?.equals(referencesHash) === true
     );

@@ -91,7 +91,7 @@ export class Scan {
     const begun = performance.now();
     const { depth } = this.options;
     const attributes = this.pictures.map(({ attribute }) => attribute);
-    const comparer = new EntryComparer(this.mapping, await readAside(this.manager, attributes));
+    const comparer = new EntryComparer(this.manager, this.mapping, await readAside(this.manager, attributes));
     for (const kind of KINDS) await this.scanKind(kind, comparer);
     await this.compareDoubtful(comparer);
     if (depth === 'contents') await sweepStamps(this.manager);

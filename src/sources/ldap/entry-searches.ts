@@ -5,6 +5,7 @@ import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
+import { namingAttributesOf } from '../named-groups.js';
 import type { EntryKind } from '../source.js';
 
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
@@ -20,9 +21,10 @@ export function searchesOf(
   { users, groups }: DirectoryMapping,
   baseDn: string,
 ): Readonly<Record<EntryKind, SearchRequest>> {
-  const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES];
+  const naming = namingAttributesOf(users);
+  const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES, ...naming.groups];
   return {
-    person: searchOf(users, baseDn, attributesOf(users.fields), users.rules),
+    person: searchOf(users, baseDn, [...attributesOf(users.fields), ...naming.users], users.rules),
     group: searchOf(
       groups,
       baseDn,
