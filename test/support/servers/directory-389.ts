@@ -32,7 +32,7 @@ export class TestDirectory389 {
   private ended: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    private readonly directory: string,
+    readonly directory: string,
     readonly port: number,
     readonly tlsPort: number,
   ) {}

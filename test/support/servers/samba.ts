@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import { type Ended, isServed, type LdapAccount, type LdapQuery, modify, search } from './ldap-tools.mjs';
+import {
+  type Ended,
+  isServed,
+  type LdapAccount,
+  type LdapQuery,
+  modify,
+  runProgram,
+  search,
+} from './ldap-tools.mjs';
 import { makeCertificates } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
@@ -33,7 +41,7 @@ export class TestSamba {
   private ended: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    private readonly directory: string,
+    readonly directory: string,
     /** The IP address, for which its certificate is. */
     readonly host: string,
   ) {}
@@ -95,6 +103,14 @@ export class TestSamba {
   /** The entries that the administrator sees, as LDIF without folded lines. */
   search(query: Partial<LdapQuery> = {}): Promise<string> {
     return search(this.administrator, { base: AD_SUFFIX, ...query });
+  }
+
+  /** The ids of the direct members of a group, and of those whose primary group it is, by the tool of the vendor. */
+  async listMembers(group: string): Promise<string[]> {
+    const args = ['group', 'listmembers', group, `--configfile=${this.directory}/smb.conf`];
+    const { code, stdout, stderr } = await runProgram('samba-tool', args);
+    if (code !== 0) throw new Error(`samba-tool: ${stderr}`);
+    return stdout.trim().split('\n').sort();
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {

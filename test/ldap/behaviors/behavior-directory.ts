@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { cpSync, renameSync, rmSync } from 'node:fs';
+import type { Environment } from '../../../src/config/config.js';
+import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
+import type { Ended, LdapQuery } from '../../support/servers/ldap-tools.mjs';
+
+/** A directory server of any kind, as the suite of behaviors starts, changes and stops it. */
+export interface BehaviorServer {
+  readonly directory: string;
+  modify(ldif: string): Promise<Ended>;
+  search(query?: Partial<LdapQuery>): Promise<string>;
+  start(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface TestPerson {
+  readonly photo?: Buffer;
+}
+
+/** How entries are written and recognized on a kind of server. */
+export interface Vocabulary {
+  /** The attribute of the ids of users, and of groups, in lower case. */
+  readonly ids: { readonly user: string; readonly group: string };
+  /** Attributes, in lower case. */
+  readonly photo: string;
+  readonly members: readonly string[];
+  personDn(id: string): string;
+  groupDn(id: string): string;
+  /** A container below that of the users. */
+  readonly innerDn: string;
+  /** Change records that add entries. */
+  person(id: string, person: TestPerson): string;
+  group(id: string, members: readonly string[]): string;
+  rename(id: string, to: string): string;
+  disable(id: string): string;
+  isActive(user: DumpedEntry): boolean;
+  /** The searches of users and of groups. */
+  readonly queries: { readonly users: Partial<LdapQuery>; readonly groups: Partial<LdapQuery> };
+  /** The group of which a user is a member without being named. Undefined: there are no such groups. */
+  primaryGroup?(user: DumpedEntry, groups: readonly DumpedEntry[]): DumpedEntry | undefined;
+}
+
+export interface BehaviorDirectory {
+  readonly server: BehaviorServer;
+  readonly vocabulary: Vocabulary;
+  /** Settings of the service. */
+  readonly settings: Environment;
+  /** Lists the ids of the users in a group with a tool of the vendor. Undefined: there is none. */
+  listMembers?(group: string): Promise<string[]>;
+}
+
+/** What a mirror shows: users, and the ids of the users in each group, also through nested groups. */
+export interface Shown {
+  readonly users: Record<
+    string,
+    { readonly name: string; readonly photo: string | null; readonly active: boolean }
+  >;
+  readonly groups: Record<string, readonly string[]>;
+}
+
+/** Reads the directory with ldapsearch, and returns what the mirror has to show. */
+export async function readExpected({ server, vocabulary }: BehaviorDirectory): Promise<Shown> {
+  const users = parseDump(await server.search(vocabulary.queries.users));
+  const groups = parseDump(await server.search(vocabulary.queries.groups));
+  const { ids, photo } = vocabulary;
+  const usersByDn = new Map(users.map((user) => [keyOf(user.dn), textOf(user, ids.user)]));
+  const groupsByDn = new Map(groups.map((group) => [keyOf(group.dn), group]));
+  const direct = (group: DumpedEntry) => [
+    ...vocabulary.members
+      .flatMap((attribute) => group.values.get(attribute) ?? [])
+      .map((dn) => keyOf(dn.toString())),
+    ...users.filter((user) => vocabulary.primaryGroup?.(user, groups) === group).map(({ dn }) => keyOf(dn)),
+  ];
+  const membersOf = (group: DumpedEntry) => {
+    const seen = new Set<string>();
+    const waiting = direct(group);
+    for (let dn = waiting.pop(); dn !== undefined; dn = waiting.pop()) {
+      if (seen.has(dn)) continue;
+      seen.add(dn);
+      const inner = groupsByDn.get(dn);
+      if (inner !== undefined) waiting.push(...direct(inner));
+    }
+    return [...seen].flatMap((dn) => usersByDn.get(dn) ?? []).sort();
+  };
+  return {
+    users: sorted(users.map((user) => [textOf(user, ids.user), shownOf(user)])),
+    groups: sorted(groups.map((group) => [textOf(group, ids.group), membersOf(group)])),
+  };
+
+  function shownOf(user: DumpedEntry) {
+    const [bytes] = user.values.get(photo) ?? [];
+    return {
+      name: textOf(user, 'displayname') || textOf(user, 'cn'),
+      photo: bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
+      active: vocabulary.isActive(user),
+    };
+  }
+}
+
+/** Stops a server and copies its data. The copy can replace the data later. */
+export class OldCopy {
+  private constructor(
+    private readonly server: BehaviorServer,
+    private readonly copy: string,
+  ) {}
+
+  static async of(server: BehaviorServer): Promise<OldCopy> {
+    const copy = `${server.directory}-old`;
+    await server.stop();
+    cpSync(server.directory, copy, { recursive: true });
+    await server.start();
+    return new OldCopy(server, copy);
+  }
+
+  /** Exchanges the data of the server and the copy. */
+  async swap(): Promise<void> {
+    const { directory } = this.server;
+    await this.server.stop();
+    renameSync(directory, `${directory}-new`);
+    renameSync(this.copy, directory);
+    renameSync(`${directory}-new`, this.copy);
+    await this.server.start();
+  }
+
+  remove(): void {
+    rmSync(this.copy, { recursive: true, force: true });
+  }
+}
+
+export function textOf({ values }: DumpedEntry, attribute: string): string {
+  return values.get(attribute)?.[0]?.toString() ?? '';
+}
+
+function keyOf(dn: string): string {
+  return dn.toLowerCase();
+}
+
+export function sorted<Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value> {
+  return Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
+}

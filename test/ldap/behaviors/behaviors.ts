@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { LONGEST_WAIT, isEqual } from '../../support/eventually.js';
+import { type BehaviorDirectory, OldCopy, readExpected } from './behavior-directory.js';
+import { BehaviorService } from './behavior-service.js';
+
+/** More users than a page has, and more than the deletion guard allows to delete. */
+export const CROWD = Array.from({ length: 520 }, (_, index) => `crowd-${index}`);
+const photo = (red: number) =>
+  sharp({ create: { width: 4, height: 4, channels: 3, background: { r: red, g: 0, b: 0 } } })
+    .jpeg()
+    .toBuffer();
+
+/** The same behaviors on each kind of server. After each, the mirror equals a dump by tools that are not of this project. */
+export function describeBehaviors(start: () => Promise<BehaviorDirectory>): void {
+  let directory: BehaviorDirectory;
+  let service: BehaviorService;
+  const { change, records } = {
+    change: async (...ldif: string[]) => {
+      const { code, stderr } = await directory.server.modify(ldif.join('\n'));
+      if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+    },
+    records: () => directory.vocabulary,
+  };
+
+  beforeAll(async () => {
+    directory = await start();
+    const { person, group, personDn, groupDn, innerDn } = records();
+    const container = `dn: ${innerDn}\nchangetype: add\nobjectClass: organizationalUnit\n`;
+    await change(
+      container,
+      person('ann', { photo: await photo(31) }),
+      person('ben', {}),
+      records().disable('ben'),
+      person('cleo', {}),
+      ...CROWD.map((id) => person(id, {})),
+      group('choir', [personDn('ann'), personDn('ben')]),
+      group('school', [groupDn('choir'), ...CROWD.map(personDn)]),
+      group('staff', [personDn('cleo')]),
+    );
+    service = await BehaviorService.start(directory.settings);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await directory.server.remove();
+  });
+
+  afterEach(async () => {
+    const latest = performance.now() + LONGEST_WAIT / 4;
+    const expected = await readExpected(directory);
+    while (performance.now() < latest && !isEqual(await service.readShown(), expected)) await sleep(200);
+    expect(await service.readShown()).toEqual(expected);
+  });
+
+  const setMember = (operation: 'add' | 'delete', group: string, dn: string) => {
+    const [attribute = ''] = records().members;
+    return `dn: ${records().groupDn(group)}\nchangetype: modify\n${operation}: ${attribute}\n${attribute}: ${dn}\n`;
+  };
+  const replace = (id: string, attribute: string, value: string) =>
+    `dn: ${records().personDn(id)}\nchangetype: modify\nreplace: ${attribute}\n${attribute}:: ${Buffer.from(value).toString('base64')}\n`;
+
+  it('shows users, groups, nested groups, photos and disabled accounts after the first reading', async () => {
+    const { users, groups } = await service.readShown();
+    expect(users['ann']).toMatchObject({ photo: expect.any(String) as string, active: true });
+    expect(users['ben']).toMatchObject({ photo: null, active: false });
+    expect(groups['school']).toHaveLength(CROWD.length + 2);
+  });
+
+  it('shows entries that are added, changed, renamed, moved and deleted', async () => {
+    const { person, personDn, rename, innerDn } = records();
+    await change(person('dora', {}), person('emil', {}), person('finn', {}));
+    await change(replace('dora', 'displayName', 'Dora Ä. 道'), setMember('add', 'choir', personDn('dora')));
+    const rdn = personDn('finn').replace(/,.*/s, '');
+    await change(
+      rename('emil', 'emilia'),
+      `dn: ${personDn('finn')}\nchangetype: modrdn\nnewrdn: ${rdn}\ndeleteoldrdn: 0\nnewsuperior: ${innerDn}\n`,
+      `dn: ${personDn('cleo')}\nchangetype: modify\nreplace: sn\nsn: Last\n`,
+    );
+    await change(`dn: ${personDn('dora')}\nchangetype: delete\n`);
+  });
+
+  it('shows a changed photo and a disabled account', async () => {
+    const { photo: attribute } = records();
+    const dn = records().personDn('ann');
+    const encoded = (await photo(170)).toString('base64');
+    await change(
+      `dn: ${dn}\nchangetype: modify\nreplace: ${attribute}\n${attribute}:: ${encoded}\n`,
+      records().disable('cleo'),
+    );
+  });
+
+  it('shows changes of nested groups, also of groups that contain each other and themselves', async () => {
+    const { group, groupDn, personDn } = records();
+    await change(group('inner', [personDn('ann')]), setMember('add', 'staff', groupDn('inner')));
+    await change(setMember('add', 'inner', groupDn('staff')), setMember('add', 'choir', personDn('cleo')));
+    await change(setMember('add', 'inner', groupDn('inner'))).catch((error: unknown) => {
+      // Active Directory refuses a group as its own member ([MS-ADTS] 3.1.1.5.3.2).
+      expect(String(error)).toMatch(/ldapmodify/);
+    });
+    await change(setMember('delete', 'choir', personDn('ben')));
+  });
+
+  it('shows one change of a large group', async () => {
+    await change(setMember('delete', 'school', records().personDn(CROWD[300] ?? '')));
+  });
+
+  it('shows what changed while the service was stopped', async () => {
+    await service.pause();
+    const { person, personDn } = records();
+    await change(
+      person('gus', {}),
+      setMember('add', 'staff', personDn('gus')),
+      replace('ann', 'mail', 'a@example.org'),
+    );
+    await service.resume();
+  });
+
+  it('serves while the server is away, and shows changes after the server was killed', async () => {
+    const before = await service.readShown();
+    await directory.server.stop('SIGKILL');
+    await service.pause();
+    await service.resume();
+    expect(await service.readShown()).toEqual(before);
+    await directory.server.start();
+    await change(records().person('hana', {}));
+  });
+
+  it('does not go back when a server that lags takes the place of the server', async () => {
+    const copy = await OldCopy.of(directory.server);
+    try {
+      const { person, personDn } = records();
+      await change(person('ida', {}), setMember('add', 'staff', personDn('ida')));
+      await untilShown('ida');
+      const deleted = await service.countDeleted();
+      await copy.swap();
+      await untilNoticed();
+      expect((await service.readShown()).groups['staff']).toContain('ida');
+      expect(await service.countDeleted()).toBe(deleted);
+      await copy.swap();
+    } finally {
+      copy.remove();
+    }
+  });
+
+  it('holds a mass deletion until it is confirmed', async () => {
+    const gone = CROWD.slice(0, 200).map((id) => `dn: ${records().personDn(id)}\nchangetype: delete\n`);
+    await change(...gone);
+    await until(async () => (await service.readState()) === 'BLOCKED');
+    expect((await service.readShown()).users[CROWD[0] ?? '']).toBeDefined();
+    const { plan } = await service.readStatus();
+    const { code, stdout, stderr } = await service.run('sync', '--confirm', plan ?? '');
+    expect([code, stdout, stderr]).toEqual([0, expect.any(String), expect.any(String)]);
+  });
+
+  it('has the members that the tool of the vendor lists', async () => {
+    const { groups } = await service.readShown();
+    const listed = await directory.listMembers?.('staff');
+    if (listed !== undefined) expect(groups['staff']).toEqual(expect.arrayContaining(listed));
+  });
+
+  const untilShown = (id: string) => until(async () => (await service.readShown()).users[id] !== undefined);
+
+  /** The server is held to be behind, or a plan that would undo changes waits for a decision. */
+  const untilNoticed = () => until(async () => ['FAILING', 'BLOCKED'].includes(await service.readState()));
+
+  async function until(holds: () => Promise<boolean>): Promise<void> {
+    const latest = performance.now() + LONGEST_WAIT / 2;
+    while (!(await holds())) {
+      if (performance.now() > latest)
+        throw new Error(`It did not come true: ${JSON.stringify(await service.readStatus())}`);
+      await sleep(100);
+    }
+  }
+}

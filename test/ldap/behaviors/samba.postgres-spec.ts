@@ -1,0 +1,94 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DumpedEntry } from '../../support/builders/ldap-content.js';
+import { AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
+import { variable } from '../../support/servers/store.js';
+import { textOf, type Vocabulary } from './behavior-directory.js';
+import { describeBehaviors } from './behaviors.js';
+
+const PEOPLE = `OU=People,${AD_SUFFIX}`;
+const GROUPS = `OU=Groups,${AD_SUFFIX}`;
+const ACCOUNT = `CN=mirror,CN=Users,${AD_SUFFIX}`;
+const PASSWORD = 'Read-only-1';
+
+/** Flags of userAccountControl ([MS-ADTS] 2.2.16). */
+const ENABLED = 0x220;
+const DISABLED = 0x222;
+
+const personDn = (id: string) => `CN=${id},${PEOPLE}`;
+const groupDn = (id: string) => `CN=${id},${GROUPS}`;
+const replace = (id: string, attribute: string, value: string | number) =>
+  `dn: ${personDn(id)}\nchangetype: modify\nreplace: ${attribute}\n${attribute}: ${value}\n`;
+
+/** The last part of the identifier of a user or group, little-endian ([MS-DTYP] 2.4.2.2). */
+function ridOf({ values }: DumpedEntry): number {
+  const [sid] = values.get('objectsid') ?? [];
+  return sid?.readUInt32LE(sid.length - 4) ?? 0;
+}
+
+const vocabulary: Vocabulary = {
+  ids: { user: 'samaccountname', group: 'samaccountname' },
+  photo: 'thumbnailphoto',
+  members: ['member'],
+  personDn,
+  groupDn,
+  innerDn: `OU=Inner,${PEOPLE}`,
+  person(id, { photo }) {
+    const lines = ['objectClass: user', `sAMAccountName: ${id}`, `userAccountControl: ${ENABLED}`];
+    if (photo !== undefined) lines.push(`thumbnailPhoto:: ${photo.toString('base64')}`);
+    return `dn: ${personDn(id)}\nchangetype: add\n${lines.join('\n')}\n`;
+  },
+  group(id, members) {
+    const lines = ['objectClass: group', `sAMAccountName: ${id}`, ...members.map((dn) => `member: ${dn}`)];
+    return `dn: ${groupDn(id)}\nchangetype: add\n${lines.join('\n')}\n`;
+  },
+  rename: (id, to) =>
+    [
+      `dn: ${personDn(id)}\nchangetype: modrdn\nnewrdn: CN=${to}\ndeleteoldrdn: 1\n`,
+      replace(to, 'sAMAccountName', to),
+    ].join('\n'),
+  disable: (id) => replace(id, 'userAccountControl', DISABLED),
+  isActive: (user) => (Number(textOf(user, 'useraccountcontrol')) & 2) === 0,
+  primaryGroup: (user, groups) =>
+    groups.find((group) => ridOf(group) === Number(textOf(user, 'primarygroupid')) && isOfDomain(group)),
+  queries: {
+    users: { filter: '(&(objectCategory=person)(objectClass=user))' },
+    groups: { filter: '(objectClass=group)' },
+  },
+};
+
+/** Groups below CN=Builtin have identifiers of another authority. */
+function isOfDomain({ dn }: DumpedEntry): boolean {
+  return !dn.includes('CN=Builtin');
+}
+
+const CONTENT = [
+  ...[PEOPLE, GROUPS].map((dn) => `dn: ${dn}\nchangetype: add\nobjectClass: organizationalUnit\n`),
+  [
+    `dn: ${ACCOUNT}`,
+    'changetype: add',
+    'objectClass: user',
+    'sAMAccountName: mirror',
+    'userAccountControl: 512',
+    unicodePassword(PASSWORD),
+    '',
+  ].join('\n'),
+].join('\n');
+
+describe('Samba as a domain controller', () => {
+  describeBehaviors(async () => {
+    const server = await TestSamba.start();
+    const { code, stderr } = await server.modify(CONTENT);
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+    const authority = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'authority-')), 'ca.pem');
+    writeFileSync(authority, server.ca);
+    const settings = {
+      DIRECTORY_URL: `ldaps://${server.host}`,
+      DIRECTORY_BASE_DN: AD_SUFFIX,
+      DIRECTORY_BIND_DN: ACCOUNT,
+      DIRECTORY_BIND_PASSWORD: PASSWORD,
+      DIRECTORY_CA_FILE: authority,
+    };
+    return { server, vocabulary, settings, listMembers: (group) => server.listMembers(group) };
+  });
+});
