@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cpSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import type { Environment } from '../../../src/config/config.js';
 import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
 import type { Ended, LdapQuery } from '../../support/servers/ldap-tools.mjs';
@@ -46,8 +46,8 @@ export interface BehaviorDirectory {
   readonly vocabulary: Vocabulary;
   /** Settings of the service. */
   readonly settings: Environment;
-  /** Lists the ids of the users in a group with a tool of the vendor. Undefined: there is none. */
-  listMembers?(group: string): Promise<string[]>;
+  /** Lists the ids of the users in some groups with a tool of the vendor. Undefined: there is none. */
+  listMembers?(): Promise<Record<string, string[]>>;
 }
 
 /** What a mirror shows: users, and the ids of the users in each group, also through nested groups. */
@@ -98,6 +98,18 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
   }
 }
 
+/** The users and groups that differ, with what is shown and what is expected. */
+export function differencesOf(shown: Shown, expected: Shown): string[] {
+  return (['users', 'groups'] as const).flatMap((kind) => {
+    const ids = new Set([...Object.keys(shown[kind]), ...Object.keys(expected[kind])]);
+    const pairs = [...ids].map((id) => [
+      id,
+      ...[shown, expected].map((each) => JSON.stringify(each[kind][id])),
+    ]);
+    return pairs.filter(([, one, other]) => one !== other).map((pair) => pair.join(' ').slice(0, 200));
+  });
+}
+
 /** Stops a server and copies its data. The copy can replace the data later. */
 export class OldCopy {
   private constructor(
@@ -108,7 +120,7 @@ export class OldCopy {
   static async of(server: BehaviorServer): Promise<OldCopy> {
     const copy = `${server.directory}-old`;
     await server.stop();
-    cpSync(server.directory, copy, { recursive: true });
+    cpSync(server.directory, copy, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
     await server.start();
     return new OldCopy(server, copy);
   }

@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DumpedEntry } from '../../support/builders/ldap-content.js';
+import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
 import { AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
 import { variable } from '../../support/servers/store.js';
 import { textOf, type Vocabulary } from './behavior-directory.js';
@@ -10,6 +10,10 @@ const PEOPLE = `OU=People,${AD_SUFFIX}`;
 const GROUPS = `OU=Groups,${AD_SUFFIX}`;
 const ACCOUNT = `CN=mirror,CN=Users,${AD_SUFFIX}`;
 const PASSWORD = 'Read-only-1';
+
+/** The last part of the identifier of the primary group of new users ([MS-DTYP] 2.4.2.4). */
+const DOMAIN_USERS = 513;
+const LISTED = ['Domain Users', 'choir'];
 
 /** Flags of userAccountControl ([MS-ADTS] 2.2.16). */
 const ENABLED = 0x220;
@@ -76,7 +80,7 @@ const CONTENT = [
 ].join('\n');
 
 describe('Samba as a domain controller', () => {
-  describeBehaviors(async () => {
+  const start = async () => {
     const server = await TestSamba.start();
     const { code, stderr } = await server.modify(CONTENT);
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
@@ -89,6 +93,30 @@ describe('Samba as a domain controller', () => {
       DIRECTORY_BIND_PASSWORD: PASSWORD,
       DIRECTORY_CA_FILE: authority,
     };
-    return { server, vocabulary, settings, listMembers: (group) => server.listMembers(group) };
+    const listMembers = async () =>
+      Object.fromEntries(
+        await Promise.all(LISTED.map(async (group) => [group, await server.listMembers(group)] as const)),
+      );
+    return { server, vocabulary, settings, listMembers };
+  };
+
+  describeBehaviors(start, {
+    'the members of primary groups, and leaves them out where the group changes': async (
+      { server },
+      change,
+    ) => {
+      const [staff] = parseDump(await server.search({ base: groupDn('staff') }));
+      if (staff === undefined) throw new Error('The group does not exist');
+      await change(
+        `dn: ${groupDn('staff')}\nchangetype: modify\nadd: member\nmember: ${personDn('ann')}\nmember: ${personDn('ben')}\n`,
+        replace('ann', 'primaryGroupID', ridOf(staff)),
+        replace('ben', 'primaryGroupID', ridOf(staff)),
+      );
+      await change(replace('ben', 'primaryGroupID', DOMAIN_USERS));
+    },
+    'no members of a primary group that is deleted with its user': async (_, change) => {
+      await change(vocabulary.person('temp', {}));
+      await change(`dn: ${personDn('temp')}\nchangetype: delete\n`, vocabulary.person('next', {}));
+    },
   });
 });
