@@ -14,8 +14,8 @@ import { stampsOf } from '../reconcile/stamped-source.js';
 import { findKnown, writeStamps } from '../reconcile/stored-scan.js';
 
 /**
- * Milliseconds within which a directory changes from one consistent state to another: a server rewrites the
- * groups that name a renamed entry after a delay, and users who swap their ids briefly have the same one.
+ * Milliseconds until a directory is consistent again: a server rewrites the groups that name a renamed entry after a delay,
+ * and users who swap their ids briefly have the same one.
  */
 const MOMENT = 250;
 /** Number of entries that are read again together. Each may have a picture of several megabytes. */
@@ -41,8 +41,7 @@ export class WholeReadingNeededError extends Error {
 }
 
 /**
- * The pending changes, and everything that has to be read before they can be applied. There is one PendingChanges for
- * each connection, because no change may be missed between two connections.
+ * The pending changes, and everything that has to be read before they can be applied. There is one for each connection.
  */
 export class PendingChanges {
   private readonly pending = new DeltaBuilder();
@@ -236,7 +235,7 @@ export class PendingChanges {
     const { pending, connection, signal } = this;
     const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
     await this.dynamicGroups.addTo(pending);
-    await addGroupsNamed(pending, { manager, config }, readAgain);
+    await addGroupsNamed(pending, this.dependencies, readAgain);
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);

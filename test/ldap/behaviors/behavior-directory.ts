@@ -25,20 +25,20 @@ export interface Vocabulary {
   /** Attributes, in lower case. */
   readonly photo: string;
   readonly members: readonly string[];
-  personDn(id: string): string;
-  groupDn(id: string): string;
+  readonly personDn: (id: string) => string;
+  readonly groupDn: (id: string) => string;
   /** A container below that of the users. */
   readonly innerDn: string;
   /** Change records that add entries. */
-  person(id: string, person: TestPerson): string;
-  group(id: string, members: readonly string[]): string;
-  rename(id: string, to: string): string;
-  disable(id: string): string;
-  isActive(user: DumpedEntry): boolean;
+  readonly person: (id: string, person: TestPerson) => string;
+  readonly group: (id: string, members: readonly string[]) => string;
+  readonly rename: (id: string, to: string) => string;
+  readonly disable: (id: string) => string;
+  readonly isActive: (user: DumpedEntry) => boolean;
   /** The searches of users and of groups. */
   readonly queries: { readonly users: Partial<LdapQuery>; readonly groups: Partial<LdapQuery> };
   /** The group of which a user is a member without being named. Undefined: there are no such groups. */
-  primaryGroup?(user: DumpedEntry, groups: readonly DumpedEntry[]): DumpedEntry | undefined;
+  readonly primaryGroup?: (user: DumpedEntry, groups: readonly DumpedEntry[]) => DumpedEntry | undefined;
 }
 
 export interface BehaviorDirectory {
@@ -46,6 +46,8 @@ export interface BehaviorDirectory {
   readonly vocabulary: Vocabulary;
   /** Settings of the service. */
   readonly settings: Environment;
+  /** Whether the server shows that it lacks changes: OpenLDAP does, by its contextCSN. Others are compared as a whole. */
+  readonly showsLag: boolean;
   /** Lists the ids of the users in some groups with a tool of the vendor. Undefined: there is none. */
   listMembers?(): Promise<Record<string, string[]>>;
 }

@@ -47,6 +47,6 @@ describe('389 Directory Server', () => {
       DIRECTORY_BIND_PASSWORD: PASSWORD,
       DIRECTORY_CA_FILE: authority,
     };
-    return { server, vocabulary, settings };
+    return { server, vocabulary, showsLag: false, settings };
   });
 });

@@ -1,7 +1,7 @@
-import { groupDn, personDn } from '../../support/builders/directory.js';
+import { personDn } from '../../support/builders/directory.js';
 import { modelSetting } from '../../support/builders/model-file.js';
 import { directorySettings } from '../../support/servers/ldap.js';
-import { startSlapd, SUFFIX } from '../../support/servers/slapd.mjs';
+import { startSlapd } from '../../support/servers/slapd.mjs';
 import { textOf, type Vocabulary } from './behavior-directory.js';
 import { describeBehaviors } from './behaviors.js';
 import { standardVocabulary } from './standard-vocabulary.js';
@@ -19,6 +19,11 @@ describe('OpenLDAP', () => {
   describeBehaviors(async () => {
     const server = await startSlapd({});
     const model = `users: {disabled: (employeeType=${DISABLED})}`;
-    return { server, vocabulary, settings: { ...directorySettings(server), ...modelSetting(model) } };
+    return {
+      server,
+      vocabulary,
+      showsLag: true,
+      settings: { ...directorySettings(server), ...modelSetting(model) },
+    };
   });
 });

@@ -97,7 +97,7 @@ describe('Samba as a domain controller', () => {
       Object.fromEntries(
         await Promise.all(LISTED.map(async (group) => [group, await server.listMembers(group)] as const)),
       );
-    return { server, vocabulary, settings, listMembers };
+    return { server, vocabulary, showsLag: false, settings, listMembers };
   };
 
   describeBehaviors(start, {
