@@ -73,6 +73,7 @@ export function buildClubs(people) {
         'zofia.stepien',
         ...randomFor('peer-counseling').shuffle(students).slice(0, 10),
       ].map(personDn),
+      groupAdmin: [personDn('anna.svensson')],
       owner: groupDns('health-team'),
     },
   ];

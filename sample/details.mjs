@@ -19,8 +19,8 @@ import { FEATURED_REPRESENTATIVES } from './structure.mjs';
 /** People who are visible only to themselves and to the administrators of their groups. */
 const HIDDEN = ['zofia.stepien', 'luisa.brandao'];
 
-/** Clubs whose members gave a mobile number. */
-const CALLED = ['chess-club', 'robotics-club', 'form-teachers'];
+/** Groups whose members have a mobile number. */
+const CALLED = ['chess-club', 'robotics-club', 'peer-counseling', 'form-teachers'];
 
 const HEAD_OF_SCHOOL = 'marguerite.lefevre';
 

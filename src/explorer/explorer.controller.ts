@@ -4,6 +4,9 @@ import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders, type Directives } from '../pages/policy.js';
+import { BUILT_IN_FIELDS } from '../config/model/built-in-fields.js';
+import { isSampleDirectory } from '../config/settings/directory.js';
+import type { Field, FieldDefinition } from '../common/field.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import { PALETTE } from '../pages/style.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
@@ -124,14 +127,18 @@ export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   };
 }
 
-function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }: Config): PageSettings {
+function pageSettings(config: Config): PageSettings {
+  const { auth, baseUrl, basePath, disclosure, directory, explorer, scopes } = config;
   return {
     endpoint: `${basePath}/graphql/v1`,
     baseUrl,
     startPage: `${basePath}/`,
     reference: disclosure.introspection ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
-    scopes: scopes.map(({ name }) => name),
+    scopes,
+    // Names of fields are part of the schema.
+    ownFields: disclosure.introspection ? ownFieldsOf(directory.mapping) : [],
+    isSample: isSampleDirectory(directory),
     signIn:
       explorer?.clientId === undefined || explorer.clientId === null
         ? null
@@ -144,4 +151,24 @@ function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }:
             audience: auth.issuer === null ? null : auth.audience,
           },
   };
+}
+
+function ownFieldsOf({ users, groups }: Config['directory']['mapping']): string[] {
+  const own = [
+    ...ownFieldsIn('User', users.fields, BUILT_IN_FIELDS.users),
+    ...ownFieldsIn('Group', groups.fields, BUILT_IN_FIELDS.groups),
+  ];
+  return own.flatMap(({ type, name, reference }) => [
+    `${type}.${name}`,
+    ...(typeof reference?.reverse === 'string'
+      ? [`${reference.to === 'user' ? 'User' : 'Group'}.${reference.reverse}`]
+      : []),
+  ]);
+}
+
+function ownFieldsIn(type: 'User' | 'Group', fields: readonly Field[], builtIn: readonly FieldDefinition[]) {
+  const isBuiltIn = (name: string) => builtIn.some((field) => field.name === name);
+  return fields
+    .filter(({ name }) => !isBuiltIn(name))
+    .map(({ name, reference }) => ({ type, name, reference }));
 }

@@ -1,3 +1,5 @@
+import type { ScopeDefinition } from '../config/scopes.js';
+
 /** Settings of the service for the page of the explorer, which contains them as JSON. */
 export interface PageSettings {
   /** Path of the GraphQL endpoint, on the origin of the page. */
@@ -10,7 +12,11 @@ export interface PageSettings {
   /** Whether introspection is allowed. */
   readonly introspection: boolean;
   /** Scopes that a token can have. */
-  readonly scopes: readonly string[];
+  readonly scopes: readonly ScopeDefinition[];
+  /** Coordinates of the fields that the model file adds, such as `User.phone`, with the connections of references. */
+  readonly ownFields: readonly string[];
+  /** Whether the service serves the sample directory, whose people and groups examples may name. */
+  readonly isSample: boolean;
   /** How users sign in. Null: they cannot. */
   readonly signIn: SignInSettings | null;
 }

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
-import { readConfig } from '../../src/config/config.js';
+import { type Environment, readConfig } from '../../src/config/config.js';
+import type { PageSettings } from '../../src/explorer/page-settings.js';
 import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer.controller.js';
-import { EXAMPLES } from '../../web/explorer/source/examples.js';
+import { examplesFor } from '../../web/explorer/source/examples.js';
 import { operationNameIn } from '../../web/explorer/source/operation-name.js';
 import { findPictures } from '../../web/explorer/source/pictures.js';
 import { parseRateLimit } from '../../web/explorer/source/rate-limit.js';
@@ -10,12 +11,39 @@ import { parseRateLimit } from '../../web/explorer/source/rate-limit.js';
 const BASE_URL = 'https://directory.example.org/school';
 
 describe('the explorer', () => {
-  it('has examples that are valid for the schema', () => {
+  it('has examples that are valid for the built-in schema, and others for fields of a model', () => {
     const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
-    for (const { query, variables = '{}' } of EXAMPLES) {
+    const builtIn = examplesFor({ ownFields: [], isSample: true });
+    for (const { query, variables = '{}' } of builtIn) {
       expect(validate(schema, parse(query))).toEqual([]);
       expect(JSON.parse(variables)).toBeInstanceOf(Object);
     }
+    const ownFields = ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'];
+    expect(examplesFor({ ownFields, isSample: false })).toHaveLength(builtIn.length + 1);
+    // It names groups of the sample.
+    const inSample = [...ownFields, 'User.mobiles', 'Group.room'];
+    expect(examplesFor({ ownFields: inSample, isSample: false })).toHaveLength(builtIn.length + 1);
+    expect(examplesFor({ ownFields: inSample, isSample: true })).toHaveLength(builtIn.length + 2);
+  });
+
+  it('receives the fields of the model, unless the schema is not disclosed', () => {
+    const settingsOf = (environment: Environment) => {
+      const page = renderExplorer(readConfig(environment), null);
+      return JSON.parse(/<script[^>]*id="settings"[^>]*>([^<]*)</.exec(page)?.[1] ?? '') as PageSettings;
+    };
+    const { ownFields, isSample, scopes } = settingsOf({});
+    expect(ownFields).toEqual(
+      ['jobTitle', 'phone', 'mobiles', 'employeeNumber', 'manager', 'reports']
+        .map((name) => `User.${name}`)
+        .concat('Group.room'),
+    );
+    expect(isSample).toBe(true);
+    expect(scopes.at(-2)).toEqual({ name: 'contact', description: 'Phone numbers.' });
+    expect(settingsOf({ GRAPHQL_INTROSPECTION: 'false' }).ownFields).toEqual([]);
+    expect(settingsOf({ DIRECTORY_URL: 'file:other.ldif' })).toMatchObject({
+      ownFields: [],
+      isSample: false,
+    });
   });
 
   it('shows each picture of the service once, and none of other origins', () => {

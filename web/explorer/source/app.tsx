@@ -2,7 +2,7 @@ import { GraphiQL } from 'graphiql';
 import { PageHeader } from './page-header.js';
 import { runOperation } from './run-operation.js';
 import { ResponseDetails } from './response-details.js';
-import { EXAMPLES } from './examples.js';
+import { examplesFor } from './examples.js';
 import { settings } from './settings.js';
 
 export function App() {
@@ -20,7 +20,11 @@ export function App() {
           fetcher={runOperation}
           // Null disables the introspection query.
           {...(settings.introspection ? {} : { schema: null })}
-          defaultTabs={EXAMPLES.map(({ query, variables = null }) => ({ query, variables, headers: null }))}
+          defaultTabs={examplesFor(settings).map(({ query, variables = null }) => ({
+            query,
+            variables,
+            headers: null,
+          }))}
           // Queries may contain names of people, so they are deleted with the tab. The token is set by the fetcher.
           storage={sessionStorage}
           isHeadersEditorEnabled={false}

@@ -1,7 +1,23 @@
-/** The operations of the first tabs. They contain no ids, so that they work with every directory. */
+import type { PageSettings } from '../../../src/explorer/page-settings.js';
+
+/** The operations of the first tabs. Those that name people or groups are for the sample directory. */
 export interface ExplorerExample {
   readonly query: string;
   readonly variables?: string;
+  /** Coordinates of the fields of a model file that the operation selects. */
+  readonly ownFields?: readonly string[];
+  readonly isForSample?: true;
+}
+
+/** The examples that work with the directory and the model of the service. */
+export function examplesFor({
+  ownFields: known,
+  isSample,
+}: Pick<PageSettings, 'ownFields' | 'isSample'>): ExplorerExample[] {
+  return EXAMPLES.filter(
+    ({ ownFields = [], isForSample = false }) =>
+      ownFields.every((field) => known.includes(field)) && (isSample || !isForSample),
+  );
 }
 
 export const EXAMPLES: readonly ExplorerExample[] = [
@@ -62,12 +78,59 @@ query Search($text: String!) {
     variables: '{ "text": "mar" }',
   },
   {
+    query: `# Fields of the model file: people by job title, and who reports to them
+# Scopes: read, and contact for phone numbers
+query Reports($text: String!) {
+  search(query: $text, first: 5) {
+    totalCount
+    nodes {
+      __typename
+      ... on User {
+        name
+        jobTitle
+        phone
+        manager { name }
+        reports(first: 3) {
+          totalCount
+          nodes { name jobTitle }
+        }
+      }
+    }
+  }
+}
+`,
+    variables: '{ "text": "head of" }',
+    ownFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
+  },
+  {
+    query: `# What the model file shows to some viewers only: compare anna.svensson with the demonstration account
+# Scopes: read, and contact for mobile numbers
+query Audiences {
+  currentToken { userId }
+  # A group that only its members see
+  hiddenGroup: search(query: "surprise party", first: 1) { totalCount }
+  # A person whom only admins of her groups see
+  hiddenPerson: search(query: "zofia stępień", first: 1) { totalCount }
+  # A group whose members only members see, FORBIDDEN for others
+  groups(first: 1, filter: { search: "peer counseling" }) {
+    nodes {
+      name
+      room
+      members(first: 3) { totalCount nodes { user { name mobiles } } }
+    }
+  }
+}
+`,
+    ownFields: ['User.mobiles', 'Group.room'],
+    isForSample: true,
+  },
+  {
     query: `# The cost of a large operation
 # dryRun: the operation is not executed, and no points are charged
 query Cost {
   rateLimit(dryRun: true) { cost nodeCount remaining limit resetAt }
   groups(first: 100) {
-    nodes { members(first: 100) { nodes { user { name } } } }
+    nodes { members(first: 50) { nodes { user { name } } } }
   }
 }
 `,

@@ -3,13 +3,6 @@ import { authorizationOf, startSession } from './session.js';
 import { settings } from './settings.js';
 import { startSignIn, signInObstacle } from './sign-in.js';
 
-/** What a scope allows, as on the consent page. */
-const SCOPE_LABELS: Readonly<Record<string, string>> = {
-  profile: 'your own profile',
-  read: 'users and groups',
-  directory: 'lists of all users, and changes',
-  write: 'previews of changes',
-};
 const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 
 /** Sign-in at the identity provider, and a field for an existing token. */
@@ -46,8 +39,8 @@ function SignIn() {
     <form onSubmit={submit}>
       <fieldset>
         <legend>Scopes</legend>
-        {settings.scopes.map((scope) => (
-          <label key={scope} title={SCOPE_LABELS[scope]}>
+        {settings.scopes.map(({ name: scope, description }) => (
+          <label key={scope} title={description}>
             <input
               type="checkbox"
               checked={chosen.includes(scope)}
