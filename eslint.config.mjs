@@ -93,6 +93,7 @@ export default tseslint.config(
       'test/**',
       'sample/**',
       'web/explorer/source/examples.ts',
+      'examples/**',
       'eslint.config.mjs',
     ],
     rules: {

@@ -33,8 +33,9 @@ describe('the examples, with a service on the sample', () => {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'examples-'));
     const clients = join(directory, 'clients.json');
     const port = await findFreePort();
-    // The sample contains the default port of the page.
-    writeFileSync(clients, readFileSync('sample/clients.json', 'utf8').replaceAll(':5173/', `:${port}/`));
+    // The sample contains the default port of the page. A file of one's own names the scopes of the model.
+    const sample = readFileSync('sample/clients.json', 'utf8').replaceAll(':5173/', `:${port}/`);
+    writeFileSync(clients, sample.replace('"openid profile read ', '"openid profile read contact '));
     service = await ServiceProcess.start({
       DATABASE_URL: database.url,
       AUTH_EMBEDDED_CLIENTS: clients,
@@ -114,6 +115,11 @@ describe('the examples, with a service on the sample', () => {
         const expected = people.filter((person) => person.role.value === role).map(({ user }) => user.name);
         expect(names.sort()).toEqual(expected.sort());
       }
+      // Fields of the model file.
+      expect(await club.getByText('Meets here:').textContent()).toBe('Meets here: D 101');
+      const teacher = club.getByRole('listitem').filter({ hasText: 'Tomáš Dvořák' });
+      expect(await teacher.getByText('Head of Mathematics').count()).toBe(1);
+      expect(await teacher.getByRole('link').getAttribute('href')).toMatch(/^tel:\+493023125\d{3}$/);
       const photographed = people.filter(({ user }) => user.photo !== null);
       expect(photographed.length).toBeGreaterThan(0);
       expect(photographed.length).toBeLessThan(people.length);
@@ -122,6 +128,17 @@ describe('the examples, with a service on the sample', () => {
       await eventually(() => club.evaluate(ARE_LOADED), true);
       await expectAccessible(club);
       await expectFittingWidth(club);
+      expectClean();
+    });
+
+    it('says that members are private, where a rule hides them from the user', async () => {
+      const shown = await signIn();
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      await shown.evaluate(`location.hash = 'peer-counseling'`);
+      await shown.getByRole('heading', { name: 'Peer Counseling' }).waitFor();
+      await shown.getByText('Only members see who belongs to this club.').waitFor();
+      expect(await shown.getByRole('listitem').count()).toBe(0);
+      await expectAccessible(shown);
       expectClean();
     });
 

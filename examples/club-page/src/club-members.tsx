@@ -1,6 +1,7 @@
 import { useClient } from '@urql/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ClubDocument, type ClubQuery, type GroupRole } from './graphql/graphql';
+import { GroupFields, UserFields } from './model-fields';
 import { Notice } from './notice';
 import { Portrait } from './portrait';
 import { type Problem, problemOf } from './service';
@@ -34,17 +35,23 @@ export function ClubMembers({ id, onSessionEnd }: Properties) {
       <div class="title">
         <h1>{club?.name ?? 'Our clubs'}</h1>
         {club !== null && club.description !== null && <p>{club.description}</p>}
+        {club !== null && <GroupFields {...club} />}
       </div>
       {SECTIONS.map(({ role, title }) => (
         <Section key={role} title={title} members={members.filter((member) => member.role.value === role)} />
       ))}
-      {club !== null && members.length === 0 && <Notice text="This club has no members yet." />}
+      {club !== null && problem === null && members.length === 0 && (
+        <Notice text="This club has no members yet." />
+      )}
+      {problem === 'private' && <Notice text="Only members see who belongs to this club." />}
       {problem === 'missing' && <Notice text="This club does not exist." />}
       {problem === 'unavailable' && <Notice text="The club cannot be read at the moment." onRetry={load} />}
       <p role="status" class="quiet">
         {isBusy
           ? 'Reading …'
-          : club !== null && `${members.length} of ${club.members?.totalCount ?? 0} people`}
+          : club !== null &&
+            problem !== 'private' &&
+            `${members.length} of ${club.members?.totalCount ?? 0} people`}
       </p>
       {next !== null && problem === null && (
         <button type="button" class="more" disabled={isBusy} onClick={load}>
@@ -65,7 +72,8 @@ function Section({ title, members }: { title: string; members: readonly Member[]
           <li key={user.id}>
             <Portrait name={user.name} photo={user.photo} />
             <span class="name">{user.name}</span>
-            {user.schoolYear !== null && <span class="year">{user.schoolYear}</span>}
+            {user.schoolYear !== null && <span class="detail">{user.schoolYear}</span>}
+            <UserFields {...user} />
           </li>
         ))}
       </ul>
@@ -93,9 +101,10 @@ function useMembers(id: string) {
     if (!isMounted.current) return;
     setBusy(false);
     if (error !== undefined) setProblem(problemOf(error));
-    const page = data?.group?.members;
-    if (data?.group == null || page == null) return;
+    if (data?.group == null) return;
     setClub(data.group);
+    const page = data.group.members;
+    if (page === null) return;
     setMembers((previous) => [...previous, ...page.nodes]);
     setNext(page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
   }

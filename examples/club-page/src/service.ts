@@ -13,12 +13,13 @@ export function createClient({ accessToken }: Session): Client {
 }
 
 /** Kinds of errors that the page handles. They depend on the code of an error, never on its message. */
-export type Problem = 'signed-out' | 'forbidden' | 'missing' | 'unavailable';
+export type Problem = 'signed-out' | 'forbidden' | 'private' | 'missing' | 'unavailable';
 
 export function problemOf(error: CombinedError): Problem {
   const code = error.graphQLErrors[0]?.extensions['code'];
   if (code === 'UNAUTHENTICATED') return 'signed-out';
   if (code === 'INSUFFICIENT_SCOPE' || code === 'NO_USER_CONTEXT') return 'forbidden';
+  if (code === 'FORBIDDEN') return 'private';
   if (code === 'NOT_FOUND') return 'missing';
   return 'unavailable';
 }

@@ -2,5 +2,4 @@
 export const SERVICE_URL = import.meta.env.VITE_SERVICE_URL.replace(/\/$/, '');
 export const ISSUER = import.meta.env.VITE_ISSUER;
 export const CLIENT_ID = import.meta.env.VITE_CLIENT_ID;
-/** `profile` for the clubs of the user, `read` for their members. */
-export const SCOPE = 'openid profile read';
+export const SCOPE = import.meta.env.VITE_SCOPE;
