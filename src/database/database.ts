@@ -51,14 +51,15 @@ export class Database implements VisibilitySource {
     }
   }
 
-  /** Runs `work` on the mirror with uncommitted changes, which are always rolled back. */
+  /** Runs `work` on the mirror with uncommitted changes, which are always rolled back: see PreviewTransaction.run. */
   async previewTransaction<Result>(
     work: (transaction: PreviewTransaction) => Promise<Result>,
     viewer: Viewer = OUTSIDER,
+    readsRoles = false,
   ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await PreviewTransaction.run(this.dataSource, work, viewer);
+      return await PreviewTransaction.run(this.dataSource, work, viewer, readsRoles);
     } catch (error) {
       throw databaseError(error);
     }

@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import { storedName } from '../common/field.js';
-import { isVisible } from '../database/fields/audience.js';
+import { isInAudience } from '../database/visibility/conditions.js';
 import {
   type ObjectKind,
   REFERENCE_TABLES,
@@ -72,5 +72,5 @@ export function referringSource(
 function conditionsOf({ from, field }: Reference): string[] {
   const { visibleTo } = field;
   const conditions = [`r.field = '${storedName(field)}'`];
-  return visibleTo === undefined ? conditions : [...conditions, isVisible(visibleTo, from, 'r.from_key')];
+  return visibleTo === undefined ? conditions : [...conditions, isInAudience(visibleTo, from, 'r.from_key')];
 }

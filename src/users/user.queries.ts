@@ -1,7 +1,7 @@
 import { boundedList, foldAddress, foldId } from '../common/identity.js';
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { isVisible } from '../database/fields/audience.js';
+import { isInAudience } from '../database/visibility/conditions.js';
 import { listConditions } from '../database/fields/filter-conditions.js';
 import { addressOf, type TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
@@ -85,7 +85,7 @@ function ownConditions(
     const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
     const audience = addressField(fields)?.visibleTo;
     conditions.push(`${addressOf('u')} = any (${addresses}::text[])`);
-    if (audience !== undefined) conditions.push(isVisible(audience, 'user', 'u.key'));
+    if (audience !== undefined) conditions.push(isInAudience(audience, 'user', 'u.key'));
   }
   if (updatedSince) conditions.push(`u.updated_at >= ${values.add(updatedSince)}::timestamptz`);
   if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');

@@ -1,4 +1,4 @@
-import { isVisible } from './audience.js';
+import { isInAudience } from '../visibility/conditions.js';
 import {
   type Field,
   type FieldDefinition,
@@ -56,7 +56,7 @@ export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | '
 function visibleSql(field: Field, alias: string): string {
   const sql = sqlOfField(field, alias);
   if (field.visibleTo === undefined) return sql;
-  return `case when ${isVisible(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)} then ${sql} end`;
+  return `case when ${isInAudience(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)} then ${sql} end`;
 }
 
 /** Where the properties of a user or a group are read from. */

@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
 import { type NodeType, type LookupKey, lookupOf, type ObjectInput } from '../../common/identity.js';
-import { isVisible } from './audience.js';
+import { isInAudience } from '../visibility/conditions.js';
 import {
   IS_COMPLETE,
   OPEN_REVISION,
@@ -40,7 +40,7 @@ export function lookupCondition(
 ): string {
   if (by === 'id') return `${alias}.id_folded = ${value}`;
   if (by === 'nodeId') return `${alias}.entry_uuid = ${value}::uuid`;
-  const isSeen = audience === undefined ? '' : ` and ${isVisible(audience, 'user', 'same.key')}`;
+  const isSeen = audience === undefined ? '' : ` and ${isInAudience(audience, 'user', 'same.key')}`;
   const same = `${addressOf('same')} = ${value}${isSeen}`;
   return `${alias}.key = (select min(same.key) from ${table} same where ${same} having count(*) = 1)`;
 }

@@ -3,7 +3,7 @@ import { BadUserInputError } from '../../common/errors.js';
 import { type Field, isList, storedName } from '../../common/field.js';
 import { fold } from '../../common/fold.js';
 import type { Values } from '../statements/statement.js';
-import { isVisible } from './audience.js';
+import { isInAudience } from '../visibility/conditions.js';
 
 /** The input types of filters by the values of own fields, by the type of the field. */
 const FILTER_TYPES = {
@@ -85,7 +85,7 @@ export function valueConditions(
       field.name,
     );
     if (conditions.length === 0 || field.visibleTo === undefined) return conditions;
-    return [...conditions, isVisible(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
+    return [...conditions, isInAudience(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
   });
 }
 

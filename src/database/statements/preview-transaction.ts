@@ -4,9 +4,9 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import { IS_COMPLETE, type Reader, type Statement, withViewerId, type Writer } from './statement.js';
-import { FIX_VIEWER, type FixedViewer, seesEverything, type Viewer } from '../visibility/viewer.js';
-import { valuesOf, visibleStatement } from '../visibility/visible-statement.js';
+import { IS_COMPLETE, type Reader, type Statement, type Writer } from './statement.js';
+import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
+import { forViewer } from '../visibility/visible-statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
@@ -40,10 +40,10 @@ export class PreviewTransaction implements Reader, Writer {
   /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
   counter: { statements: number } | null = null;
-  /** The value of VIEWER. */
-  viewerId: string | null = null;
-  /** The viewer of statements; null while nothing is hidden. The preview itself does not change what it sees. */
+  /** The viewer of statements; null if they do not depend on it. The preview itself does not change what it sees. */
   private fixedViewer: FixedViewer | null = null;
+  /** Whether nothing is hidden, so that only the audiences of fields apply. */
+  private isOpen = true;
 
   private constructor(
     private readonly connection: PoolClient,
@@ -51,11 +51,13 @@ export class PreviewTransaction implements Reader, Writer {
     /** Aborted with the error for the client when the connection cannot be used any more. */
     private readonly lost: AbortController,
     private readonly viewer: Viewer,
+    private readonly readsRoles: boolean,
   ) {}
 
   /**
    * Runs `work` in a transaction that is always rolled back. After a conflict, `work` runs again, even if it has
    * caught the error. Throws what `work` throws, and:
+   * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
    * @throws ServiceUnavailableError if no connection is free, or after three conflicts
    * @throws ServiceError TIMEOUT after 10 seconds
    */
@@ -63,6 +65,7 @@ export class PreviewTransaction implements Reader, Writer {
     { previewPool, statements }: PreviewConnections,
     work: (transaction: PreviewTransaction) => Promise<Result>,
     viewer: Viewer,
+    readsRoles: boolean,
   ): Promise<Result> {
     const connection = await previewPool.connect();
     const lost = new AbortController();
@@ -79,7 +82,7 @@ export class PreviewTransaction implements Reader, Writer {
     });
     try {
       return await PreviewTransaction.attempt(
-        () => new PreviewTransaction(connection, statements, lost, viewer),
+        () => new PreviewTransaction(connection, statements, lost, viewer, readsRoles),
         work,
       );
     } finally {
@@ -109,10 +112,11 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const viewer = this.fixedViewer;
-    const own = withViewerId(asked, values, this.viewerId);
-    const statement = viewer === null ? asked : visibleStatement(asked, own.length, viewer);
-    const all = viewer === null ? own : [...own, ...valuesOf(viewer)];
+    const { fixedViewer, isOpen } = this;
+    if (fixedViewer === null && asked.readsViewer === true)
+      throw new Error('The roles of the viewer were not read');
+    const [statement, all] =
+      fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, isOpen);
     return this.send(() => this.statements.readOn<Row>(this.connection, statement, all));
   }
 
@@ -163,14 +167,11 @@ export class PreviewTransaction implements Reader, Writer {
     const [state] = (results as QueryResult<{ id: string | null; hides: boolean }>[]).at(-1)?.rows ?? [];
     if (state === undefined || state.id === null) throw new NothingReadError();
     this.revision = state.id;
-    if (state.hides || this.viewer.limitedTo !== null) this.fixedViewer = await this.fixViewer();
-  }
-
-  private async fixViewer(): Promise<FixedViewer> {
-    type Roles = Pick<FixedViewer, 'key' | 'memberOf' | 'adminOf'>;
-    const [roles] = await this.execute<Roles[]>(FIX_VIEWER, [this.viewer.id]);
+    this.isOpen = !state.hides && this.viewer.limitedTo === null;
+    if (this.isOpen && !this.readsRoles) return;
+    const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    return { ...this.viewer, ...roles };
+    this.fixedViewer = { ...this.viewer, roles };
   }
 
   private async end(): Promise<void> {

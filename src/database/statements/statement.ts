@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
+import { READS_VIEWER } from '../visibility/conditions.js';
 
 /** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */
 export interface Statement {
@@ -14,15 +15,9 @@ export interface Statement {
   readonly readsLog?: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
-  /** Whether the value of VIEWER follows the other values. The reader adds it. */
-  readonly takesViewer?: boolean;
+  /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
+  readonly readsViewer?: boolean;
 }
-
-/**
- * Placeholder in SQL, of type text, for the folded id of the viewer: the user for whom the principal acts. It is null if
- * there is none. The placeholders of all other values are in the statement too.
- */
-export const VIEWER = '$viewer';
 
 /**
  * SQL condition that always holds. While the database is being restored, tables may be empty or filled in
@@ -57,37 +52,21 @@ export function statement(
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL truncates names at 63 bytes.
-    const takesViewer = text.includes(VIEWER);
     // A restricted statement has relations for all tables, in which every revision counts as open.
     const readsLog = !isRestricted && /\b(?:from|join) changes\b/.test(text);
     const guarded = readsLog ? text.replaceAll(OPEN_REVISION, OPEN_LOG_REVISION) : text;
     prepared = {
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
-      text: takesViewer ? withViewer(guarded) : guarded,
+      text: guarded,
       returnsRevision,
       provesOpen: returnsRevision && text.includes(OPEN_REVISION),
       readsLog,
       isShort,
-      takesViewer,
+      readsViewer: text.includes(READS_VIEWER),
     };
     known.set(text, prepared);
   }
   return prepared;
-}
-
-/** @param viewerId the value of VIEWER */
-export function withViewerId(
-  { takesViewer }: Statement,
-  values: readonly unknown[],
-  viewerId: string | null,
-): readonly unknown[] {
-  return takesViewer === true ? [...values, viewerId] : values;
-}
-
-/** Gives the viewer the number after those of all other values. */
-function withViewer(text: string): string {
-  const numbers = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
-  return text.replaceAll(VIEWER, `$${Math.max(0, ...numbers) + 1}::text`);
 }
 
 /** Publishes every statement of the read path, as a SentStatement, if the channel has subscribers. */

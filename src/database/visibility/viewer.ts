@@ -1,3 +1,5 @@
+import { ADMIN, OWNER } from './conditions.js';
+
 /** For whom statements read the mirror. */
 export interface Viewer {
   /** The folded id of the user for whom the token acts. Null: the token is outside every audience. */
@@ -8,13 +10,18 @@ export interface Viewer {
   readonly limitedTo: readonly string[] | null;
 }
 
+/** The keys of groups by the role of the viewer in them. Null: none. */
+interface ViewerRoles {
+  readonly key: number | null;
+  readonly memberOf: readonly number[] | null;
+  /** The groups in which the viewer is at least ADMIN. */
+  readonly adminOf: readonly number[] | null;
+  readonly ownerOf: readonly number[] | null;
+}
+
 /** A viewer as a preview began, because the preview may change roles. */
 export interface FixedViewer extends Viewer {
-  readonly key: number | null;
-  /** The keys of the groups of the viewer. */
-  readonly memberOf: readonly number[];
-  /** The keys of the groups in which the viewer is at least ADMIN. */
-  readonly adminOf: readonly number[];
+  readonly roles: ViewerRoles;
 }
 
 /** Whether everyone else who sees what rules hide gets the same responses with the same scopes. */
@@ -25,9 +32,17 @@ export function seesEverything({ seesHidden, limitedTo }: Viewer): boolean {
 /** Outside every audience. */
 export const OUTSIDER: Viewer = { id: null, seesHidden: false, limitedTo: null };
 
-/** SQL for the roles of the user with the folded id $1, as a preview begins. */
-export const FIX_VIEWER = `
-  select v.key,
-    array(select m.group_key from effective_memberships m where m.user_key = v.key) as "memberOf",
-    array(select m.group_key from effective_memberships m where m.user_key = v.key and m.role >= 2) as "adminOf"
-  from (select (select u.key from users u where u.id_folded = $1::text) as key) v`;
+/** SQL for the roles of a user, in one row. @param id SQL for the folded id */
+export function selectRoles(id: string): string {
+  return `select u.key, r.member_of, r.admin_of, r.owner_of
+    from (values (${id})) given (id) left join users u on u.id_folded = given.id
+      cross join lateral (
+        select array_agg(m.group_key) as member_of, array_agg(m.group_key) filter (where m.role >= ${ADMIN}) as admin_of,
+          array_agg(m.group_key) filter (where m.role >= ${OWNER}) as owner_of
+        from effective_memberships m where m.user_key = u.key) r`;
+}
+
+/** SQL for the ViewerRoles of the user with the folded id $1. */
+export const READ_ROLES = `
+  select key, member_of as "memberOf", admin_of as "adminOf", owner_of as "ownerOf"
+  from (${selectRoles('$1::text')}) roles`;

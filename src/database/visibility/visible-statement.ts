@@ -1,5 +1,5 @@
 import { type Reader, type Statement, statement } from '../statements/statement.js';
-import { type FixedViewer, seesEverything, type Viewer } from './viewer.js';
+import { type FixedViewer, type Viewer } from './viewer.js';
 import { visibleTables } from './visible-tables.js';
 
 /** The mirror, and whether its last known revision hides something from someone. */
@@ -8,12 +8,33 @@ export interface VisibilitySource extends Reader {
   hidesInLog: boolean;
 }
 
-/** The statement for a viewer. Its own values are followed by those of the viewer. */
-export function visibleStatement(asked: Statement, width: number, viewer: Viewer | FixedViewer): Statement {
+/**
+ * A statement and its values, as they are read for a viewer.
+ * @param isOpen whether the revision hides nothing. Only the audiences of fields apply then.
+ */
+export function forViewer(
+  asked: Statement,
+  values: readonly unknown[],
+  viewer: Viewer | FixedViewer,
+  isOpen: boolean,
+): [Statement, readonly unknown[]] {
+  if (isOpen && asked.readsViewer !== true) return [asked, values];
+  const limit = viewer.limitedTo === null ? [] : [viewer.limitedTo];
+  return [variantOf(asked, values.length, viewer, isOpen), [...values, ...rolesOf(viewer), ...limit]];
+}
+
+/** @param width the number of values of the statement, which those of the viewer follow */
+function variantOf(
+  asked: Statement,
+  width: number,
+  viewer: Viewer | FixedViewer,
+  isOpen: boolean,
+): Statement {
   const options = {
     hasRules: !viewer.seesHidden,
     isLimited: viewer.limitedTo !== null,
-    isFixed: 'memberOf' in viewer,
+    isFixed: 'roles' in viewer,
+    isOpen,
   };
   const name = [width, ...Object.values(options)].join();
   let known = variants.get(asked);
@@ -29,17 +50,18 @@ export function visibleStatement(asked: Statement, width: number, viewer: Viewer
     variant = statement(`${visibleTables(width + 1, options)}${text}`, {
       returnsRevision,
       isShort,
-      isRestricted: true,
+      isRestricted: !isOpen,
     });
     known.set(name, variant);
   }
   return variant;
 }
 
-export function valuesOf(viewer: Viewer | FixedViewer): unknown[] {
-  if (seesEverything(viewer)) return [];
-  const own = 'memberOf' in viewer ? [viewer.key, viewer.memberOf, viewer.adminOf] : [viewer.id];
-  return viewer.limitedTo === null ? own : [...own, viewer.limitedTo];
+function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
+  if (viewer.seesHidden) return [];
+  if (!('roles' in viewer)) return [viewer.id];
+  const { key, memberOf, adminOf, ownerOf } = viewer.roles;
+  return [key, memberOf, adminOf, ownerOf];
 }
 
 /** Statements live as long as their cache. */

@@ -2,6 +2,7 @@ import type { FieldDefinition } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
 import { carriedNames } from '../fields/field-columns.js';
 import { type Conditions, conditionsFor } from './conditions.js';
+import { selectRoles } from './viewer.js';
 
 export interface TableOptions {
   /** Whether rules apply to the viewer. */
@@ -9,6 +10,8 @@ export interface TableOptions {
   readonly isLimited: boolean;
   /** Whether the roles of the viewer are values, as in a preview, or read from the mirror. */
   readonly isFixed: boolean;
+  /** Whether the revision hides nothing, so that only the relation `viewer` is needed. */
+  readonly isOpen: boolean;
 }
 
 const OF_ENTRIES = [
@@ -59,40 +62,51 @@ export const COMPUTED = {
  * @param first the number of the first of the values of the viewer
  */
 export function visibleTables(first: number, options: TableOptions): string {
-  const { hasRules, isLimited, isFixed } = options;
-  if (!hasRules && !isLimited) return `with ${EVERYTHING}\n`;
-  const viewer = isFixed ? fixedViewer(first) : currentViewer(first);
-  const limited = limitedRelation(first + (isFixed ? 3 : 1));
+  const { hasRules, isLimited, isOpen } = options;
+  const viewer = relation('viewer', viewerOf(first, options), true);
+  if (isOpen) return `with ${viewer}\n`;
+  if (!hasRules && !isLimited) return `with ${[viewer, ...EVERYTHING].join(',\n')}\n`;
   return `with ${[
     viewer,
-    ...(isLimited ? [limited] : []),
+    ...(isLimited ? [limitedRelation(first + widthOfViewer(options))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
     ...tablesOf(conditionsFor(hasRules, isLimited), isLimited),
   ].join(',\n')}\n`;
 }
 
-function currentViewer(id: number): string {
-  const groups = (condition: string) =>
-    `array(select m.group_key from effective_memberships m where m.user_key = v.key${condition})`;
-  return `viewer as materialized (
-  select v.key, ${groups('')} as member_of, ${groups(' and m.role >= 2')} as admin_of
-  from (select (select u.key from users u where u.id_folded = $${id}::text) as key) v)`;
+/** Number of values of the viewer: the id, or the key and the roles. */
+function widthOfViewer({ hasRules, isFixed }: TableOptions): number {
+  if (!hasRules) return 0;
+  return isFixed ? 4 : 1;
 }
 
-function fixedViewer(key: number): string {
-  return `viewer as materialized (
-  select $${key}::integer as key, $${key + 1}::integer[] as member_of, $${key + 2}::integer[] as admin_of)`;
+/** The key and the roles of the viewer, in one row. */
+function viewerOf(first: number, { hasRules, isFixed }: TableOptions): string {
+  const groups = (sql: string) => `${sql}::integer[]`;
+  const row = (key: string, [members, admins, owners]: readonly string[]) =>
+    `select ${key}::integer as key, ${groups(members ?? '')} as member_of, ${groups(admins ?? '')} as admin_of, ` +
+    `${groups(owners ?? '')} as owner_of, ${String(!hasRules)} as sees_hidden`;
+  if (!hasRules) return row('null', ['null', 'null', 'null']);
+  if (isFixed)
+    return row(
+      `$${first}`,
+      [1, 2, 3].map((offset) => `$${first + offset}`),
+    );
+  return `select roles.*, false as sees_hidden from (${selectRoles(`$${first}::text`)}) roles`;
 }
 
 /** The groups to which the viewer is limited, and those with the groups nested in them. */
 function limitedRelation(uuids: number): string {
   const roots = `select g.key from groups g where g.entry_uuid = any ($${uuids}::uuid[])`;
-  return `limited as materialized (
-  select array(${roots}) as roots, array(
+  return relation(
+    'limited',
+    `select array(${roots}) as roots, array(
     with recursive reach (key) as (
       ${roots} union select n.inner_key from reach r join nestings n on n.outer_key = r.key)
-    select r.key from reach r) as groups)`;
+    select r.key from reach r) as groups`,
+    true,
+  );
 }
 
 function tablesOf(conditions: Conditions, isLimited: boolean): string[] {
@@ -135,21 +149,14 @@ function groupColumns({ seesMembers, seesItsUser }: Conditions): Record<string, 
   };
 }
 
-function memberships({
-  seesGroup,
-  seesMembers,
-  seesItsUser,
-  seesItsGroup,
-  hidesItsMembers,
-}: Conditions): string {
+function memberships({ seesGroup, seesMembers, seesMembership, seesItsMembers }: Conditions): string {
   const computed = {
     inherited_from: `array(
       select i.key from unnest(m.inherited_from) with ordinality i (key, place) join all_groups g on g.key = i.key
       where ${seesGroup('g')} and ${seesMembers('g')} order by i.place)`,
-    group_members_visible_to: `case when ${hidesItsMembers('m')} then m.group_members_visible_to else 0 end`,
+    group_members_visible_to: `case when ${seesItsMembers('m')} then 0 else m.group_members_visible_to end`,
   };
-  const condition = `${seesItsUser('m')} and ${seesItsGroup('m')}`;
-  return table('effective_memberships', 'm', 'all_memberships', computed, condition);
+  return table('effective_memberships', 'm', 'all_memberships', computed, seesMembership('m'));
 }
 
 /** A group inside another one is a member of it. */
@@ -188,7 +195,7 @@ const EVERYTHING = [
     's.group_count',
     `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and c.outside_of > 0)`,
   ),
-].join(',\n');
+];
 
 function countHidden(relationName: string, alias: string, condition: string, sees: string): string {
   return `(
@@ -225,6 +232,6 @@ function table(
   return relation(name, `select ${columns.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`);
 }
 
-function relation(name: string, select: string): string {
-  return `${name} as not materialized (\n  ${select})`;
+function relation(name: string, select: string, isMaterialized = false): string {
+  return `${name} as ${isMaterialized ? '' : 'not '}materialized (\n  ${select})`;
 }

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   execute,
   type ExecutionResult,
@@ -14,8 +14,11 @@ import {
 } from 'graphql';
 import { type PolicyDecision, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import type { RequestContext } from '../http/request-context.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { DeprecatedUses } from '../schema/deprecation.js';
@@ -39,7 +42,16 @@ const MAX_ATTEMPTS = 3;
 
 @Injectable()
 export class Executor {
-  constructor(private readonly database: Database) {}
+  /** Whether fields have audiences. */
+  private readonly hasAudiences: boolean;
+
+  constructor(
+    @Inject(CONFIG) { directory: { mapping } }: Config,
+    private readonly database: Database,
+  ) {
+    const fields = [...mapping.users.fields, ...mapping.groups.fields];
+    this.hasAudiences = fields.some(({ visibleTo }) => visibleTo !== undefined);
+  }
 
   execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     return operation.isMutation
@@ -66,10 +78,11 @@ export class Executor {
     context: RequestContext,
   ): Promise<ExecutionResult> {
     try {
-      return await this.database.previewTransaction((transaction) => {
+      const work = (transaction: PreviewTransaction) => {
         context.startPreview(transaction);
         return this.executeOnce(operation, context);
-      }, context.viewer);
+      };
+      return await this.database.previewTransaction(work, context.viewer, this.hasAudiences);
     } catch (error) {
       const originalError =
         error instanceof Error ? error : new Error('The transaction failed for an unknown reason');

@@ -1,15 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import { SEES_EVERYTHING } from '../../database/fields/audience.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
-import { type Reader, type Statement, withViewerId } from '../../database/statements/statement.js';
+import type { Reader, Statement } from '../../database/statements/statement.js';
 import { seesEverything, type Viewer } from '../../database/visibility/viewer.js';
 import { NothingReadError } from '../../database/revisions/revision.js';
-import {
-  valuesOf,
-  visibleStatement,
-  type VisibilitySource,
-} from '../../database/visibility/visible-statement.js';
+import { forViewer, type VisibilitySource } from '../../database/visibility/visible-statement.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
@@ -75,14 +70,14 @@ class VisibleReader {
     const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
     if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
       try {
-        return await source.read<Row>(asked, values);
+        return await source.read<Row>(...forViewer(asked, values, viewer, true));
       } catch (error) {
         if (!(error instanceof NothingReadError)) throw error;
       }
       source[hint] = true;
     }
     if (!seesEverything(viewer)) this.isPersonal = true;
-    return source.read<Row>(visibleStatement(asked, values.length, viewer), [...values, ...valuesOf(viewer)]);
+    return source.read<Row>(...forViewer(asked, values, viewer, false));
   }
 }
 
@@ -116,11 +111,6 @@ export class RequestContext implements Reader {
     return this.request.principal;
   }
 
-  /** The value of VIEWER. */
-  get viewerId(): string | null {
-    return this.viewer.seesHidden ? SEES_EVERYTHING : this.viewer.id;
-  }
-
   get viewer(): Viewer {
     return this.visible.viewer;
   }
@@ -143,8 +133,7 @@ export class RequestContext implements Reader {
     // The set of this attempt, even if another attempt begins in the meantime.
     const { readRevisions } = this;
     this.request.statements++;
-    const all = withViewerId(statement, values ?? [], this.viewerId);
-    const rows = await this.visible.read<Row>(statement, all);
+    const rows = await this.visible.read<Row>(statement, values);
     const [row] = rows;
     if (statement.returnsRevision && row !== undefined)
       readRevisions.add(row[row.length - 1] as string | null);
@@ -162,7 +151,6 @@ export class RequestContext implements Reader {
   startPreview(transaction: PreviewTransaction): void {
     this.preview = transaction;
     transaction.counter = this.request;
-    transaction.viewerId = this.viewerId;
     this.reset();
   }
 
