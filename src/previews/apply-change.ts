@@ -37,7 +37,21 @@ export async function applyChange(
   // No signal cancels the work, because the transaction has its own limits.
   await applyEntries(transaction, plan, mapping, new Date(), new AbortController().signal);
   await effective.finish(plan);
+  const { administeredGroups } = transaction;
+  if (administeredGroups.length === 0) return;
+  const joined = await transaction.query<{ key: number }[]>(JOINED, [administeredGroups]);
+  transaction.noteJoined(joined.map(({ key }) => key));
 }
+
+/** Who belongs to one of the groups $1 by this change alone. */
+const JOINED = `
+  select c.user_key as key from effective_changes c
+  where c.role_before is null and c.role_after is not null and c.group_key = any ($1::integer[])
+    and not exists (
+      select from effective_memberships m
+      where m.user_key = c.user_key and m.group_key = any ($1::integer[]) and not exists (
+        select from effective_changes d
+        where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
 
 /** Returns the LDIF that makes a change permanent. */
 export async function previewOf(

@@ -171,7 +171,18 @@ export class PreviewTransaction implements Reader, Writer {
     if (this.isOpen && !this.readsRoles) return;
     const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    this.fixedViewer = { ...this.viewer, roles };
+    this.fixedViewer = { ...this.viewer, roles, joined: [] };
+  }
+
+  /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
+  get administeredGroups(): readonly number[] {
+    return this.fixedViewer?.roles.adminOf ?? [];
+  }
+
+  /** Users who join one of these groups in the preview do not show the viewer more than before. */
+  noteJoined(keys: readonly number[]): void {
+    if (this.fixedViewer === null) return;
+    this.fixedViewer = { ...this.fixedViewer, joined: [...this.fixedViewer.joined, ...keys] };
   }
 
   private async end(): Promise<void> {

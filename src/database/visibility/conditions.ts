@@ -124,9 +124,10 @@ function exists(condition: string): string {
   return `exists (select ${READS_VIEWER} where ${condition})`;
 }
 
-/** Whether the viewer is at least ADMIN in a group of a user. */
+/** Whether the viewer is at least ADMIN in a group of a user, without memberships that a preview adds. */
 function administers(user: string, memberships: string): string {
-  return `exists (select from ${memberships} a where a.user_key = ${user} and a.group_key = any (v.admin_of))`;
+  return `(${user} <> all (v.joined) and exists (
+      select from ${memberships} a where a.user_key = ${user} and a.group_key = any (v.admin_of)))`;
 }
 
 /**

@@ -22,6 +22,8 @@ interface ViewerRoles {
 /** A viewer as a preview began, because the preview may change roles. */
 export interface FixedViewer extends Viewer {
   readonly roles: ViewerRoles;
+  /** The keys of users who belong to a group in which the viewer is at least ADMIN only in the preview. */
+  readonly joined: readonly number[];
 }
 
 /** Whether everyone else who sees what rules hide gets the same responses with the same scopes. */

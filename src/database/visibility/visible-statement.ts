@@ -47,7 +47,7 @@ function variantOf(
     const { text, returnsRevision, isShort } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
-    variant = statement(`${visibleTables(width + 1, options)}${text}`, {
+    variant = statement(`${visibleTables(text, width + 1, options)}${text}`, {
       returnsRevision,
       isShort,
       isRestricted: !isOpen,
@@ -61,7 +61,7 @@ function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
   if (viewer.seesHidden) return [];
   if (!('roles' in viewer)) return [viewer.id];
   const { key, memberOf, adminOf, ownerOf } = viewer.roles;
-  return [key, memberOf, adminOf, ownerOf];
+  return [key, memberOf, adminOf, ownerOf, viewer.joined];
 }
 
 /** Statements live as long as their cache. */

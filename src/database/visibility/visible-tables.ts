@@ -55,61 +55,84 @@ export const COMPUTED = {
   mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
 } as const;
 
+/** A relation in front of a statement. */
+interface Relation {
+  readonly name: string;
+  readonly isMaterialized?: true;
+  /** Whether it has values of the viewer, all of which have to occur in the statement. */
+  readonly hasValues?: boolean;
+  /** @param words those of the statement and of the relations behind this one */
+  readonly select: (words: ReadonlySet<string>) => string;
+}
+
 /**
  * SQL that precedes a statement and gives it the tables as a viewer sees them. It has relations with the names of the tables,
  * which hide the tables from the statement, so no statement can read around them. PostgreSQL merges them into the statement:
  * a condition on a level that is 0 for most rows, in the order of the same indexes.
  * @param first the number of the first of the values of the viewer
  */
-export function visibleTables(first: number, options: TableOptions): string {
+export function visibleTables(text: string, first: number, options: TableOptions): string {
   const { hasRules, isLimited, isOpen } = options;
-  const viewer = relation('viewer', viewerOf(first, options), true);
-  if (isOpen) return `with ${viewer}\n`;
-  if (!hasRules && !isLimited) return `with ${[viewer, ...EVERYTHING].join(',\n')}\n`;
-  return `with ${[
+  const viewer = { ...relation('viewer', viewerOf(first, options), true), hasValues: hasRules };
+  if (isOpen) return relationsOf(text, [viewer]);
+  if (!hasRules && !isLimited) return relationsOf(text, [viewer, ...EVERYTHING]);
+  return relationsOf(text, [
     viewer,
     ...(isLimited ? [limitedRelation(first + widthOfViewer(options))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
     ...tablesOf(conditionsFor(hasRules, isLimited), isLimited),
-  ].join(',\n')}\n`;
+  ]);
+}
+
+/**
+ * The relations whose names occur in a statement, with the columns whose names occur. PostgreSQL visits all of them at each
+ * execution, also those that it does not use.
+ */
+function relationsOf(text: string, relations: readonly Relation[]): string {
+  const words = new Set<string>();
+  const note = (sql: string) => sql.match(/\w+/g)?.forEach((word) => words.add(word.toLowerCase()));
+  note(text);
+  const chosen: string[] = [];
+  // A relation can only mention those before it.
+  for (const { name, isMaterialized, hasValues, select } of [...relations].reverse()) {
+    if (!words.has(name) && hasValues !== true) continue;
+    const sql = select(words);
+    note(sql);
+    chosen.unshift(`${name} as ${isMaterialized === true ? '' : 'not '}materialized (\n  ${sql})`);
+  }
+  return chosen.length === 0 ? '' : `with ${chosen.join(',\n')}\n`;
 }
 
 /** Number of values of the viewer: the id, or the key and the roles. */
 function widthOfViewer({ hasRules, isFixed }: TableOptions): number {
   if (!hasRules) return 0;
-  return isFixed ? 4 : 1;
+  return isFixed ? 5 : 1;
 }
 
 /** The key and the roles of the viewer, in one row. */
 function viewerOf(first: number, { hasRules, isFixed }: TableOptions): string {
-  const groups = (sql: string) => `${sql}::integer[]`;
-  const row = (key: string, [members, admins, owners]: readonly string[]) =>
-    `select ${key}::integer as key, ${groups(members ?? '')} as member_of, ${groups(admins ?? '')} as admin_of, ` +
-    `${groups(owners ?? '')} as owner_of, ${String(!hasRules)} as sees_hidden`;
-  if (!hasRules) return row('null', ['null', 'null', 'null']);
-  if (isFixed)
-    return row(
-      `$${first}`,
-      [1, 2, 3].map((offset) => `$${first + offset}`),
-    );
-  return `select roles.*, false as sees_hidden from (${selectRoles(`$${first}::text`)}) roles`;
+  if (hasRules && !isFixed)
+    return `select roles.*, '{}'::integer[] as joined, false as sees_hidden from (${selectRoles(`$${first}::text`)}) roles`;
+  const columns = ['member_of', 'admin_of', 'owner_of', 'joined'].map((name, index) => {
+    return `${hasRules ? `$${first + 1 + index}` : 'null'}::integer[] as ${name}`;
+  });
+  const key = `${hasRules ? `$${first}` : 'null'}::integer as key`;
+  return `select ${[key, ...columns, `${String(!hasRules)} as sees_hidden`].join(', ')}`;
 }
 
 /** The groups to which the viewer is limited, and those with the groups nested in them. */
-function limitedRelation(uuids: number): string {
+function limitedRelation(uuids: number): Relation {
   const roots = `select g.key from groups g where g.entry_uuid = any ($${uuids}::uuid[])`;
-  return relation(
-    'limited',
-    `select array(${roots}) as roots, array(
+  const groups = `
     with recursive reach (key) as (
       ${roots} union select n.inner_key from reach r join nestings n on n.outer_key = r.key)
-    select r.key from reach r) as groups`,
-    true,
-  );
+    select r.key from reach r`;
+  const select = `select array(${roots}) as roots, array(${groups}) as groups`;
+  return { ...relation('limited', select, true), hasValues: true };
 }
 
-function tablesOf(conditions: Conditions, isLimited: boolean): string[] {
+function tablesOf(conditions: Conditions, isLimited: boolean): Relation[] {
   const { seesUser, seesGroup, seesChange } = conditions;
   return [
     table('users', 'u', 'all_users', { group_count: groupCount(conditions, isLimited) }, seesUser('u')),
@@ -149,7 +172,7 @@ function groupColumns({ seesMembers, seesItsUser }: Conditions): Record<string, 
   };
 }
 
-function memberships({ seesGroup, seesMembers, seesMembership, seesItsMembers }: Conditions): string {
+function memberships({ seesGroup, seesMembers, seesMembership, seesItsMembers }: Conditions): Relation {
   const computed = {
     inherited_from: `array(
       select i.key from unnest(m.inherited_from) with ordinality i (key, place) join all_groups g on g.key = i.key
@@ -207,7 +230,7 @@ function countOf(name: string): string {
 }
 
 /** In these relations every revision counts as read, because they show what the viewer may see. */
-function state(users: string, groups: string, changes: string): string {
+function state(users: string, groups: string, changes: string): Relation {
   const computed = {
     open_revision_uuid: 's.revision_uuid',
     open_log_revision_uuid: 's.revision_uuid',
@@ -224,14 +247,19 @@ function table(
   from: string,
   computed: Readonly<Record<string, string>>,
   condition: string,
-): string {
-  const columns = [
-    ...COLUMNS[name].map((column) => `${alias}.${column}`),
-    ...Object.entries(computed).map(([column, sql]) => `${sql} as ${column}`),
-  ];
-  return relation(name, `select ${columns.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`);
+): Relation {
+  return {
+    name,
+    select: (words) => {
+      const stored = COLUMNS[name].map((column) => [column, `${alias}.${column}`]);
+      const columns: Record<string, string> = { ...Object.fromEntries(stored), ...computed };
+      const mentioned = Object.entries(columns).filter(([column]) => words.has(column));
+      const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
+      return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
+    },
+  };
 }
 
-function relation(name: string, select: string, isMaterialized = false): string {
-  return `${name} as ${isMaterialized ? '' : 'not '}materialized (\n  ${select})`;
+function relation(name: string, select: string, isMaterialized?: true): Relation {
+  return { name, select: () => select, ...(isMaterialized && { isMaterialized }) };
 }
