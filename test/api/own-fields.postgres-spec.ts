@@ -15,7 +15,6 @@ import {
   ownFieldsLdif,
   VIEWER,
 } from '../support/builders/own-fields.js';
-import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -28,16 +27,11 @@ describe('own fields', () => {
   beforeAll(async () => {
     USER_FIELDS.push(...OWN_FIELDS_OF_USERS);
     GROUP_FIELDS.push(...OWN_FIELDS_OF_GROUPS);
-    service = await TestService.start({
-      ldif: ownFieldsLdif(),
-      environment: {
-        AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'viewer-app', owner: VIEWER }]),
-      },
-    });
+    service = await TestService.start({ ldif: ownFieldsLdif() });
     await stopFollowing(service);
     dataSource = service.app.get(DataSource);
     account = await service.serviceAccount('read', 'directory', 'write');
-    viewer = await service.accessToken('profile read', 'viewer-app');
+    viewer = await service.accessToken('profile read');
   });
 
   afterAll(() => service.stop());
@@ -271,42 +265,6 @@ describe('own fields', () => {
       expect(await storedBy('{ user(user: {id: "ben"}) { id locker } }')).toContain('subject');
       expect(await storedBy(withFilter('locker'))).toContain('subject');
       expect(await storedBy('{ user(user: {id: "ben"}) { id phone } }')).not.toContain('subject');
-    });
-
-    it('are as before a preview that changes roles of the viewer, or members of their groups', async () => {
-      const authorization = await service.accessToken('profile read directory write', 'viewer-app');
-      const members = 'members(first: 9) { nodes { user { id locker notes } } }';
-      const found = 'found: members(first: 9, filter: {locker: {startsWith: "l"}}) { totalCount }';
-      const group = `group { ${members} ${found} budget plan }`;
-      const self = `user: {id: "${VIEWER}"}`;
-      const payloads = (await ask(
-        `mutation {
-          promoted: updateGroupMember(input: {group: {id: "choir"}, ${self}, role: OWNER}) { membership { role { value } ${group} } }
-          joined: addGroupMember(input: {group: {id: "club"}, user: {id: "dan"}}) { membership { ${group} } }
-          removed: removeGroupMember(input: {group: {id: "club"}, ${self}}) { ${group} }
-          later: updateUser(input: {user: {id: "dan"}, name: "Daniel"}) { user { name locker } }
-        }`,
-        authorization,
-      )) as Record<'promoted' | 'joined' | 'removed' | 'later', Record<string, never>>;
-      const { promoted, joined, removed, later } = payloads;
-      const ada = [VIEWER, 'L 1', ['n']];
-      const others = [
-        ['ben', 'L 2', null],
-        ['cleo', 'L 3', null],
-        ['dan', null, null],
-      ];
-      expect(promoted['membership']).toMatchObject({
-        role: { value: 'OWNER' },
-        group: { budget: null, plan: null, found: { totalCount: 1 } },
-      });
-      expect(lockersOf(promoted['membership']?.['group'] as never)).toEqual([ada, ['dan', null, null]]);
-      expect(lockersOf(joined['membership']?.['group'] as never)).toEqual([ada, ...others]);
-      expect(joined['membership']).toMatchObject({
-        group: { budget: 100, plan: null, found: { totalCount: 3 } },
-      });
-      expect(lockersOf(removed['group'] as never)).toEqual(others);
-      expect(removed['group']).toMatchObject({ budget: 100, found: { totalCount: 2 } });
-      expect(later).toEqual({ user: { name: 'Daniel', locker: null } });
     });
   });
 

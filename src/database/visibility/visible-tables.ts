@@ -2,6 +2,7 @@ import type { FieldDefinition } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
 import { carriedNames } from '../fields/field-columns.js';
 import { type Conditions, conditionsFor } from './conditions.js';
+import { type Relation, relation, relationsOf } from './relations.js';
 import { selectRoles } from './viewer.js';
 
 export interface TableOptions {
@@ -55,16 +56,6 @@ export const COMPUTED = {
   mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
 } as const;
 
-/** A relation in front of a statement. */
-interface Relation {
-  readonly name: string;
-  readonly isMaterialized?: true;
-  /** Whether it has values of the viewer, all of which have to occur in the statement. */
-  readonly hasValues?: boolean;
-  /** @param words those of the statement and of the relations behind this one */
-  readonly select: (words: ReadonlySet<string>) => string;
-}
-
 /**
  * SQL that precedes a statement and gives it the tables as a viewer sees them. It has relations with the names of the tables,
  * which hide the tables from the statement, so no statement can read around them. PostgreSQL merges them into the statement:
@@ -83,25 +74,6 @@ export function visibleTables(text: string, first: number, options: TableOptions
     relation('all_memberships', 'select * from effective_memberships'),
     ...tablesOf(conditionsFor(hasRules, isLimited), isLimited),
   ]);
-}
-
-/**
- * The relations whose names occur in a statement, with the columns whose names occur. PostgreSQL visits all of them at each
- * execution, also those that it does not use.
- */
-function relationsOf(text: string, relations: readonly Relation[]): string {
-  const words = new Set<string>();
-  const note = (sql: string) => sql.match(/\w+/g)?.forEach((word) => words.add(word.toLowerCase()));
-  note(text);
-  const chosen: string[] = [];
-  // A relation can only mention those before it.
-  for (const { name, isMaterialized, hasValues, select } of [...relations].reverse()) {
-    if (!words.has(name) && hasValues !== true) continue;
-    const sql = select(words);
-    note(sql);
-    chosen.unshift(`${name} as ${isMaterialized === true ? '' : 'not '}materialized (\n  ${sql})`);
-  }
-  return chosen.length === 0 ? '' : `with ${chosen.join(',\n')}\n`;
 }
 
 /** Number of values of the viewer: the id, or the key and the roles. */
@@ -251,15 +223,10 @@ function table(
   return {
     name,
     select: (words) => {
-      const stored = COLUMNS[name].map((column) => [column, `${alias}.${column}`]);
-      const columns: Record<string, string> = { ...Object.fromEntries(stored), ...computed };
-      const mentioned = Object.entries(columns).filter(([column]) => words.has(column));
+      const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
+      const mentioned = [...stored, ...Object.entries(computed)].filter(([column]) => words.has(column));
       const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
       return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
     },
   };
-}
-
-function relation(name: string, select: string, isMaterialized?: true): Relation {
-  return { name, select: () => select, ...(isMaterialized && { isMaterialized }) };
 }
