@@ -61,6 +61,8 @@ export interface FieldDefinition {
   readonly reader: FieldReader;
   /** Column of the table. Null: a member of the JSONB column `field_values`, where `lines` always are. */
   readonly column: string | null;
+  /** Name of the value in JSONB, if it is not the one of the reader: see `storedName`. */
+  readonly storedAs?: string;
   /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
   readonly isSearchable?: true;
@@ -143,13 +145,14 @@ const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
  * type would not be readable: after a change of the type, processes with the old and the new one run side by
  * side.
  */
-export function storedName({ name, type, reader, reference }: StoredField): string {
+export function storedName({ name, type, reader, reference, storedAs }: StoredField): string {
+  if (storedAs !== undefined) return storedAs;
   if (STORED_BY_NAME.has(reader) && (!isList({ type }) || reader === 'lines')) return name;
   const { by = 'dn' } = reference ?? {};
   return `${name}:${type}${by === 'dn' ? '' : `:${by}`}`;
 }
 
-type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'reference'>;
+type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'reference' | 'storedAs'>;
 
 /** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
 export function presenceOf({ name }: Pick<Field, 'name'>): string {

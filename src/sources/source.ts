@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Field } from '../common/field.js';
 import type { EntryMapping } from '../config/model/mapping.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
+import { foldedName } from '../database/fields/value-filters.js';
 import type { Entry } from '../ldap/entry.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
@@ -39,18 +41,16 @@ export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig):
 
 /** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */
 function relevantOf({ fields, ...others }: EntryMapping): unknown {
+  return [others, fields.map(relevantOfField)];
+}
+
+function relevantOfField(field: Field): unknown[] {
+  const { name, type, attributes, reader, column, isSearchable, reference, change, storedAs } = field;
   return [
-    others,
-    fields.map(({ name, type, attributes, reader, column, isSearchable, reference, change }) => [
-      name,
-      type,
-      attributes,
-      reader,
-      column,
-      isSearchable,
-      reference?.to,
-      // Rows keep what the attributes of changeable fields hold beyond the value: see EntryReader.sourceValues.
-      change !== undefined,
-    ]),
+    ...[name, type, attributes, reader, column, isSearchable, reference?.to],
+    // Rows keep what the attributes of changeable fields hold beyond the value: see EntryReader.sourceValues.
+    change !== undefined,
+    // Fields without these have the fingerprint of earlier releases.
+    ...[storedAs, foldedName(field)].filter((each) => each !== undefined && each !== null),
   ];
 }

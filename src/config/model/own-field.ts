@@ -23,6 +23,8 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
     attributes: [attribute].flat(),
     reader: readerOf(field),
     column: null,
+    // After a change of the type, a process with another model must not take the value for one of its type.
+    storedAs: storedAsOf(name, type),
     ...(access !== undefined && { scopes: [access] }),
     ...(visibleTo !== undefined && visibleTo !== 'everyone' && { visibleTo }),
     ...(field.filterable === true && { isFilterable: true }),
@@ -35,6 +37,10 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
       reference: { to: valueTypeOf(field) === 'User' ? 'user' : 'group', reverse: field.reverse ?? null },
     }),
   };
+}
+
+function storedAsOf(name: string, type: OwnField['type']): string {
+  return type === 'String' ? name : `${name}:${type}`;
 }
 
 /** A value that an index holds is a line: longer texts do not fit into it. */
