@@ -8,23 +8,10 @@ import { startPostgres, type TestPostgres } from '../support/servers/postgres.mj
 import { administrate } from '../support/servers/replicated-postgres.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
+import { TIMERS } from '../support/timers.js';
 import { findFaketime } from '../support/servers/system-packages.mjs';
 
 const DAY = 86_400_000;
-
-/** Everything that Jest can fake except the date, which stays real. */
-const TIMERS = [
-  'hrtime',
-  'nextTick',
-  'performance',
-  'queueMicrotask',
-  'setImmediate',
-  'clearImmediate',
-  'setInterval',
-  'clearInterval',
-  'setTimeout',
-  'clearTimeout',
-] as const;
 
 describe('the log of changes with a wrong clock', () => {
   let server: TestPostgres;

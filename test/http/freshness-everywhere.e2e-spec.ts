@@ -8,24 +8,12 @@ import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { send } from '../support/clients/http.js';
 import { readStatus, stopFollowing } from '../support/clients/mirror.js';
+import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 
 const USER = '{ user(user: {id: "anna"}) { name } }';
 const PREVIEW = 'mutation { deleteGroup(input: {group: {id: "club"}}) { clientMutationId } }';
 const ORIGIN = 'https://pages.example';
-/** Everything that Jest can fake except the date, which stays real. */
-const TIMERS = [
-  'hrtime',
-  'nextTick',
-  'performance',
-  'queueMicrotask',
-  'setImmediate',
-  'clearImmediate',
-  'setInterval',
-  'clearInterval',
-  'setTimeout',
-  'clearTimeout',
-] as const;
 
 describe('freshness, on each kind of database', () => {
   let service: TestService;

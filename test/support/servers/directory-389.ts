@@ -1,13 +1,13 @@
-import { type ChildProcess, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import { type Ended, isServed, type LdapAccount, type LdapQuery, modify, search } from './ldap-tools.mjs';
+import { DirectoryProcess } from './directory-process.js';
+import type { LdapAccount } from './ldap-tools.mjs';
 import { makeCertificates, SUFFIX } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
@@ -27,15 +27,14 @@ const DIRECTORIES = ['bak', 'config', 'config/schema', 'db', 'ldif', 'lock', 'lo
  * run for everything, so that neither root nor /etc and /var are needed. It listens on free ports of 127.0.0.1, on one
  * for LDAP with StartTLS and on one for LDAPS.
  */
-export class TestDirectory389 {
-  private child: ChildProcess | null = null;
-  private ended: Promise<unknown> = Promise.resolve();
-
+export class TestDirectory389 extends DirectoryProcess {
   private constructor(
-    readonly directory: string,
+    directory: string,
     readonly port: number,
     readonly tlsPort: number,
-  ) {}
+  ) {
+    super(directory, SUFFIX);
+  }
 
   /** Creates a server with an empty suffix, which takes a second, and starts it. */
   static async start(): Promise<TestDirectory389> {
@@ -57,55 +56,19 @@ export class TestDirectory389 {
     return `ldap://127.0.0.1:${this.port}`;
   }
 
-  /** Certificate (PEM) of the authority that signed the server's. */
-  get ca(): Buffer {
-    return readFileSync(join(this.directory, 'ca.pem'));
-  }
-
   async start(): Promise<void> {
     const options = ['-D', this.configuration, '-i', join(this.directory, 'run/pid'), '-d', '0'];
     const child = spawnBound(requireProgram('ns-slapd'), options, {
       cwd: this.directory,
       stdio: 'ignore',
     });
-    this.ended = new Promise((resolve) => child.once('exit', resolve));
-    this.child = child;
-    while (!(await isServed(this.url))) {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(
-          `ns-slapd does not start:\n${readFileSync(join(this.directory, 'log/errors'), 'utf8')}`,
-        );
-      await sleep(50);
-    }
+    await this.untilServed(child, () => readFileSync(join(this.directory, 'log/errors'), 'utf8'));
     // A semaphore for statistics, which would stay after a kill. The server has it open and needs no name.
     rmSync(`/dev/shm/sem.${basename(this.configuration)}.stats`, { force: true });
   }
 
-  /** Applies change records as the Directory Manager. */
-  modify(ldif: string): Promise<Ended> {
-    return modify(this.manager, ldif);
-  }
-
-  /** The entries that the Directory Manager sees, as LDIF without folded lines. */
-  search(query: Partial<LdapQuery> = {}): Promise<string> {
-    return search(this.manager, { base: SUFFIX, ...query });
-  }
-
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    this.child?.kill(signal);
-    this.child = null;
-    await this.ended;
-  }
-
-  /** Stops it, and removes its directory. */
-  async remove(): Promise<void> {
-    await this.stop('SIGKILL');
-    rmSync(this.directory, { recursive: true, force: true });
-  }
-
-  private get manager(): LdapAccount {
-    const url = `ldaps://127.0.0.1:${this.tlsPort}`;
-    return { ...MANAGER, url, authority: join(this.directory, 'ca.pem') };
+  protected get administrator(): LdapAccount {
+    return { ...MANAGER, url: `ldaps://127.0.0.1:${this.tlsPort}`, authority: this.authority };
   }
 
   /** The name of the server is the name of this directory. */

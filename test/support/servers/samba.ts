@@ -1,19 +1,11 @@
-import { type ChildProcess, execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import {
-  type Ended,
-  isServed,
-  type LdapAccount,
-  type LdapQuery,
-  modify,
-  runProgram,
-  search,
-} from './ldap-tools.mjs';
+import { DirectoryProcess } from './directory-process.js';
+import { type LdapAccount, runProgram } from './ldap-tools.mjs';
 import { makeCertificates } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
@@ -36,15 +28,14 @@ const DIRECTORIES = ['private', 'state', 'cache', 'lock', 'run', 'ncalrpc', 'win
  * loopback network 127.0.0.0/8 instead, made from a port that no other process of a test run has, so that several can
  * run at once. Another server that listens on port 389 of all addresses prevents the start.
  */
-export class TestSamba {
-  private child: ChildProcess | null = null;
-  private ended: Promise<unknown> = Promise.resolve();
-
+export class TestSamba extends DirectoryProcess {
   private constructor(
-    readonly directory: string,
+    directory: string,
     /** The IP address, for which its certificate is. */
     readonly host: string,
-  ) {}
+  ) {
+    super(directory, AD_SUFFIX);
+  }
 
   /** Provisions a domain once per run, which takes four seconds, and starts a server with a copy. */
   static async start(): Promise<TestSamba> {
@@ -67,11 +58,6 @@ export class TestSamba {
     return `ldap://${this.host}`;
   }
 
-  /** Certificate (PEM) of the authority that signed the server's. */
-  get ca(): Buffer {
-    return readFileSync(join(this.directory, 'ca.pem'));
-  }
-
   async start(): Promise<void> {
     writeFileSync(join(this.directory, 'smb.conf'), configurationOf(this.directory, this.host));
     const options = ['--interactive', '--no-process-group', '--model=single', '--debuglevel=1'];
@@ -86,23 +72,7 @@ export class TestSamba {
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    this.ended = new Promise((resolve) => child.once('exit', resolve));
-    this.child = child;
-    while (!(await isServed(this.url))) {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`samba does not start:\n${output}`);
-      await sleep(50);
-    }
-  }
-
-  /** Applies change records as the administrator. */
-  modify(ldif: string): Promise<Ended> {
-    return modify(this.administrator, ldif);
-  }
-
-  /** The entries that the administrator sees, as LDIF without folded lines. */
-  search(query: Partial<LdapQuery> = {}): Promise<string> {
-    return search(this.administrator, { base: AD_SUFFIX, ...query });
+    await this.untilServed(child, () => output);
   }
 
   /** The ids of the direct members of a group, and of those whose primary group it is, by the tool of the vendor. */
@@ -113,20 +83,8 @@ export class TestSamba {
     return stdout.trim().split('\n').sort();
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    this.child?.kill(signal);
-    this.child = null;
-    await this.ended;
-  }
-
-  /** Stops it, and removes its directory. */
-  async remove(): Promise<void> {
-    await this.stop('SIGKILL');
-    rmSync(this.directory, { recursive: true, force: true });
-  }
-
-  private get administrator(): LdapAccount {
-    return { ...ADMINISTRATOR, url: `ldaps://${this.host}`, authority: join(this.directory, 'ca.pem') };
+  protected get administrator(): LdapAccount {
+    return { ...ADMINISTRATOR, url: `ldaps://${this.host}`, authority: this.authority };
   }
 }
 
