@@ -8,6 +8,9 @@ import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 
+type TimedPosition = Extract<Position, { kind: 'look' }>;
+export type PolledPosition = Extract<Position, { kind: 'look' | 'hash' }>;
+
 /** Keeps the mirror synchronized with a server that does not send changes, over one connection. */
 export class AskedChanges {
   constructor(
@@ -22,14 +25,26 @@ export class AskedChanges {
    * @param isLater whether the last poll ended at least one second ago
    * @throws ServerBehindError if the position is from a server that was ahead of this one
    */
-  async take(
-    before: MirrorStatus,
-    position: Extract<Position, { kind: 'look' }>,
-    isLater: boolean,
-  ): Promise<void> {
+  async take(before: MirrorStatus, position: PolledPosition, isLater: boolean): Promise<void> {
     const { connection, pendingChanges } = this;
-    const { config, directory, manager, reporter } = this.dependencies;
+    const { directory, manager, reporter } = this.dependencies;
     const asOf = await readClock(manager);
+    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
+    const { changed, next } =
+      position.kind === 'hash' ? { changed: [], next: position } : await this.listChanged(position, isLater);
+    const held =
+      (await pendingChanges.readAgain(changed, unmoved)) ?? (await this.compare(before.state, unmoved));
+    if (held === null) await pendingChanges.takeOver({ position: formatPosition(next), asOf });
+    for (const risk of directory.refusals(connection)) reporter.reportRisk(risk);
+  }
+
+  /** The entries with a later time, and the next position. */
+  private async listChanged(
+    position: TimedPosition,
+    isLater: boolean,
+  ): Promise<{ changed: readonly string[]; next: TimedPosition }> {
+    const { connection } = this;
+    const { config, directory } = this.dependencies;
     const state = await readServerState(connection, directory.searches);
     refuseBehind(position.state, state);
     const changed = new Set<string>();
@@ -42,13 +57,8 @@ export class AskedChanges {
     const since = sinceAfter(position, latest, isLater);
     const known = withKnown(state, position.state);
     const refusals = directory.refusals(connection);
-    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest, refusals });
-    const reached = { position: next, asOf };
-    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
-    const held =
-      (await pendingChanges.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
-    if (held === null) await pendingChanges.takeOver(reached);
-    for (const risk of refusals) reporter.reportRisk(risk);
+    const next = { kind: 'look', state: known, reached: known, since, latest, refusals } as const;
+    return { changed: [...changed], next };
   }
 
   /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */

@@ -25,6 +25,9 @@ const DECISION_INTERVAL = 2000;
 /** Milliseconds between two requests for the latest number of a server that numbers its changes. */
 const COUNT_INTERVAL = 1000;
 
+/** A server that is read completely by each poll rests for this multiple of the duration of the last one. */
+const REST_FACTOR = 9;
+
 /** One attempt to follow the directory, over one connection. */
 export interface Attempt {
   readonly connection: LdapConnection;
@@ -160,17 +163,19 @@ export class ServerFollower {
   }
 
   private async ask(pendingChanges: PendingChanges, attempt: Attempt, latest: number): Promise<void> {
-    const { config, state } = this.dependencies;
+    const { config, state, directory } = this.dependencies;
     const { connection, signal, isWell } = attempt;
     const asked = new AskedChanges(this.dependencies, connection, pendingChanges);
     for (let isLater = false; performance.now() < latest; isLater = true) {
+      const begun = performance.now();
       const before = await state.get();
-      const position = positionOf(before, config, 'look');
-      if (position === null || this.wholeReading.isNeeded) {
-        await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
-      } else await asked.take(before, position, isLater);
+      const position = positionOf(before, config, directory.isHashed ? 'hash' : 'look');
+      const isWhole = position === null || this.wholeReading.isNeeded;
+      if (isWhole) await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
+      else await asked.take(before, position, isLater);
       isWell({ kind: 'unchanged' });
-      await sleep(config.syncSeconds * 1000, undefined, { signal });
+      const rest = isWhole || directory.isHashed ? (performance.now() - begun) * REST_FACTOR : 0;
+      await sleep(Math.max(config.syncSeconds * 1000, rest), undefined, { signal });
     }
   }
 

@@ -51,6 +51,7 @@ const MODES: Readonly<Record<Position['kind'], FollowMode>> = {
   cookies: FollowMode.PUSHED,
   count: FollowMode.COUNTED,
   look: FollowMode.POLLED,
+  hash: FollowMode.POLLED,
 };
 
 const WAITING = 'A change waits for a lock that another session of the database holds';

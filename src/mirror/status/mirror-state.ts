@@ -31,15 +31,16 @@ export interface MirrorStatus {
   readonly isWaiting: boolean;
 }
 
-/** The position of the mirror, if its revision is of the same source and configuration, and of this kind. */
+/** The position of the mirror, if its revision is of the same source and configuration, and of one of these kinds. */
 export function positionOf<Kind extends Position['kind']>(
   { revision, fingerprint, position }: MirrorStatus,
   config: DirectoryConfig,
-  kind: Kind,
+  ...kinds: readonly Kind[]
 ): Extract<Position, { kind: Kind }> | null {
   if (revision === null || fingerprint !== fingerprintOf(config)) return null;
   const parsed = parsePosition(position);
-  return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
+  const isOfKind = parsed !== null && (kinds as readonly string[]).includes(parsed.kind);
+  return isOfKind ? (parsed as Extract<Position, { kind: Kind }>) : null;
 }
 
 /** The column, or the expression, of each value. */

@@ -32,11 +32,13 @@ export function sinceAfter(
   return next > position.since ? next : position.since;
 }
 
-/** The next time in whole seconds (RFC 4517 §3.3.13). Times in other formats are returned unchanged. */
+/** The next time in whole seconds, of RFC 4517 §3.3.13 or RFC 3339. Times in other formats are returned unchanged. */
 function instantAfter(instant: string): string {
-  const [, date = '', hour, minute, second, zone = ''] =
-    /^(\d{8})(\d\d)(\d\d)(\d\d)((?:\.0+)?Z)$/.exec(instant) ?? [];
-  const day = date.replace(/^(....)(..)(..)$/, '$1-$2-$3');
-  const next = new Date(`${day}T${hour ?? ''}:${minute ?? ''}:${second ?? ''}Z`).getTime() + 1000;
-  return Number.isNaN(next) ? instant : `${new Date(next).toISOString().replace(/[-:T]|\..*/g, '')}${zone}`;
+  const parts = /^(\d{4})(-?)(\d\d)-?(\d\d)(T?)(\d\d):?(\d\d):?(\d\d)((?:\.0+)?(?:Z|\+00:00))$/.exec(instant);
+  const [, year = '', dash = '', month = '', day = '', , hour = '', minute = '', second = '', zone = ''] =
+    parts ?? [];
+  const next = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`).getTime() + 1000;
+  if (Number.isNaN(next)) return instant;
+  const text = new Date(next).toISOString().replace(/\..*/, '');
+  return `${dash === '' ? text.replace(/[-:T]/g, '') : text}${zone}`;
 }

@@ -42,10 +42,22 @@ export async function chooseMode(
   connection: LdapConnection,
   signal: AbortSignal,
 ): Promise<ChosenMode> {
+  const { kind } = await readRootDse(connection);
+  const chosen = await findMode(directory, connection, { kind, signal });
+  const isPolled = chosen.mode.kind === 'polled' && kind !== 'openldap';
+  directory.isHashed = isPolled && !(await showsTimes(directory, connection));
+  return chosen;
+}
+
+async function findMode(
+  directory: LdapDirectory,
+  connection: LdapConnection,
+  { kind, signal }: { readonly kind: ServerKind; readonly signal: AbortSignal },
+): Promise<ChosenMode> {
   const absence = await findWhyNotOffered(directory, connection);
   const refusal = absence ?? (await findWhyRefused(directory, connection, signal));
   if (refusal === null) return { mode: { kind: 'pushed' }, reasons: [], mayImprove: false };
-  const { counter } = traitsOf((await readRootDse(connection)).kind);
+  const { counter } = traitsOf(kind);
   const mayImprove = absence === null;
   if (counter === null) return { mode: { kind: 'polled' }, reasons: [refusal], mayImprove };
   const numbers = new ChangeNumbers(connection, directory, counter);
@@ -104,6 +116,12 @@ async function showsIdentity(directory: LdapDirectory, connection: LdapConnectio
       break;
     }
   }
+  return true;
+}
+
+/** Whether the server shows when entries were changed. */
+async function showsTimes(directory: LdapDirectory, connection: LdapConnection): Promise<boolean> {
+  for await (const entry of directory.readTimes(connection)) return directory.timeOf(entry) !== null;
   return true;
 }
 

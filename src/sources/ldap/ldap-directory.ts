@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import { chunksOf } from '../../common/chunks.js';
+import { pictureFields } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import type { Entry } from '../../ldap/entry.js';
+import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { identityValue, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { Filter } from '../../ldap/filter/filter-parser.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
@@ -37,7 +39,10 @@ export class LdapDirectory {
   private readonly mapping: DirectoryMapping;
   /** The attribute of the time of the last change, the same for both kinds. */
   private readonly modifiedAt: string;
+  private readonly pictures: ReadonlySet<string>;
   private refusesInstants = false;
+  /** Whether the server records no changes, so that entries are compared by a hash of all attributes but pictures. */
+  isHashed = false;
 
   constructor({ baseDn, mapping, follow }: DirectoryConfig, source: LdapSourceConfig) {
     this.servers = new LdapServers(source);
@@ -45,6 +50,9 @@ export class LdapDirectory {
     this.follow = follow;
     ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.users);
     this.searches = searchesOf(mapping, baseDn);
+    this.pictures = new Set(
+      pictureFields(mapping.users.fields).map(({ attribute }) => attributeKey(attribute)),
+    );
     this.containers = containersBelow(baseDn);
   }
 
@@ -102,7 +110,7 @@ export class LdapDirectory {
    * @throws SourceError when the identifier of an entry is hidden: the entry would appear deleted
    */
   async *readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
-    const attributes = isWhole ? this.searches[kind].attributes : [this.uuid, this.modifiedAt, ENTRY_CSN];
+    const attributes = isWhole ? this.searches[kind].attributes : this.attributesOfStamp(kind);
     for await (const entry of readPaged(connection, { ...this.searches[kind], attributes })) {
       if (!this.covers(kind, entry.dn)) continue;
       if (!this.hasIdentity(entry))
@@ -132,9 +140,23 @@ export class LdapDirectory {
 
   /** Changes when the server records a change of the entry; null when the server records none. */
   stampOf(entry: Entry): string | null {
+    if (this.isHashed) return this.hashOf(entry);
     const values = [ENTRY_CSN, this.modifiedAt].flatMap((attribute) => entry.bytes(attribute));
     const texts = values.map((value) => value.toString('latin1').replaceAll('\0', ' '));
     return texts.length === 0 ? null : texts.join(' ');
+  }
+
+  private attributesOfStamp(kind: EntryKind): readonly string[] {
+    if (!this.isHashed) return [this.uuid, this.modifiedAt, ENTRY_CSN];
+    return this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)));
+  }
+
+  /** A hash of all attributes but pictures. The order of values does not matter. */
+  private hashOf(entry: Entry): string {
+    const contents = [...entry.attributes]
+      .filter(([name, values]) => values.length > 0 && !this.pictures.has(name))
+      .map(([name, values]) => [name, ...values.map((value) => value.toString('base64')).sort()].join(' '));
+    return hash('sha256', [entry.dn, ...contents.sort()].join('\n'), 'base64url');
   }
 
   /** The requests that the server has refused so far and the alternatives in use, one sentence each. */
@@ -163,8 +185,8 @@ export class LdapDirectory {
     for (const kind of KINDS) {
       for await (const known of this.readChosen(connection, kind, null, attributes)) {
         // One server writes all timestamps in one format, in which their order is the order of their text.
-        const [changedAt] = known.entry.bytes(modifiedAt);
-        if (changedAt !== undefined && changedAt.toString('latin1') >= instant) yield known;
+        const changedAt = this.timeOf(known.entry);
+        if (changedAt !== null && changedAt >= instant) yield known;
       }
     }
   }
@@ -182,6 +204,11 @@ export class LdapDirectory {
       if (!isRefusal(error)) throw error;
     }
     return found;
+  }
+
+  /** When an entry was changed, in the format of the server; null when the server does not show it. */
+  timeOf(entry: Entry): string | null {
+    return entry.bytes(this.modifiedAt)[0]?.toString('latin1') ?? null;
   }
 
   async *readTimes(connection: LdapConnection): AsyncGenerator<Entry> {

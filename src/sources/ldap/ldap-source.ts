@@ -7,7 +7,7 @@ import { ContentSession } from './content-session.js';
 import { chooseMode } from './follow-mode.js';
 import { DirectoryClock } from './directory-clock.js';
 import { LdapDirectory } from './ldap-directory.js';
-import { formatPosition } from './position.js';
+import { formatPosition, type Position } from './position.js';
 import { requireKind } from './recognize.js';
 import { readReachedState, readServerState } from './server-state.js';
 import { type DirectorySource, type EntryKind, fingerprintOf, KINDS } from '../source.js';
@@ -65,30 +65,37 @@ export class LdapSource implements DirectorySource {
     numbers: ChangeNumbers | null,
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    // The state and the times are read first: the next poll finds changes made while the entries are read.
-    const { searches } = this.directory;
-    const numbered = (await numbers?.read()) ?? null;
-    const state = await readServerState(connection, searches);
-    const reached = await readReachedState(connection, searches, state);
+    const { directory } = this;
     const { modifiedAt } = this.config.mapping.users;
-    const before = new DirectoryClock(modifiedAt);
-    if (numbered === null) for await (const entry of this.directory.readTimes(connection)) before.note(entry);
-    const clock = new DirectoryClock(modifiedAt, before.latest);
-    let isFollowable = numbered !== null || before.latest !== '';
+    // The position is read first: the next poll finds changes made while the entries are read.
+    const before = await this.readPosition(connection, numbers);
+    const clock = new DirectoryClock(modifiedAt, before.kind === 'look' ? before.latest : '');
+    let isFollowable = before.kind !== 'look' || before.latest !== '';
     for (const kind of KINDS) {
-      for await (const entry of readPaged(connection, searches[kind], { signal })) {
+      for await (const entry of readPaged(connection, directory.searches[kind], { signal })) {
         clock.note(entry);
-        if (!this.directory.covers(kind, entry.dn)) continue;
-        isFollowable &&= this.directory.hasIdentity(entry);
+        if (!directory.covers(kind, entry.dn)) continue;
+        isFollowable &&= directory.hasIdentity(entry);
         yield { kind, entry };
       }
     }
-    if (isFollowable)
-      this.reached = formatPosition(
-        numbered === null
-          ? { kind: 'look', state, reached, since: before.latest, latest: clock.latest }
-          : { kind: 'count', ...numbered, isDoubtful: false },
-      );
-    else this.reached = null;
+    const after = before.kind === 'look' ? { ...before, latest: clock.latest } : before;
+    this.reached = isFollowable ? formatPosition(after) : null;
+  }
+
+  private async readPosition(
+    connection: LdapConnection,
+    numbers: ChangeNumbers | null,
+  ): Promise<Exclude<Position, { kind: 'cookies' }>> {
+    const numbered = (await numbers?.read()) ?? null;
+    if (numbered !== null) return { kind: 'count', ...numbered, isDoubtful: false };
+    if (this.directory.isHashed) return { kind: 'hash' };
+    const { searches } = this.directory;
+    const state = await readServerState(connection, searches);
+    const reached = await readReachedState(connection, searches, state);
+    const clock = new DirectoryClock(this.config.mapping.users.modifiedAt);
+    for await (const entry of this.directory.readTimes(connection)) clock.note(entry);
+    const { latest } = clock;
+    return { kind: 'look', state, reached, since: latest, latest };
   }
 }

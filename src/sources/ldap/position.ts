@@ -32,6 +32,8 @@ export type Position =
       /** Whether some numbers belong to changes that were not found, such as deletions. */
       readonly isDoubtful: boolean;
     } & NumberedState)
+  /** Entries are compared by hashes, which are stored with them. */
+  | { readonly kind: 'hash' }
   | {
       readonly kind: 'look';
       /** The state of the server by its contextCSN. */
@@ -54,10 +56,11 @@ export type Position =
 
 export function formatPosition(position: Position): string {
   const { kind, ...values } = position;
-  return JSON.stringify(kind === 'count' ? { count: values } : formatted(position));
+  if (kind === 'count' || kind === 'hash') return JSON.stringify({ [kind]: values });
+  return JSON.stringify(formatted(position));
 }
 
-function formatted(position: Exclude<Position, { kind: 'count' }>): object {
+function formatted(position: Exclude<Position, { kind: 'count' | 'hash' }>): object {
   if (position.kind === 'cookies')
     return { person: position.person.toString('base64'), group: position.group.toString('base64') };
   const { state, reached, kind: _, ...others } = position;
@@ -71,10 +74,11 @@ function formatted(position: Exclude<Position, { kind: 'count' }>): object {
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
-  const { state, reached, since, latest, count } = value;
+  const { state, reached, since, latest, count, hash } = value;
   const person = readCookie(value['person']);
   const group = readCookie(value['group']);
   if (person !== null && group !== null) return { kind: 'cookies', person, group };
+  if (typeof hash === 'object') return { kind: 'hash' };
   if (count !== undefined) return parseCount((count ?? {}) as Record<string, unknown>);
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
   const refusals = parseRefusals(value['refusals']);
@@ -105,7 +109,8 @@ export function refusalsOf(position: Position | null): readonly string[] {
 
 /** The state of the server at a position; null for a kind whose state the position does not contain. */
 export function stateOf(position: Position | null): ServerState {
-  if (position === null || position.kind === 'count') return { person: null, group: null };
+  if (position === null || position.kind === 'count' || position.kind === 'hash')
+    return { person: null, group: null };
   if (position.kind === 'cookies') {
     return { person: shownIn(csnsOf(position.person)), group: shownIn(csnsOf(position.group)) };
   }

@@ -1,0 +1,151 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { readConfig } from '../../src/config/config.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { readIds, readMembers, readNames, readPeople } from '../support/builders/ldap-mirror.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { eventually } from '../support/eventually.js';
+import { type Attributes, PolledServer } from '../support/servers/polled-server.js';
+import { TestService } from '../support/servers/service.js';
+import { makeCertificates, SUFFIX } from '../support/servers/slapd.mjs';
+import { variable } from '../support/servers/store.js';
+
+let PHOTO: Buffer;
+
+beforeAll(async () => {
+  const size = { width: 4, height: 4, channels: 3, background: 'red' } as const;
+  PHOTO = await sharp({ create: size }).jpeg().toBuffer();
+});
+
+const PEOPLE = `ou=people,${SUFFIX}`;
+const GROUPS = `ou=groups,${SUFFIX}`;
+const personDn = (id: string) => `uid=${id},${PEOPLE}`;
+const CLUB = `cn=club,${GROUPS}`;
+const IDS = ['anna', 'ben', 'cleo'];
+const uuidOf = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
+
+const KINDS = [
+  { name: 'times of RFC 3339', hasTimes: true, hasIdentity: true, kind: 'look' },
+  { name: 'no times', hasTimes: false, hasIdentity: true, kind: 'hash' },
+  { name: 'neither times nor identities', hasTimes: false, hasIdentity: false, kind: null },
+] as const;
+
+describe.each(KINDS)(
+  'a server with $name, without pages and comparisons',
+  ({ hasTimes, hasIdentity, kind }) => {
+    let server: PolledServer;
+    let service: TestService;
+    let environment: Record<string, string>;
+    let second = 10;
+
+    const times = (): Attributes => (hasTimes ? { modifyTimestamp: [`2026-01-01T00:00:${second++}Z`] } : {});
+    const person = (index: number, name: string) => ({
+      objectClass: ['person'],
+      uid: [IDS[index] ?? ''],
+      cn: [name],
+      jpegPhoto: [PHOTO],
+      ...(hasIdentity ? { entryUUID: [uuidOf(index)] } : {}),
+      ...times(),
+    });
+    const club = (...members: string[]) => ({
+      objectClass: ['groupOfUniqueNames'],
+      cn: ['club'],
+      uniqueMember: members.map(personDn),
+      ...(hasIdentity ? { entryUUID: [uuidOf(9)] } : {}),
+      ...times(),
+    });
+
+    beforeAll(async () => {
+      const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'polled-'));
+      await makeCertificates(directory);
+      const file = (name: string) => join(directory, name);
+      const [key, cert, ca] = ['server.key', 'server.pem', 'ca.pem'].map((name) => readFileSync(file(name)));
+      server = await PolledServer.start(
+        { key, cert, ca },
+        { vendorName: ['LLDAP'], namingContexts: [SUFFIX] },
+      );
+      server.entries.set(SUFFIX, { objectClass: ['dcObject'] });
+      for (const dn of [PEOPLE, GROUPS]) server.entries.set(dn, { objectClass: ['organizationalUnit'] });
+      for (const [index, id] of IDS.entries())
+        server.entries.set(personDn(id), person(index, `Person ${id}`));
+      server.entries.set(CLUB, club('anna', 'ben'));
+      environment = {
+        DIRECTORY_URL: server.url,
+        DIRECTORY_BASE_DN: SUFFIX,
+        DIRECTORY_CA_FILE: file('ca.pem'),
+        DIRECTORY_CERT_FILE: file('server.pem'),
+        DIRECTORY_KEY_FILE: file('server.key'),
+        DIRECTORY_BIND_DN: personDn('mirror'),
+        DIRECTORY_BIND_PASSWORD: 'secret',
+        DIRECTORY_SYNC_SECONDS: '1',
+        DIRECTORY_GUARD_PERCENT: '100',
+        ...modelSetting(
+          'server: lldap\nusers: {name: cn, fields: {photo: jpegPhoto}}\ngroups: {members: {attribute: uniqueMember}}\n',
+        ),
+      };
+      service = await TestService.start({ environment });
+    });
+
+    afterAll(async () => {
+      await service.stop();
+      await server.stop();
+    });
+
+    const isPolledAgain = async () => {
+      const { asOf } = await readStatus(service);
+      await service.until(async () => (await readStatus(service)).asOf !== asOf);
+    };
+
+    it('is read', async () => {
+      expect(await readIds(service)).toEqual(IDS);
+      expect(await readMembers(service, 'club')).toEqual(['anna MEMBER', 'ben MEMBER']);
+      expect(Object.values(await readPeople(service)).every(({ hasPhoto }) => hasPhoto)).toBe(true);
+      expect(await readStatus(service)).toMatchObject({ state: 'IDLE', mode: 'POLLED' });
+      const { position } = await service.app.get(MirrorState).get();
+      if (kind === null) expect(position).toBeNull();
+      else expect(JSON.parse(position ?? '')).toHaveProperty(kind === 'hash' ? 'hash' : 'since');
+    });
+
+    it('is polled for changes', async () => {
+      server.entries.set(personDn('anna'), person(0, 'Anna Berg'));
+      server.entries.set(CLUB, club('anna', 'cleo'));
+      await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
+      await eventually(() => readMembers(service, 'club'), ['anna MEMBER', 'cleo MEMBER']);
+      server.entries.delete(personDn('ben'));
+      await eventually(() => readIds(service), ['anna', 'cleo']);
+      expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    });
+
+    it('is checked', async () => {
+      const { directory } = readConfig(environment);
+      if (directory.source.kind === 'file') throw new Error('It is a file');
+      const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+      const problems = findings.filter(({ result }) => result === 'problem').map(({ text }) => text ?? '');
+      expect(problems.filter((text) => !text.startsWith('entryUUID is missing'))).toEqual([]);
+      expect(problems.length > 0).toBe(!hasIdentity);
+      const changes = findings.find(({ what }) => what === 'changes');
+      expect(changes?.text).toContain('refuses to send pages: all entries are read at once');
+    });
+
+    if (hasIdentity)
+      it('sends photos only of entries that changed', async () => {
+        await isPolledAgain();
+        const photos = () => server.sent.get('jpegphoto') ?? 0;
+        const before = photos();
+        await isPolledAgain();
+        await isPolledAgain();
+        expect(photos()).toBe(before);
+        server.entries.set(personDn('cleo'), { ...person(2, 'Cleo Berg'), jpegPhoto: [] });
+        await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, false);
+        expect(photos() - before).toBe(0);
+        server.entries.set(personDn('cleo'), person(2, 'Cleo'));
+        await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, true);
+        const after = photos();
+        await isPolledAgain();
+        expect(photos()).toBe(after);
+      });
+  },
+);
