@@ -7,6 +7,7 @@ import type { LookupKey } from '../common/identity.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
+import { GROUP_KEYS, NAMED_GROUPS } from '../mirror/map/named-groups.js';
 import {
   type MappedGroup,
   NAMED_AS_MEMBER,
@@ -166,6 +167,13 @@ export const FIND_NESTING = statement(
 export const FIND_MEMBERSHIP_STATE = statement(`
   select (select named_as from memberships where group_key = $1 and user_key = $2),
     (select role from effective_memberships where group_key = $1 and user_key = $2)`);
+
+/** Whether a user names a group: see named-groups.ts. */
+export const IS_NAMED_BY_USER = statement(`
+  select 1 from user_references r
+  where r.field = '${NAMED_GROUPS}' and r.from_key = $2 and (
+    r.target = (select dn_key::text from groups where key = $1) or exists (
+      select from group_references k where k.field = '${GROUP_KEYS}' and k.from_key = $1 and k.target = r.target))`);
 
 export type MembershipRow = [namedAs: NamedAs | null, role: number | null];
 

@@ -9,7 +9,7 @@ import type { Reader } from '../database/statements/statement.js';
 import { type GroupInput, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
-import type { NamedAs } from '../mirror/map/snapshot.js';
+import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
 import { readIdHolders, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
@@ -18,6 +18,7 @@ import {
   type EntryRow,
   FIND_MEMBERSHIP_STATE,
   FIND_NESTING,
+  IS_NAMED_BY_USER,
   FIND_EFFECTIVE_ROLE,
   LIST_QUARANTINED_DNS,
   type MembershipRow,
@@ -123,14 +124,21 @@ export async function readCallerRole(
   return rank === null ? 'STRANGER' : roleOf(rank);
 }
 
+/** @param usersName whether users can name groups in this directory */
 export async function readMembership(
   reader: Reader,
   group: MirroredGroup,
   person: MirroredPerson,
+  usersName: boolean,
 ): Promise<StoredMembership> {
   const keys = [group.key, person.key];
+  const isNamedByUser = usersName && (await reader.read(IS_NAMED_BY_USER, keys)).length > 0;
   const [[namedAs, rank] = [null, null]] = await reader.read<MembershipRow>(FIND_MEMBERSHIP_STATE, keys);
-  return { namedAs: namedAs ?? NOT_NAMED, role: rank === null ? null : roleOf(rank) };
+  return {
+    namedAs: (namedAs ?? NOT_NAMED) & (isNamedByUser ? ~NAMED_AS_MEMBER : ~NOT_NAMED),
+    role: rank === null ? null : roleOf(rank),
+    isNamedByUser,
+  };
 }
 
 export async function readNesting(

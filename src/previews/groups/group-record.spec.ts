@@ -8,6 +8,7 @@ import { readConfig } from '../../config/config.js';
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
+import { configFor } from '../../config/config.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
@@ -135,6 +136,27 @@ describe('a new group', () => {
       ],
     });
     expect(storedGroup(entryOfNew(record))).toMatchObject({ ...group, dn: GO, sourceValues: null });
+  });
+
+  it('has the attributes of Active Directory, which allows a group without members', () => {
+    const { groups } = configFor(builtInConfig(), 'samba').directory.mapping;
+    expect(buildNewGroup({ ...group, name: 'Go' }, null, groups)).toEqual({
+      dn: 'cn=go,dc=example,dc=org',
+      changetype: 'add',
+      attributes: [
+        { attribute: 'objectClass', values: ['group'] },
+        { attribute: 'sAMAccountName', values: ['go'] },
+        { attribute: 'displayName', values: ['Go'] },
+        { attribute: 'cn', values: ['go'] },
+        { attribute: 'description', values: ['Stones\non a board'] },
+        { attribute: 'wWWHomePage', values: ['https://go.example.org'] },
+        { attribute: 'mail', values: ['go@example.org'] },
+      ],
+    });
+    expect(buildNewGroup(group, named(ADA), groups).attributes).toContainEqual({
+      attribute: 'managedBy',
+      values: [ADA],
+    });
   });
 
   it('contains itself without a creator, and has the given values only', () => {

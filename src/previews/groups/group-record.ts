@@ -30,7 +30,7 @@ export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping:
 }
 
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
-  return `${mapping.id}=${escapeDnValue(id)},${mapping.bases[0] ?? ''}`;
+  return `${mapping.namingAttribute ?? mapping.id}=${escapeDnValue(id)},${mapping.bases[0] ?? ''}`;
 }
 
 /**
@@ -59,7 +59,7 @@ export function buildNewGroup(
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
     ['cn', isSame(nameAttribute, 'cn') ? null : group.id],
     ...others.map(({ name, attribute }) => [attribute, group[name] ?? null] as const),
-    [mapping.owners.attributes[0] ?? '', creator === null ? null : nameIn(mapping.owners, creator)],
+    ...ownerOf(mapping, creator),
     [mapping.members.attributes[0] ?? '', creator === null ? placeholder : nameIn(mapping.members, creator)],
   ];
   return {
@@ -67,6 +67,12 @@ export function buildNewGroup(
     changetype: 'add',
     attributes: [{ attribute: 'objectClass', values: mapping.classes }, ...joined(texts)],
   };
+}
+
+/** A directory without an attribute for owners has groups without them. */
+function ownerOf({ owners }: GroupMapping, creator: NamedSubject | null) {
+  const [attribute] = owners.attributes;
+  return attribute === undefined || creator === null ? [] : [[attribute, nameIn(owners, creator)] as const];
 }
 
 /**

@@ -113,7 +113,12 @@ export class MembershipPreviewsService {
     const person = await this.entries.getPerson(caller, input.user, 'user');
     const isHidden = (group.value.membersVisibleTo ?? null) !== null;
     if (isHidden && context.viewer.id !== foldId(person.value.id)) throw hiddenMembers();
-    const membership = await readMembership(transaction, group, person);
+    const membership = await readMembership(
+      transaction,
+      group,
+      person,
+      this.mapping.users.memberOf !== undefined,
+    );
     return { group, person, membership, callerRole: await readCallerRole(transaction, principal, group) };
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
-import { readConfig } from '../../config/config.js';
+import { configFor, readConfig } from '../../config/config.js';
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -48,6 +48,23 @@ describe('the attributes of a membership', () => {
   ])('include that of the role, when a user is added as %s', (role, naming) => {
     expect(addNaming({ namedAs: NOT_NAMED, role: null }, role)).toBe(naming);
     expect(addNaming({ namedAs: NOT_NAMED, role: OWNER }, role)).toBe(naming);
+  });
+
+  it('cannot be changed where an attribute of the user names the group', () => {
+    const membership = { namedAs: NOT_NAMED, role: MEMBER, isNamedByUser: true };
+    const conflict = expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error;
+    expect(() => addNaming(membership, MEMBER)).toThrow(conflict);
+    expect(() => changeNaming(membership, OWNER)).toThrow(conflict);
+    expect(() => removeNaming(membership)).toThrow(conflict);
+    expect(addNaming(membership, OWNER)).toBe(4);
+  });
+
+  it('reject a role for which groups have no attribute', () => {
+    const { groups } = configFor(builtInConfig(), 'samba').directory.mapping;
+    const group = storedGroup(groupEntry({ member: [BOB] }));
+    expect(() => changeNames(group, named(ADA), NOT_NAMED, 2, groups)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'role' } }) as Error,
+    );
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7])('reject an addition to %d', (namedAs) => {

@@ -31,13 +31,16 @@ export interface StoredMembership {
   readonly namedAs: NamedAs;
   /** The effective role. Null: the user is not a member of the group. */
   readonly role: GroupRole | null;
+  /** Whether an attribute of the user names the group: its primary group, for example. */
+  readonly isNamedByUser?: boolean;
 }
 
 /**
  * Returns the attributes by which a group names a user who is added to it (pure).
  * @throws ServiceError CONFLICT when it already names the user
  */
-export function addNaming({ namedAs }: StoredMembership, role: GroupRole): NamedAs {
+export function addNaming({ namedAs, isNamedByUser }: StoredMembership, role: GroupRole): NamedAs {
+  if (isNamedByUser === true && rankOf(role) === 1) throw namedByUser();
   if (namedAs === NOT_NAMED) return namingOf(role);
   throw new ServiceError(
     'CONFLICT',
@@ -132,7 +135,11 @@ export function nameIn({ by }: RoleMapping, { dn, id, uuid }: NamedSubject): str
 
 /** Which of several attributes has a value is not known. */
 function attributeOf({ attributes }: RoleMapping, operation: ValueChange['operation']): string {
-  const [attribute = '', ...others] = attributes;
+  const [attribute, ...others] = attributes;
+  if (attribute === undefined)
+    throw new ServiceError('CONFLICT', 'Groups of this directory have no attribute for this role', {
+      argument: 'role',
+    });
   if (operation === 'add' || others.length === 0) return attribute;
   const all = attributes.join(' or ');
   throw new ServiceError('CONFLICT', `The directory names members in ${all}: remove the value there`);
@@ -153,8 +160,17 @@ export function roleOfNaming(namedAs: NamedAs): GroupRole {
   return roleOf(rankOfNaming(namedAs));
 }
 
-function checkNamed({ namedAs, role }: StoredMembership): void {
+function namedByUser(): ServiceError {
+  return new ServiceError(
+    'CONFLICT',
+    'The user belongs to the group by an attribute of the user, such as the primary group: it has to be changed instead',
+    { argument: 'user' },
+  );
+}
+
+function checkNamed({ namedAs, role, isNamedByUser }: StoredMembership): void {
   if (namedAs !== NOT_NAMED) return;
+  if (isNamedByUser === true) throw namedByUser();
   if (role === null) throw new NotFoundError('The user is not in the group', 'user');
   throw new ServiceError(
     'CONFLICT',

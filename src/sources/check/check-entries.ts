@@ -1,15 +1,18 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
+import { PRESETS } from '../../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { readContent } from '../../ldap/sync/content-sync.js';
+import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
 import type { EntryStatistics } from './entry-statistics.js';
+import { MembershipForms } from './membership-forms.js';
 import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import type { EntryKind } from '../source.js';
@@ -33,6 +36,7 @@ class AttributeStatistics {
 
 export class EntryCheck {
   private readonly model: ModelStatistics;
+  private readonly forms: MembershipForms;
   private readonly statistics: readonly EntryStatistics[];
   /** The number of entries, and of those whose modification time is visible. */
   total = 0;
@@ -45,7 +49,7 @@ export class EntryCheck {
    * @param more what else is counted
    */
   constructor(
-    config: DirectoryConfig,
+    private readonly config: DirectoryConfig,
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
     public noContentSync: string | null,
@@ -53,7 +57,8 @@ export class EntryCheck {
   ) {
     this.mapping = config.mapping;
     this.model = new ModelStatistics(config.mapping);
-    this.statistics = [new ReferenceStatistics(config), this.model, ...more];
+    this.forms = new MembershipForms(config.mapping);
+    this.statistics = [new ReferenceStatistics(config), this.model, this.forms, ...more];
   }
 
   /** What was counted, which is known only after all entries. */
@@ -103,8 +108,16 @@ export class EntryCheck {
         return this.count(kind, statistics, signal, progress);
       }
       if (!(error instanceof LdapResultError)) throw error;
-      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${error.message}`);
+      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${this.explain(error)}`);
     }
+  }
+
+  /** The message of an exceeded limit has the cure for OpenLDAP. */
+  private explain(error: LdapResultError): string {
+    const { limits } = PRESETS[this.config.server];
+    return error instanceof LimitExceededError && limits !== null
+      ? `The server limits what the account may read (${error.codeName}). ${limits}`
+      : error.message;
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
@@ -112,7 +125,11 @@ export class EntryCheck {
     const named = kind === 'person' ? [] : memberAttributesOf(this.mapping.groups);
     const request = {
       ...this.directory.searches[kind],
-      attributes: [uuid, id, ...name, modifiedAt, ...named, ...this.model.attributesOf(kind)],
+      attributes: [
+        ...[uuid, id, ...name, modifiedAt, ...named],
+        ...this.model.attributesOf(kind),
+        ...this.forms.attributesOf(kind),
+      ],
     };
     for await (const entry of this.search(request, signal))
       if (this.directory.covers(kind, entry.dn)) yield entry;
@@ -146,7 +163,9 @@ export class EntryCheck {
     if (statistics.total === 0) return;
     const attributes = memberAttributesOf(this.mapping.groups);
     const counts = attributes.map((attribute) => `${attribute} in ${statistics.having(attribute)} groups`);
-    const hasNoMembers = attributes.every((attribute) => statistics.having(attribute) === 0);
+    const hasNoMembers =
+      this.mapping.users.memberOf === undefined &&
+      attributes.every((attribute) => statistics.having(attribute) === 0);
     yield hasNoMembers
       ? problem('members', `${counts.join(', ')}: they are hidden from the account, or called otherwise`)
       : ok('members', counts.join(', '));

@@ -3,6 +3,7 @@ import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import type { EntryStatistics } from './entry-statistics.js';
+import { MembershipForms } from './membership-forms.js';
 import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
@@ -21,7 +22,12 @@ export async function checkFile(
 ): Promise<Finding[]> {
   const what = 'directory file';
   const counts = { person: 0, group: 0 };
-  const statistics = [new ReferenceStatistics(config), new ModelStatistics(config.mapping), ...more];
+  const statistics = [
+    new ReferenceStatistics(config),
+    new ModelStatistics(config.mapping),
+    new MembershipForms(config.mapping),
+    ...more,
+  ];
   try {
     for await (const { kind, entry } of new LdifSource(config, source).read()) {
       for (const each of statistics) each.add(kind, entry);

@@ -4,6 +4,8 @@ import type { Preset } from './preset.js';
 export const ACTIVE_DIRECTORY: Preset = {
   recognition: { supportedCapabilities: /^1\.2\.840\.113556\.1\.4\.800$/ },
   pushesChanges: false,
+  limits:
+    'In the LDAP policy of the domain (ntdsutil), raise MaxTempTableSize and MaxResultSetSize. MaxPageSize and MaxValRange need no change',
   counter: {
     changed: 'uSNChanged',
     latest: 'highestCommittedUSN',

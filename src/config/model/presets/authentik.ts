@@ -4,6 +4,7 @@ import type { Preset } from './preset.js';
 export const AUTHENTIK: Preset = {
   recognition: { vendorName: /^goauthentik\.io/i },
   pushesChanges: false,
+  limits: null,
   counter: null,
   uuid: 'entryUUID',
   modifiedAt: 'modifyTimestamp',

@@ -5,6 +5,8 @@ export const DIRECTORY_389: Preset = {
   recognition: { vendorName: /^(389 project|red hat)/i },
   // The identity in its messages is made of nsUniqueId, and some deletions are not reported.
   pushesChanges: false,
+  limits:
+    'In the entry of the account, set nsSizeLimit, nsTimeLimit, nsLookThroughLimit and nsPagedSizeLimit to -1 (unlimited)',
   counter: {
     changed: 'entryUSN',
     latest: 'lastusn',

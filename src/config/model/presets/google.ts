@@ -4,6 +4,7 @@ import type { Preset } from './preset.js';
 export const GOOGLE: Preset = {
   recognition: null,
   pushesChanges: false,
+  limits: null,
   counter: null,
   uuid: 'entryUUID',
   modifiedAt: 'modifyTimestamp',

@@ -4,6 +4,7 @@ import type { Preset } from './preset.js';
 export const KANIDM: Preset = {
   recognition: { vendorName: /^kanidm project/i },
   pushesChanges: false,
+  limits: null,
   counter: null,
   uuid: 'entryUUID',
   modifiedAt: 'modifyTimestamp',

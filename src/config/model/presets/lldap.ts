@@ -4,6 +4,7 @@ import type { Preset } from './preset.js';
 export const LLDAP: Preset = {
   recognition: { vendorName: /^lldap/i },
   pushesChanges: false,
+  limits: null,
   counter: null,
   uuid: 'entryUUID',
   modifiedAt: 'modifyTimestamp',

@@ -1,0 +1,54 @@
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
+import { configFor } from '../../config/config.js';
+import { Entry } from '../../ldap/entry.js';
+import { MembershipForms } from './membership-forms.js';
+
+const entry = (dn: string, attributes: Record<string, (string | Buffer)[]>) =>
+  new Entry(
+    dn,
+    Object.entries(attributes).map(([name, values]) => [name, values.map((value) => Buffer.from(value))]),
+  );
+const sid = (rid: number) => {
+  const bytes = Buffer.from('0105000000000005' + '00'.repeat(20), 'hex');
+  [21, 1, 2, 3, rid].forEach((part, index) => bytes.writeUInt32LE(part, 8 + 4 * index));
+  return bytes;
+};
+
+function findingsOf(kind: 'openldap' | 'samba', users: readonly Entry[], groups: readonly Entry[]): string[] {
+  const forms = new MembershipForms(configFor(builtInConfig(), kind).directory.mapping);
+  for (const user of users) forms.add('person', user);
+  for (const group of groups) forms.add('group', group);
+  return [...forms.findings()].map(({ result, what, text }) => `${result} ${what}: ${text ?? ''}`);
+}
+
+describe('a check of members', () => {
+  it('names the attribute of groups that is not read, and what to set', () => {
+    const posix = entry('cn=a', { memberUid: ['ann'] });
+    expect(findingsOf('openldap', [], [posix, entry('cn=b', {})])).toEqual([
+      'warning members: 1 groups name members only in memberUid, which is not read: set groups.members to {attribute: memberUid, by: id}',
+    ]);
+    const both = entry('cn=c', { member: ['uid=a'], uniqueMember: ['uid=b'] });
+    expect(findingsOf('openldap', [], [both])).toEqual([]);
+    expect(findingsOf('openldap', [], [both, entry('cn=d', { uniqueMember: ['uid=b'] })])).toEqual([
+      expect.stringContaining('uniqueMember, which is not read: with values of the same kind, add it to'),
+    ]);
+  });
+
+  it('counts members of other domains', () => {
+    const dn = 'CN=S-1-5-21-9,CN=ForeignSecurityPrincipals,DC=a';
+    expect(findingsOf('samba', [], [entry('cn=a', { member: [dn, 'cn=b'] })])).toEqual([
+      'warning members: 1 members are foreign security principals: users and groups of other domains are not mirrored',
+    ]);
+  });
+
+  it('counts users whose primary group is not mirrored', () => {
+    const users = [513, 513, 514].map((rid, index) =>
+      entry(`cn=${index}`, { objectSid: [sid(1000 + index)], primaryGroupID: [String(rid)] }),
+    );
+    const group = entry('cn=guests', { objectSid: [sid(514)] });
+    expect(findingsOf('samba', users, [group])).toEqual([
+      expect.stringContaining('primaryGroupID of users have 2 values of 1 groups that are not mirrored'),
+    ]);
+    expect(findingsOf('samba', users, [group, entry('cn=users', { objectSid: [sid(513)] })])).toEqual([]);
+  });
+});
