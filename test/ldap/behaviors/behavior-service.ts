@@ -52,6 +52,11 @@ export class BehaviorService {
     return runCommand(args, this.environment);
   }
 
+  /** The same with other settings besides those of the service. */
+  runWith(settings: Environment, ...args: string[]): Promise<TestProcess> {
+    return runCommand(args, { ...this.environment, ...settings });
+  }
+
   readonly readState = async () => (await this.readStatus()).state;
 
   async readStatus(): Promise<{ state: string; reason: string | null; plan: string | null }> {

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import type { PlanReport } from '../../../src/commands/plan-report.js';
+import { modelSetting } from '../../support/builders/model-file.js';
 import { LONGEST_WAIT, isEqual } from '../../support/eventually.js';
 import { type BehaviorDirectory, differencesOf, OldCopy, readExpected } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
@@ -175,6 +177,21 @@ export function describeBehaviors(
     const { plan } = await service.readStatus();
     const { code, stdout, stderr } = await service.run('sync', '--confirm', plan ?? '');
     expect([code, code === 0 ? '' : stdout + stderr]).toEqual([0, '']);
+  });
+
+  it('is described by the suggested model, without an edit', async () => {
+    const { code, stdout, stderr } = await service.run('model', '--suggest');
+    expect([code, code === 0 ? '' : stdout + stderr]).toEqual([0, '']);
+    const planned = await service.runWith(modelSetting(stdout), 'sync', '--dry-run', '--json');
+    const { people, groups, memberships, nestings, quarantined } = JSON.parse(
+      planned.stdout,
+    ) as PlanReport & {
+      quarantined: unknown;
+    };
+    const changed = [people, groups].map(({ created, deleted }) =>
+      [...created, ...deleted].map(({ id }) => id),
+    );
+    expect([...changed, memberships, nestings, quarantined]).toEqual([[], [], [], [], []]);
   });
 
   it('shows the members that the tool of the vendor lists', async () => {
