@@ -70,14 +70,20 @@ export function guessEntries(kind: Kind, found: Found): GuessedEntries {
   };
 }
 
-/** The attributes with the identity and the times of all entries (pure). */
-export function guessOperational(found: Found): {
+/**
+ * The attributes with the identity and the times of all entries (pure).
+ * @param identity the attribute that the preset of the server uses
+ */
+export function guessOperational(
+  found: Found,
+  identity: string,
+): {
   uuid: string | null;
   createdAt: string | null;
   modifiedAt: string | null;
 } {
   return {
-    uuid: mostUsed(UUIDS, found),
+    uuid: mostUsed([identity, ...UUIDS], found),
     createdAt: mostUsed(CREATED, found),
     modifiedAt: mostUsed(MODIFIED, found),
   };

@@ -1,7 +1,13 @@
 import { Document, isCollection, isMap, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { OwnField } from '../../config/model/model.schema.js';
 import type { RoleMapping } from '../../config/model/mapping.js';
-import { PRESET_NAMES } from '../../config/model/presets/presets.js';
+import type { Preset } from '../../config/model/presets/preset.js';
+import {
+  DEFAULT_PRESET,
+  PRESET_NAMES,
+  type PresetName,
+  PRESETS,
+} from '../../config/model/presets/presets.js';
 import { filterOf, usualClasses } from './entry-classes.js';
 import { countAttributes, type Evidence, type FoundAttribute, type Sample } from './evidence.js';
 import { FieldNames, guessFields, scopesOf, type SuggestedField } from './guess-fields.js';
@@ -28,7 +34,7 @@ export function suggestModel(evidence: Evidence): string {
   const scopes = scopesOf(fields.users.slice(0, MOST_FIELDS));
   const document = new Document({
     ...describeServer(evidence),
-    ...describeOperational({ ...guessOperational(found.users) }),
+    ...describeOperational({ ...guessOperational(found.users, presetOf(evidence).uuid) }),
     users: describeEntries('users', evidence, users, fields.users),
     groups: {
       ...describeEntries('groups', evidence, groups, fields.groups),
@@ -60,7 +66,15 @@ function ownAttributes(
 }
 
 function describeServer({ server }: Evidence): { server?: string } {
-  return (PRESET_NAMES as readonly string[]).includes(server) ? { server } : {};
+  return isPreset(server) ? { server } : {};
+}
+
+function presetOf({ server }: Evidence): Preset {
+  return PRESETS[isPreset(server) ? server : DEFAULT_PRESET];
+}
+
+function isPreset(server: Evidence['server']): server is PresetName {
+  return (PRESET_NAMES as readonly string[]).includes(server);
 }
 
 /** Attributes that are not found are left to the preset. */
