@@ -78,7 +78,8 @@ query Search($text: String!) {
     variables: '{ "text": "mar" }',
   },
   {
-    query: `# Fields of the model file: people by job title, and who reports to them
+    query: `# Fields of the model file: job titles, and
+# who reports to whom
 # Scopes: read, and contact for phone numbers
 query Reports($text: String!) {
   search(query: $text, first: 5) {
@@ -103,20 +104,31 @@ query Reports($text: String!) {
     ownFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
   },
   {
-    query: `# What the model file shows to some viewers only: compare anna.svensson with the demonstration account
+    query: `# What only some viewers see: sign in as
+# anna.svensson, and compare with ada.martin
 # Scopes: read, and contact for mobile numbers
 query Audiences {
   currentToken { userId }
   # A group that only its members see
-  hiddenGroup: search(query: "surprise party", first: 1) { totalCount }
-  # A person whom only admins of her groups see
-  hiddenPerson: search(query: "zofia stępień", first: 1) { totalCount }
-  # A group whose members only members see, FORBIDDEN for others
-  groups(first: 1, filter: { search: "peer counseling" }) {
+  hiddenGroup: search(
+    query: "surprise party", first: 1
+  ) { totalCount }
+  # Only admins of her groups see this person
+  hiddenPerson: search(
+    query: "zofia stępień", first: 1
+  ) { totalCount }
+  # Only its members see who is in this group.
+  # For others the error is FORBIDDEN
+  groups(
+    first: 1, filter: { search: "peer counseling" }
+  ) {
     nodes {
       name
       room
-      members(first: 3) { totalCount nodes { user { name mobiles } } }
+      members(first: 3) {
+        totalCount
+        nodes { user { name mobiles } }
+      }
     }
   }
 }
