@@ -13,6 +13,7 @@ describe('the effective model', () => {
 scopes: {contact: Phone numbers.}
 `);
     const lines = describeModel(file).split('\n');
+    expect(lines[0]).toMatch(`# The effective model of ${file}. `);
     expect(lines).toEqual(
       expect.arrayContaining([
         'server: openldap # default',

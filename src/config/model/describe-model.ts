@@ -23,7 +23,17 @@ export function describeModel(file: string | null, recognized: PresetName | null
   annotate(document.contents, [], (path) =>
     isRecognized && path[0] === 'server' ? 'recognized' : originOf(path, { ...read, model }, file),
   );
+  document.commentBefore = headOf(file);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+function headOf(file: string | null): string {
+  const source = file === null ? 'No model file is set' : `The effective model of ${file}`;
+  return [
+    ` ${source}. This is a complete model file, and a comment says where each value comes from:`,
+    ` ${file === null ? '' : 'FILE:LINE of the file, '}the preset of the kind of server, or the default of the service. A list of attributes`,
+    ' names those of which the first that has a value is used. Bases are relative to DIRECTORY_BASE_DN.',
+  ].join('\n');
 }
 
 /** All values, with the defaults of the preset. Bases are relative to the base DN, as in a file. */
