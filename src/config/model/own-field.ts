@@ -24,7 +24,7 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
     reader: readerOf(field),
     column: null,
     // After a change of the type, a process with another model must not take the value for one of its type.
-    storedAs: storedAsOf(name, type),
+    ...storageOf(name, type),
     ...(access !== undefined && { scopes: [access] }),
     ...(visibleTo !== undefined && visibleTo !== 'everyone' && { visibleTo }),
     ...(field.filterable === true && { isFilterable: true }),
@@ -39,8 +39,8 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
   };
 }
 
-function storedAsOf(name: string, type: OwnField['type']): string {
-  return type === 'String' ? name : `${name}:${type}`;
+function storageOf(name: string, type: OwnField['type']): Pick<FieldDefinition, 'storedAs'> {
+  return type === 'String' ? {} : { storedAs: `${name}:${type}` };
 }
 
 /** A value that an index holds is a line: longer texts do not fit into it. */
