@@ -1,4 +1,5 @@
 import { LessThan, type Repository } from 'typeorm';
+import { arraysOf } from '../common/chunks.js';
 import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 
@@ -13,17 +14,13 @@ const ADD = `
   on conflict on constraint access_log_pk do update
   set requests = access_log.requests + excluded.requests, people = access_log.people + excluded.people`;
 
-const COLUMNS = ['day', 'principal', 'actingFor', 'field', 'requests', 'people'] as const;
-
 /** Adds counts to the stored ones. */
 export async function addCounts(
   accessLog: AccessLogRepository,
   counts: readonly AccessCount[],
 ): Promise<void> {
-  await accessLog.query(
-    ADD,
-    COLUMNS.map((column) => counts.map((count) => count[column])),
-  );
+  const columns = arraysOf(counts, 'day', 'principal', 'actingFor', 'field', 'requests', 'people');
+  await accessLog.query(ADD, columns);
 }
 
 /** @param since the first day that stays; null deletes all days */

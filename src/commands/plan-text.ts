@@ -53,26 +53,13 @@ function describeEntries(
 ): string[] {
   const lineOf = (sign: string, { id, name }: ReportedEntry) =>
     `  ${sign} ${printable(id)}  ${printable(name)}`;
-  return [
-    ...cut(
-      created.map((entry) => lineOf('+', entry)),
-      limit,
-      '  + ',
-    ),
-    ...cut(
-      updated.map(({ formerId, fields, ...entry }) => {
-        const former = formerId === entry.id ? '' : ` (was ${printable(formerId)})`;
-        return `${lineOf('~', entry)}${former}: ${fields.join(', ') || 'no visible attribute'}`;
-      }),
-      limit,
-      '  ~ ',
-    ),
-    ...cut(
-      deleted.map((entry) => `${lineOf('-', entry)}${more(entry)}`),
-      limit,
-      '  - ',
-    ),
-  ];
+  const changed = updated.map(({ formerId, fields, ...entry }) => {
+    const former = formerId === entry.id ? '' : ` (was ${printable(formerId)})`;
+    return `${lineOf('~', entry)}${former}: ${fields.join(', ') || 'no visible attribute'}`;
+  });
+  const gone = deleted.map((entry) => `${lineOf('-', entry)}${more(entry)}`);
+  const added = created.map((entry) => lineOf('+', entry));
+  return [...cut(added, limit, '  + '), ...cut(changed, limit, '  ~ '), ...cut(gone, limit, '  - ')];
 }
 
 /** Limits each kind of change separately, so that many additions do not hide a removal. */
@@ -80,24 +67,14 @@ function describeRoles(roles: readonly Role[], limit: number): string {
   const come = roles.filter(({ before }) => before === null);
   const go = roles.filter(({ after }) => after === null);
   const change = roles.filter(({ before, after }) => before !== null && after !== null);
-  return [
-    ...cut(
-      come.map(({ who, after }) => `+ ${printable(who)} ${after ?? ''}`),
-      limit,
-    ),
-    ...cut(
-      go.map(({ who, before }) => `- ${printable(who)} (was ${before ?? ''})`),
-      limit,
-    ),
-    ...cut(
-      change.map(({ who, before, after }) =>
-        before === after
-          ? `${printable(who)} ${after ?? ''} (by other attributes)`
-          : `${printable(who)} ${before ?? ''} → ${after ?? ''}`,
-      ),
-      limit,
-    ),
-  ].join(', ');
+  const added = come.map(({ who, after }) => `+ ${printable(who)} ${after ?? ''}`);
+  const gone = go.map(({ who, before }) => `- ${printable(who)} (was ${before ?? ''})`);
+  const changed = change.map(({ who, before, after }) => {
+    const what =
+      before === after ? `${after ?? ''} (by other attributes)` : `${before ?? ''} → ${after ?? ''}`;
+    return `${printable(who)} ${what}`;
+  });
+  return [added, gone, changed].flatMap((lines) => cut(lines, limit)).join(', ');
 }
 
 function section(title: string, lines: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey, type TableNames } from '../database/fields/object-table.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
-import { readPage, readPages } from '../database/paging/page.js';
+import { readPages } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
@@ -25,7 +25,7 @@ import {
 } from './group.queries.js';
 
 @Injectable()
-export class GroupsService extends DirectoryObjects<Group> {
+export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
   private readonly fields: readonly Field[];
   private readonly users: TableNames;
 
@@ -39,14 +39,6 @@ export class GroupsService extends DirectoryObjects<Group> {
     );
     this.fields = fields;
     this.users = userTable(members);
-  }
-
-  /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
-  async list(page: GroupListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Group>> {
-    const columns = this.projection.select(selection.node);
-    const source = await this.sourceOf(page, columns, reader);
-    const rows = await readPage(reader, source, page, selection);
-    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
   }
 
   /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */

@@ -2,6 +2,7 @@ import { Injectable, type OnModuleDestroy, Inject } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Database } from '../database/database.js';
 import { Replicas } from '../database/connections/replicas.js';
+import { settlesWithin } from '../database/connections/settles-within.js';
 import { statement } from '../database/statements/statement.js';
 import { TAKES_WRITES, Revisions } from '../database/revisions/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
@@ -140,16 +141,7 @@ export class ShutdownIndicator implements OnModuleDestroy {
 const CHECK_TIMEOUT_MS = 1000;
 
 /** @throws Error if the work takes too long */
-export async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`No answer within ${CHECK_TIMEOUT_MS} ms`));
-    }, CHECK_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
+  if (await settlesWithin(CHECK_TIMEOUT_MS, work)) return work;
+  throw new Error(`No answer within ${CHECK_TIMEOUT_MS} ms`);
 }

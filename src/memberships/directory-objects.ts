@@ -1,13 +1,15 @@
 import { ServiceError } from '../common/errors.js';
-import type { SelectedFields } from '../common/page.js';
+import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { type PageAhead, readWithParent } from '../database/paging/page.js';
+import { type PageAhead, readPage, readWithParent } from '../database/paging/page.js';
+import type { PageSource } from '../database/paging/page-source.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
 import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { SelectedList, SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/http/request-context.js';
+import { Connection } from '../graphql/schema/connection.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import type { MembershipList } from './membership-list.js';
 
@@ -22,7 +24,10 @@ interface LookupPlan {
 /** Pages of one list for which plans are kept: most clients request the first one. */
 const MOST_PLANS = 10;
 
-export abstract class DirectoryObjects<Model extends { key: number; membershipsAhead: PageAhead | null }> {
+export abstract class DirectoryObjects<
+  Model extends { key: number; membershipsAhead: PageAhead | null },
+  ListArguments extends PageArguments,
+> {
   private readonly lookups: Readonly<Record<LookupKey, Statement>>;
   private readonly byKeys: Statement;
   /** Selections are kept with their documents. */
@@ -42,6 +47,17 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
       { returnsRevision: true },
     );
+  }
+
+  /** @throws NotFoundError when an object that the filter names does not exist */
+  abstract sourceOf(page: ListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource>;
+
+  /** @throws NotFoundError as `sourceOf` */
+  async list(page: ListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Model>> {
+    const columns = this.projection.select(selection.node);
+    const source = await this.sourceOf(page, columns, reader);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
   }
 
   async find(input: ObjectInput, reader: Reader): Promise<Model | null> {

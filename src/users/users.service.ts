@@ -2,15 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
-import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey } from '../database/fields/object-table.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
-import { readPage } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import type { Reader } from '../database/statements/statement.js';
-import { Connection } from '../graphql/schema/connection.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
@@ -19,7 +16,7 @@ import type { UserListArguments } from './user-list.inputs.js';
 import { userProjection, userSource, userTable } from './user.queries.js';
 
 @Injectable()
-export class UsersService extends DirectoryObjects<User> {
+export class UsersService extends DirectoryObjects<User, UserListArguments> {
   private readonly fields: readonly Field[];
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
@@ -32,14 +29,6 @@ export class UsersService extends DirectoryObjects<User> {
   /** The id of the user for whom a token acts, as the directory spells it; null: there is none. */
   async findIdOf({ subject }: Principal, reader: Reader): Promise<string | null> {
     return subject === null ? null : ((await this.find({ id: subject }, reader))?.id ?? null);
-  }
-
-  /** @throws NotFoundError when the group of `memberOf` does not exist */
-  async list(page: UserListArguments, selection: PageSelection, reader: Reader): Promise<Connection<User>> {
-    const columns = this.projection.select(selection.node);
-    const source = await this.sourceOf(page, columns, reader);
-    const rows = await readPage(reader, source, page, selection);
-    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
   }
 
   /** @throws NotFoundError when the group of `memberOf` does not exist */

@@ -1,4 +1,4 @@
-import { chunksOf } from '../../common/chunks.js';
+import { arraysOf, chunksOf } from '../../common/chunks.js';
 import { type Field, isSearched, storedName } from '../../common/field.js';
 import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
@@ -80,7 +80,7 @@ export async function applyReferences(
     await writer.query(
       `delete from unresolved_references t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, dn_key), groups g
        where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`,
-      [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey)],
+      arraysOf(batch, 'group', 'dnKey'),
     );
   }
   const remaining = unresolved.filter((change) => !isGone(change));
@@ -90,7 +90,7 @@ export async function applyReferences(
        select g.key, r.dn_key, r.named_as from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, dn_key, named_as)
          join groups g on g.entry_uuid = r.g_uuid
        on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`,
-      [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey), batch.map(({ after }) => after)],
+      arraysOf(batch, 'group', 'dnKey', 'after'),
     );
   }
 }
@@ -111,9 +111,7 @@ async function deleteEntries(
   gone: readonly { uuid: string }[],
 ): Promise<void> {
   if (gone.length === 0) return;
-  await writer.query(`delete from ${table} where entry_uuid = any ($1::uuid[])`, [
-    gone.map(({ uuid }) => uuid),
-  ]);
+  await writer.query(`delete from ${table} where entry_uuid = any ($1::uuid[])`, arraysOf(gone, 'uuid'));
 }
 
 function personColumns({ users }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
@@ -218,7 +216,7 @@ async function applyRoles(writer: Writer, changes: readonly RoleChange[], names:
     await writer.query(
       `delete from ${table} t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, s_uuid) ${join}
        where t.${group} = g.key and t.${subject} = s.key`,
-      [batch.map((change) => change.group), batch.map((change) => change.subject)],
+      arraysOf(batch, 'group', 'subject'),
     );
   }
   const remaining = changes.filter(({ after }) => after !== null);
@@ -228,12 +226,7 @@ async function applyRoles(writer: Writer, changes: readonly RoleChange[], names:
        select g.key, s.key, r.named_as, r.role
        from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[]) r (g_uuid, s_uuid, named_as, role) ${join}
        on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`,
-      [
-        batch.map((change) => change.group),
-        batch.map((change) => change.subject),
-        batch.map(({ after }) => after),
-        batch.map(({ after }) => rankOfNaming(after ?? 0)),
-      ],
+      [...arraysOf(batch, 'group', 'subject', 'after'), batch.map(({ after }) => rankOfNaming(after ?? 0))],
     );
   }
 }

@@ -1,3 +1,4 @@
+import { arraysOf } from '../../common/chunks.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Plan } from '../plan/plan.js';
@@ -45,7 +46,7 @@ export class EffectiveRoles {
   async finish(plan: Plan): Promise<void> {
     const touched = await this.listTouched(plan);
     if (touched === null) await this.compareGroups(plan);
-    else if (touched.length > 0) await this.comparePlaces(touched);
+    else if (touched.length > 0) await this.writer.query(IN_PLACES, arraysOf(touched, 'group', 'person'));
     for (const statement of this.statements.write) await this.writer.query(statement);
     await this.carry(plan);
   }
@@ -57,21 +58,11 @@ export class EffectiveRoles {
     if (memberships.length > FEW) return null;
     if (memberships.length + nestings.length + this.gone.length === 0) return [];
     const touched: Place[] = await this.writer.query(TOUCHED, [
-      memberships.map(({ group }) => group),
-      memberships.map(({ subject }) => subject),
-      nestings.map(({ group }) => group),
-      nestings.map(({ subject }) => subject),
-      this.gone.map(({ outer }) => outer),
-      this.gone.map(({ inner }) => inner),
+      ...arraysOf(memberships, 'group', 'subject'),
+      ...arraysOf(nestings, 'group', 'subject'),
+      ...arraysOf(this.gone, 'outer', 'inner'),
     ]);
     return touched.length > FEW ? null : touched;
-  }
-
-  private async comparePlaces(touched: readonly Place[]): Promise<void> {
-    await this.writer.query(IN_PLACES, [
-      touched.map(({ group }) => group),
-      touched.map(({ person }) => person),
-    ]);
   }
 
   private async compareGroups({ memberships, nestings }: Plan): Promise<void> {

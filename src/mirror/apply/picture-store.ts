@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { arraysOf } from '../../common/chunks.js';
 import { inspectPicture } from '../../media/rendering/inspect-picture.js';
 
 /** Maximum number of bytes of pictures that are collected before they are written together. */
@@ -73,7 +74,7 @@ export class PictureStore {
     await this.dataSource.query(
       `insert into pictures (sha256, bytes) select * from unnest($1::bytea[], $2::bytea[])
        on conflict on constraint pictures_pk do nothing`,
-      [batch.map(({ sha256 }) => sha256), batch.map(({ bytes }) => bytes)],
+      arraysOf(batch, 'sha256', 'bytes'),
     );
   }
 }

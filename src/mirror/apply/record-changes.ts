@@ -1,4 +1,5 @@
 import { ChangeKind, numberOfKind } from '../../changes/change.model.js';
+import { arraysOf } from '../../common/chunks.js';
 import { foldId } from '../../common/identity.js';
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { Writer } from '../../database/statements/statement.js';
@@ -114,9 +115,7 @@ export class ChangeRecorder {
     await this.writer.query(HIDDEN[table], [
       ...stamp,
       numberOfKind(kind),
-      ...columnsOf(revealedOrHidden),
-      revealedOrHidden.map(({ idFolded }) => idFolded),
-      revealedOrHidden.map(({ visibleTo }) => visibleTo),
+      ...arraysOf(revealedOrHidden, 'key', 'id', 'uuid', 'idFolded', 'visibleTo'),
     ]);
   }
 
@@ -130,8 +129,7 @@ export class ChangeRecorder {
     await this.writer.query(REVEALED[table], [
       ...stamp,
       numberOfKind(kind),
-      revealedOrHidden.map(({ key }) => key),
-      revealedOrHidden.map(({ visibleTo }) => visibleTo),
+      ...arraysOf(revealedOrHidden, 'key', 'visibleTo'),
     ]);
   }
 
@@ -141,11 +139,10 @@ export class ChangeRecorder {
     const ofGroups = groups ?? [];
     await this.writer.query(REMOVALS, [
       ...stamp,
-      ...columnsOf(ofUsers),
-      ...columnsOf(ofGroups),
-      ofUsers.map(({ visibleTo }) => visibleTo),
-      ofGroups.map(({ visibleTo }) => visibleTo),
-      ofGroups.map(({ membersVisibleTo }) => membersVisibleTo),
+      ...arraysOf(ofUsers, 'key', 'id', 'uuid'),
+      ...arraysOf(ofGroups, 'key', 'id', 'uuid'),
+      ...arraysOf(ofUsers, 'visibleTo'),
+      ...arraysOf(ofGroups, 'visibleTo', 'membersVisibleTo'),
     ]);
   }
 
@@ -154,9 +151,7 @@ export class ChangeRecorder {
     await this.writer.query(DELETIONS[table], [
       ...stamp,
       numberOfKind(kind),
-      ...columnsOf(gone),
-      gone.map(({ idFolded }) => idFolded),
-      gone.map(({ visibleTo }) => visibleTo),
+      ...arraysOf(gone, 'key', 'id', 'uuid', 'idFolded', 'visibleTo'),
       gone.map(({ visibleTo, membersVisibleTo }) => visibleTo + membersVisibleTo > 0),
     ]);
   }
@@ -182,10 +177,6 @@ export class ChangeRecorder {
       ],
     );
   }
-}
-
-function columnsOf(entries: readonly Former[]): unknown[] {
-  return [entries.map(({ key }) => key), entries.map(({ id }) => id), entries.map(({ uuid }) => uuid)];
 }
 
 async function note(

@@ -1,4 +1,4 @@
-import { chunksOf } from '../../common/chunks.js';
+import { arraysOf, chunksOf } from '../../common/chunks.js';
 import { storedName } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import {
@@ -41,7 +41,7 @@ export async function writeReferences(
   const [table, objects] = [REFERENCE_TABLES[kind], kind === 'user' ? 'users' : 'groups'];
   await writer.query(
     `delete from ${table} r using ${objects} o where o.entry_uuid = any ($1::uuid[]) and r.from_key = o.key`,
-    [entries.map(({ uuid }) => uuid)],
+    arraysOf(entries, 'uuid'),
   );
   const references = entries.flatMap((entry) => names.flatMap((field) => referencesOf(entry, field)));
   for (const batch of chunksOf(references, BATCH)) {
@@ -50,7 +50,7 @@ export async function writeReferences(
        select given.field, o.key, given.target, o.sort_name
        from unnest($1::uuid[], $2::text[], $3::text[]) given (uuid, field, target)
          join ${objects} o on o.entry_uuid = given.uuid`,
-      [batch.map(({ uuid }) => uuid), batch.map(({ field }) => field), batch.map(({ target }) => target)],
+      arraysOf(batch, 'uuid', 'field', 'target'),
     );
   }
 }

@@ -24,38 +24,16 @@ interface FetchMessage {
 @Injectable()
 export class OutgoingSpans implements OnModuleDestroy {
   private readonly spans = new WeakMap<object, Span>();
-  private readonly listeners = [
-    [
-      statementChannel.name,
-      (message: unknown) => {
-        this.beginStatement(message as SentStatement);
-      },
-    ],
-    [
-      answeredChannel.name,
-      (message: unknown) => {
-        this.endStatement(message as SentStatement);
-      },
-    ],
-    [
-      'undici:request:create',
-      (message: unknown) => {
-        this.beginFetch(message as FetchMessage);
-      },
-    ],
-    [
-      'undici:request:headers',
-      (message: unknown) => {
-        this.endFetch(message as FetchMessage);
-      },
-    ],
-    [
-      'undici:request:error',
-      (message: unknown) => {
-        this.endFetch(message as FetchMessage);
-      },
-    ],
-  ] as const;
+  private readonly listeners: readonly (readonly [
+    channel: string | symbol,
+    listener: (message: unknown) => void,
+  ])[] = [
+    [statementChannel.name, this.beginStatement.bind(this)],
+    [answeredChannel.name, this.endStatement.bind(this)],
+    ['undici:request:create', this.beginFetch.bind(this)],
+    ['undici:request:headers', this.endFetch.bind(this)],
+    ['undici:request:error', this.endFetch.bind(this)],
+  ];
 
   constructor(private readonly tracing: Tracing) {
     for (const [channel, listener] of this.listeners) diagnosticsChannel.subscribe(channel, listener);
@@ -81,7 +59,8 @@ export class OutgoingSpans implements OnModuleDestroy {
     span?.end();
   }
 
-  private beginStatement(sent: SentStatement): void {
+  private beginStatement(message: unknown): void {
+    const sent = message as SentStatement;
     this.begin(sent, titleOf(sent.text), {
       'db.system.name': 'postgresql',
       'db.query.text': sent.text, // Contains no values.
@@ -89,11 +68,13 @@ export class OutgoingSpans implements OnModuleDestroy {
     });
   }
 
-  private endStatement(sent: SentStatement): void {
+  private endStatement(message: unknown): void {
+    const sent = message as SentStatement;
     this.end(sent, sent.hasFailed);
   }
 
-  private beginFetch({ request }: FetchMessage): void {
+  private beginFetch(message: unknown): void {
+    const { request } = message as FetchMessage;
     const span = this.begin(request, `${request.method} identity provider`, {
       'http.request.method': request.method,
       'server.address': new URL(request.origin).host,
@@ -107,7 +88,8 @@ export class OutgoingSpans implements OnModuleDestroy {
     });
   }
 
-  private endFetch({ request, response }: FetchMessage): void {
+  private endFetch(message: unknown): void {
+    const { request, response } = message as FetchMessage;
     if (response !== undefined) {
       this.spans.get(request)?.setAttribute('http.response.status_code', response.statusCode);
     }
