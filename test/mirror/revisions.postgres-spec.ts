@@ -5,10 +5,11 @@ import { Revisions } from '../../src/database/revisions/revisions.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { post } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
+import { repetitions } from '../support/repetitions.js';
 import { TestService } from '../support/servers/service.js';
 import { TwinService } from '../support/twin.js';
 
-const REVISIONS = 50;
+const REVISIONS = repetitions({ usually: 20, long: 50 });
 
 describe('the revision of a response', () => {
   /** Applies revisions. */
