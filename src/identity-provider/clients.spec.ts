@@ -1,9 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, readConfig } from '../config/config.js';
+import { ConfigError, type Environment, readConfig } from '../config/config.js';
 import { BUILT_IN_SCOPES } from '../config/scopes.js';
-import { type Client, clientMetadata, explorerClient, parseClients, readClients } from './clients.js';
+import {
+  type Client,
+  clientMetadata,
+  explorerClient,
+  parseClients,
+  readClients,
+  registeredClients,
+} from './clients.js';
 
 const CONFIDENTIAL = { client_id: 'reports', client_secret: 'hush', grant_types: ['client_credentials'] };
 const PUBLIC = {
@@ -126,6 +133,39 @@ describe('the clients file', () => {
 
   it('must be an array', () => {
     expect(parse({ clients: [] }).problems).toEqual(['must be an array of clients']);
+  });
+});
+
+describe('the clients of the sample', () => {
+  const scopesOf = (environment: Environment) =>
+    registeredClients(readConfig(environment)).map(({ client_id: id, scope }) => [id, scope]);
+
+  it('may request the scopes of the model if they sign users in', () => {
+    const read = 'profile read write';
+    expect(scopesOf({})).toEqual([
+      ['demo-basic', read],
+      ['demo-post', read],
+      ['demo-app', 'openid profile read directory write offline_access contact confidential'],
+    ]);
+    expect(scopesOf({ DIRECTORY_URL: 'file:other.ldif' }).at(-1)).toEqual([
+      'demo-app',
+      'openid profile read directory write offline_access',
+    ]);
+  });
+
+  it('are those of the file, if it is another one', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'clients-')), 'clients.json');
+    writeFileSync(
+      file,
+      JSON.stringify([
+        { ...PUBLIC, scope: 'read contact' },
+        { ...PUBLIC, client_id: 'b' },
+      ]),
+    );
+    expect(scopesOf({ AUTH_EMBEDDED_CLIENTS: file })).toEqual([
+      ['app', 'read contact'],
+      ['b', ''],
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
+import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { type HttpAnswer, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -105,6 +106,15 @@ describe('an embedded service', () => {
         expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
       }
     }
+  });
+
+  it('gives the account the scopes of the model but that which sees everything, also if it exists', async () => {
+    const accounts = service.app.get(ServiceAccountsService);
+    const scopesOf = async () => (await accounts.list()).find(({ id }) => id === 'demo')?.scopes;
+    expect(await scopesOf()).toEqual(['read', 'directory', 'contact']);
+    await accounts.replaceScopes('demo', ['read', 'directory']);
+    expect(await service.app.get(DemoServiceAccount).ensure()).toBe(token);
+    expect(await scopesOf()).toEqual(['read', 'directory', 'contact']);
   });
 
   it('includes no other service account', async () => {
