@@ -22,7 +22,10 @@ const FIXES: readonly [what: string, fix: string][] = [
   ],
   ['people', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   ['groups', 'docs/directory.md describes the rights and limits of the account and the mapping'],
-  ['members', 'docs/directory.md describes the rights and limits of the account and the mapping'],
+  [
+    'members',
+    'docs/ldap.md describes the forms of members, and the rights and limits of each kind of server',
+  ],
   [
     'references',
     'Check that the bases and filters select all people and groups that groups name, and that the account may ' +

@@ -6,6 +6,7 @@ import { SUFFIX } from '../../support/servers/slapd.mjs';
 import { variable } from '../../support/servers/store.js';
 import { textOf, type Vocabulary } from './behavior-directory.js';
 import { describeBehaviors } from './behaviors.js';
+import { documentedRecords } from './documented-records.js';
 import { standardVocabulary } from './standard-vocabulary.js';
 
 const ACCOUNT = `cn=mirror,${SUFFIX}`;
@@ -17,21 +18,12 @@ const vocabulary: Vocabulary = {
   isActive: (user) => textOf(user, 'nsaccountlock').toLowerCase() !== 'true',
 };
 
-/** The account as docs/ldap.md describes it. */
-const CONTENT = `${['people', 'groups']
-  .map((name) => `dn: ou=${name},${SUFFIX}\nchangetype: add\nobjectClass: organizationalUnit\n`)
-  .join('\n')}
-dn: ${ACCOUNT}
-changetype: add
-objectClass: applicationProcess
-objectClass: simpleSecurityObject
-userPassword: ${PASSWORD}
-
-dn: ${SUFFIX}
-changetype: modify
-add: aci
-aci: (targetattr="*")(version 3.0; acl "mirror"; allow (read, search, compare) userdn="ldap:///${ACCOUNT}";)
-`;
+const CONTENT = [
+  ...['people', 'groups'].map(
+    (name) => `dn: ou=${name},${SUFFIX}\nchangetype: add\nobjectClass: organizationalUnit\n`,
+  ),
+  documentedRecords('389 Directory Server'),
+].join('\n');
 
 describe('389 Directory Server', () => {
   describeBehaviors(async () => {

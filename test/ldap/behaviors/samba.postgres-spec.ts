@@ -1,10 +1,11 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
-import { AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
+import { AD_SUFFIX, TestSamba } from '../../support/servers/samba.js';
 import { variable } from '../../support/servers/store.js';
 import { textOf, type Vocabulary } from './behavior-directory.js';
 import { describeBehaviors } from './behaviors.js';
+import { documentedRecords } from './documented-records.js';
 
 const PEOPLE = `OU=People,${AD_SUFFIX}`;
 const GROUPS = `OU=Groups,${AD_SUFFIX}`;
@@ -68,15 +69,7 @@ function isOfDomain({ dn }: DumpedEntry): boolean {
 
 const CONTENT = [
   ...[PEOPLE, GROUPS].map((dn) => `dn: ${dn}\nchangetype: add\nobjectClass: organizationalUnit\n`),
-  [
-    `dn: ${ACCOUNT}`,
-    'changetype: add',
-    'objectClass: user',
-    'sAMAccountName: mirror',
-    'userAccountControl: 512',
-    unicodePassword(PASSWORD),
-    '',
-  ].join('\n'),
+  documentedRecords('Samba and Active Directory'),
 ].join('\n');
 
 describe('Samba as a domain controller', () => {
