@@ -21,7 +21,7 @@ export interface Conditions {
 /** Text of every condition that reads the relation `viewer`, in its alias `v`. */
 export const READS_VIEWER = 'from viewer v';
 
-/** Ranks of roles (src/groups/group-role.ts). */
+/** Ranks of roles (src/groups/group.model.ts). */
 export const ADMIN = 2;
 export const OWNER = 3;
 
