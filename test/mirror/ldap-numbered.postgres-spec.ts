@@ -236,6 +236,24 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 
+  if (kind.server === '389ds')
+    it('delete nothing when the account loses its rights', async () => {
+      const before = await readIds(service);
+      const access = `aci: (targetattr="*")(version 3.0; acl "mirror"; allow (read, search, compare) userdn="ldap:///${kind.account.dn}";)\n`;
+      const rights = (what: 'add' | 'delete') =>
+        change(
+          `dn: ${kind.suffix}\nchangetype: modify\n${what}: aci\n${access}`,
+          replace(people, 'description', what),
+        );
+      await rights('delete');
+      await service.until(async () => ['BLOCKED', 'FAILING'].includes((await readStatus(service)).state));
+      expect(await readIds(service)).toEqual(before);
+      // A held plan is checked again after an interval, or by the next start.
+      await restart(() => rights('add'));
+      await eventually(async () => (await readStatus(service)).state, 'IDLE');
+      expect(await readIds(service)).toEqual(before);
+    });
+
   it('are reported by a check', async () => {
     const { directory } = readConfig(environment);
     if (directory.source.kind === 'file') throw new Error('It is a file');

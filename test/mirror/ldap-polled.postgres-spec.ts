@@ -132,8 +132,10 @@ describe.each(KINDS)(
 
     if (hasIdentity)
       it('sends photos only of entries that changed', async () => {
-        await isPolledAgain();
         const photos = () => server.sent.get('jpegphoto') ?? 0;
+        // The latest change is read once more, because others may have the same time.
+        await isPolledAgain();
+        await isPolledAgain();
         const before = photos();
         await isPolledAgain();
         await isPolledAgain();
@@ -143,6 +145,8 @@ describe.each(KINDS)(
         expect(photos() - before).toBe(0);
         server.entries.set(personDn('cleo'), person(2, 'Cleo'));
         await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, true);
+        await isPolledAgain();
+        await isPolledAgain();
         const after = photos();
         await isPolledAgain();
         expect(photos()).toBe(after);
