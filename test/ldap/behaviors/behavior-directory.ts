@@ -71,7 +71,7 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
   const direct = (group: DumpedEntry) => [
     ...vocabulary.members
       .flatMap((attribute) => group.values.get(attribute) ?? [])
-      .map((dn) => keyOf(dn.toString())),
+      .map((value) => keyOf(value.toString().replace(/#'[01]*'B$/, ''))),
     ...users.filter((user) => vocabulary.primaryGroup?.(user, groups) === group).map(({ dn }) => keyOf(dn)),
   ];
   const membersOf = (group: DumpedEntry) => {

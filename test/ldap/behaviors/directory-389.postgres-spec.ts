@@ -1,10 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { personDn } from '../../support/builders/directory.js';
+import { groupDn, personDn } from '../../support/builders/directory.js';
+import { modelSetting } from '../../support/builders/model-file.js';
+import { eventually } from '../../support/eventually.js';
 import { TestDirectory389 } from '../../support/servers/directory-389.js';
 import { SUFFIX } from '../../support/servers/slapd.mjs';
 import { variable } from '../../support/servers/store.js';
-import { textOf, type Vocabulary } from './behavior-directory.js';
+import { readExpected, textOf, type Vocabulary } from './behavior-directory.js';
+import { BehaviorService } from './behavior-service.js';
 import { describeBehaviors } from './behaviors.js';
 import { documentedRecords } from './documented-records.js';
 import { standardVocabulary } from './standard-vocabulary.js';
@@ -12,8 +15,19 @@ import { standardVocabulary } from './standard-vocabulary.js';
 const ACCOUNT = `cn=mirror,${SUFFIX}`;
 const PASSWORD = 'mirror-secret';
 
+/** The members of groups as an account sees them that may read the groups of users only. */
+const MEMBER_OF = 'users: {memberOf: memberOf}\ngroups: {members: {attribute: []}}';
+
 const vocabulary: Vocabulary = {
   ...standardVocabulary,
+  members: ['member', 'uniquemember'],
+  queries: {
+    ...standardVocabulary.queries,
+    groups: {
+      base: `ou=groups,${SUFFIX}`,
+      filter: '(|(objectClass=groupOfNames)(objectClass=groupOfUniqueNames))',
+    },
+  },
   disable: (id) => `dn: ${personDn(id)}\nchangetype: modify\nreplace: nsAccountLock\nnsAccountLock: TRUE\n`,
   isActive: (user) => textOf(user, 'nsaccountlock').toLowerCase() !== 'true',
 };
@@ -26,7 +40,7 @@ const CONTENT = [
 ].join('\n');
 
 describe('389 Directory Server', () => {
-  describeBehaviors(async () => {
+  const start = async () => {
     const server = await TestDirectory389.start();
     const { code, stderr } = await server.modify(CONTENT);
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
@@ -40,5 +54,38 @@ describe('389 Directory Server', () => {
       DIRECTORY_CA_FILE: authority,
     };
     return { server, vocabulary, showsLag: false, settings };
+  };
+
+  describeBehaviors(start, {
+    'members in several attributes, one of them with identifiers': async (_, change) => {
+      const [ann, ben, cleo] = ['ann', 'ben', 'cleo'].map(personDn);
+      await change(
+        `dn: ${groupDn('mixed')}\nchangetype: add\nobjectClass: groupOfUniqueNames\nobjectClass: extensibleObject\ncn: mixed\nmember: ${ann}\nuniqueMember: ${ann}\nuniqueMember: ${cleo}#'0101'B\n`,
+      );
+      await change(`dn: ${groupDn('mixed')}\nchangetype: modify\nadd: uniqueMember\nuniqueMember: ${ben}\n`);
+    },
+    'the same members where only the groups of users can be read': async (directory, change) => {
+      const service = await BehaviorService.start({ ...directory.settings, ...modelSetting(MEMBER_OF) });
+      try {
+        for (const [operation, id] of [
+          ['add', 'ann'],
+          ['add', 'ben'],
+          ['delete', 'ann'],
+        ] as const)
+          await change(
+            `dn: ${groupDn('staff')}\nchangetype: modify\n${operation}: member\nmember: ${personDn(id)}\n`,
+          );
+        const expected = await readExpected(directory);
+        // The plugin of the server that writes memberOf reads only member.
+        const { mixed, ...groups } = expected.groups;
+        expect(mixed).toHaveLength(3);
+        await eventually(async () => {
+          const { mixed: _, ...shown } = (await service.readShown()).groups;
+          return shown;
+        }, groups);
+      } finally {
+        await service.stop();
+      }
+    },
   });
 });
