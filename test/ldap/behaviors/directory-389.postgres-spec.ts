@@ -5,6 +5,7 @@ import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually } from '../../support/eventually.js';
 import { TestDirectory389 } from '../../support/servers/directory-389.js';
 import { SUFFIX } from '../../support/servers/slapd.mjs';
+import { TcpBalancer } from '../../support/servers/tcp-balancer.js';
 import { variable } from '../../support/servers/store.js';
 import { readExpected, textOf, type Vocabulary } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
@@ -63,6 +64,18 @@ describe('389 Directory Server', () => {
         `dn: ${groupDn('mixed')}\nchangetype: add\nobjectClass: groupOfUniqueNames\nobjectClass: extensibleObject\ncn: mixed\nmember: ${ann}\nuniqueMember: ${ann}\nuniqueMember: ${cleo}#'0101'B\n`,
       );
       await change(`dn: ${groupDn('mixed')}\nchangetype: modify\nadd: uniqueMember\nuniqueMember: ${ben}\n`);
+    },
+    'the same after a start without a server, whose kind is recognized later': async (directory) => {
+      const balancer = await TcpBalancer.start();
+      const service = await BehaviorService.start({ ...directory.settings, DIRECTORY_URL: balancer.url });
+      try {
+        expect(await service.readShown()).toEqual({ users: {}, groups: {} });
+        balancer.use((directory.server as TestDirectory389).port);
+        await eventually(service.readShown, await readExpected(directory));
+      } finally {
+        await service.stop();
+        await balancer.stop();
+      }
     },
     'the same members where only the groups of users can be read': async (directory, change) => {
       const service = await BehaviorService.start({ ...directory.settings, ...modelSetting(MEMBER_OF) });
