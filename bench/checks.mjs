@@ -63,6 +63,9 @@ const UNCACHED_SCENARIOS = [
   ['cache-off/profile', 'hand-written-read-model/profile'],
   ['cache-off/deep', 'hand-written-read-model/members'],
   ['more-memberships/members', 'hand-written-read-model/members'],
+  ['plain/members', 'hand-written-read-model/members'],
+  ['unmatched-rules/members', 'hand-written-read-model/members'],
+  ['own-fields/members', 'hand-written-read-model/members'],
   ['own-fields/ownMembers', 'hand-written-read-model/members'],
   ['hidden-users/members', 'hand-written-read-model/members'],
 ];

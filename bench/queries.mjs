@@ -12,9 +12,6 @@ const MEMBERS = (first) => `query Members($id: String!) {
 }`;
 
 const OWN_FIELDS = 'phone office staffNumber isExternal endsAt';
-/** As many built-in fields, which memberships do not carry either. */
-const JOINED_FIELDS = 'givenName familyName email createdAt updatedAt';
-const JOINED_MEMBERS = MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${JOINED_FIELDS}`);
 const OWN_MEMBERS = MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${OWN_FIELDS}`);
 
 const PROFILE = `query Profile {
@@ -41,7 +38,6 @@ const SEARCH = `query Search($query: String!) {
 /** Queries of the service and of contenders with its schema. */
 export const QUERIES = {
   members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
-  joinedMembers: { operationName: 'Members', query: JOINED_MEMBERS, contentOf: membersIn },
   ownMembers: { operationName: 'Members', query: OWN_MEMBERS, contentOf: membersIn },
   largestPage: { operationName: 'Members', query: MEMBERS(100), contentOf: membersIn },
   profile: { operationName: 'Profile', query: PROFILE, contentOf: profileIn },

@@ -106,6 +106,8 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     contenderOf('service', [main.process]),
     contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
     contenderOf('two-processes', [await another(main), await another(main)]),
+    // Like those below, it responds to nothing but Q1: a process that has responded to more is compiled further.
+    contenderOf('plain', [await another(main, { cacheOff: true })]),
     contenderOf('more-memberships', [await another(more, { cacheOff: true })]),
     contenderOf('hidden-users', [await another(hidden, { cacheOff: true })]),
     contenderOf('unmatched-rules', [await another(main, { cacheOff: true, model: writeRules(directory) })]),

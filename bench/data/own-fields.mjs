@@ -18,10 +18,16 @@ export function writeModel(directory) {
   return file;
 }
 
-/** Gives every user a value of each field. */
+/** Gives every user a value of each field, as synchronization writes it. */
 export async function fillOwnFields(connection) {
+  // One statement carries the values to memberships, faster than the trigger.
+  await connection.query('set session_replication_role = replica');
   await connection.query(`update users set field_values = jsonb_build_object('phone', '+41 44 ' || key, 'office', 'A ' || key % 100,
     'staffNumber:Int', key, 'isExternal', key % 2 = 0, 'endsAt', '2026-01-01T00:00:00.000Z')`);
+  await connection.query(`update effective_memberships m set user_field_values = carried_values(u.field_values) from users u
+    where u.key = m.user_key`);
   await connection.query('vacuum full users');
-  await connection.query('analyze users');
+  await connection.query('cluster effective_memberships using effective_memberships_by_user_name');
+  await connection.query('vacuum analyze users, effective_memberships');
+  await connection.query('reset session_replication_role');
 }

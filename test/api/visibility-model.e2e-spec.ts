@@ -20,7 +20,9 @@ const SIZE = { people: 14, groups: 9 };
 const IDS = Array.from({ length: SIZE.people }, (_, index) => `p${index}`);
 const GROUP_IDS = Array.from({ length: SIZE.groups }, (_, index) => `g${index}`);
 /** Operations on one directory. */
-const OPERATIONS = 50;
+const OPERATIONS = repetitions({ usually: 50, long: 200 });
+/** Operations at a time, so that client, service and database work at the same time. */
+const CONCURRENCY = 4;
 
 interface Reading {
   readonly viewer: TestViewer;
@@ -72,16 +74,20 @@ describe('what a viewer sees', () => {
         seed: seed + index,
         numRuns: OPERATIONS,
       });
-      for (const [draw, which] of drawn) {
-        const reading = readers[which];
-        if (reading === undefined) throw new Error('There is no such viewer');
-        const operation = expectedOf(draw, new VisibilityModel(people, groups, reading.viewer));
-        const difference = await compare(operation, reading);
-        if (difference !== null) {
-          const about = { seed, directory: index, viewer: reading.viewer, operation, people, groups };
-          throw new Error(`${difference}\n${JSON.stringify(about)}`);
+      const waiting = drawn.values();
+      const compareWaiting = async () => {
+        for (const [draw, which] of waiting) {
+          const reading = readers[which];
+          if (reading === undefined) throw new Error('There is no such viewer');
+          const operation = expectedOf(draw, new VisibilityModel(people, groups, reading.viewer));
+          const difference = await compare(operation, reading);
+          if (difference !== null) {
+            const about = { seed, directory: index, viewer: reading.viewer, operation, people, groups };
+            throw new Error(`${difference}\n${JSON.stringify(about)}`);
+          }
         }
-      }
+      };
+      await Promise.all(Array.from({ length: CONCURRENCY }, compareWaiting));
       for (const reading of readers.filter(({ viewer }) => viewer.id === null && viewer.limitedTo === null))
         await compareLog(new VisibilityModel(people, groups, reading.viewer), reading);
     }

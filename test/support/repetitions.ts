@@ -6,6 +6,6 @@ declare const STORE: 'pglite' | 'postgres' | undefined;
  * SQL as PostgreSQL at a third of its speed, so that a third of the repetitions is enough.
  */
 export function repetitions({ usually, long }: { usually: number; long: number }): number {
-  if (process.env['TEST_LONG'] !== undefined) return long;
-  return typeof STORE === 'undefined' || STORE === 'postgres' ? usually : Math.ceil(usually / 3);
+  const count = process.env['TEST_LONG'] === undefined ? usually : long;
+  return typeof STORE === 'undefined' || STORE === 'postgres' ? count : Math.ceil(count / 3);
 }

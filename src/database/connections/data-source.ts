@@ -21,6 +21,7 @@ import { Restores1763683200010 } from '../migrations/0011-restores.js';
 import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
 import { FieldReferences1763683200012 } from '../migrations/0013-field-references.js';
 import { Identity1763683200013 } from '../migrations/0014-identity.js';
+import { CarriedValues1763683200014 } from '../migrations/0015-carried-values.js';
 import {
   OpenConnections,
   embeddedPoolOptions,
@@ -46,6 +47,7 @@ export const MIGRATIONS = [
   Visibility1763683200011,
   FieldReferences1763683200012,
   Identity1763683200013,
+  CarriedValues1763683200014,
 ];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */

@@ -64,6 +64,8 @@ export interface PropertyTable {
   readonly alias: string;
   /** Prefix of carried columns, such as `m.user_`. Default: all properties come from the table itself. */
   readonly carriedAs?: string;
+  /** Whether CARRIED_VALUES has the values of own fields. */
+  readonly carriesValues?: true;
 }
 
 /**

@@ -1,10 +1,13 @@
 import { type Field, isInstant, pictureFields, presenceOf } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
+import { CARRIED_VALUES, type CarriedValue, carriedValues } from './carried-values.js';
 import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';
 
 export interface ProjectedColumns {
   readonly properties: readonly string[];
+  /** The columns of the properties, then CARRIED_VALUES if there are `values`. */
   readonly columns: readonly string[];
+  readonly values?: readonly CarriedValue[];
 }
 
 /** The parts of a projection that its fields do not define. */
@@ -32,6 +35,8 @@ export class Projection<Model extends object> {
   /** Selections are cached with their documents, so the same object returns with every request. */
   private readonly known = new WeakMap<SelectedFields, ProjectedColumns>();
 
+  private readonly values: ReadonlyMap<string, CarriedValue>;
+
   constructor(
     private readonly model: ProjectedModel<Model>,
     fields: readonly Field[],
@@ -39,8 +44,11 @@ export class Projection<Model extends object> {
   ) {
     const prefix = table.carriedAs ?? `${table.alias}.`;
     const extra = Object.entries(model.extra ?? {}).map(([name, column]) => [name, `${prefix}${column}`]);
+    const values = table.carriesValues === true ? carriedValues(fields) : [];
+    this.values = new Map(values.map((value) => [value.property, value]));
     this.columns = {
       ...propertyColumns(fields, table),
+      ...Object.fromEntries(values.map(({ property }) => [property, CARRIED_VALUES])),
       ...(Object.fromEntries(extra) as Record<string, string>),
     };
     this.instants = fields
@@ -64,7 +72,7 @@ export class Projection<Model extends object> {
     if (selected === undefined) {
       const names = [...this.namesIn(fields)];
       const needed = new Set(names.flatMap((name) => this.needs[name] ?? this.propertyOr(name)));
-      selected = this.columnsOf(this.all.properties.filter((property) => needed.has(property)));
+      selected = this.columnsOf(Object.keys(this.columns).filter((property) => needed.has(property)));
       this.known.set(fields, selected);
     }
     return selected;
@@ -75,20 +83,31 @@ export class Projection<Model extends object> {
   }
 
   /** @param offset index of the first projected column in the row */
-  mapRow(row: readonly unknown[], { properties }: ProjectedColumns, offset = 0): Model {
+  mapRow(row: readonly unknown[], { properties, values }: ProjectedColumns, offset = 0): Model {
     const model = new this.model.type();
     properties.forEach((property, index) => {
       (model as Record<string, unknown>)[property] = row[offset + index];
     });
+    if (values !== undefined) {
+      const held = row[offset + properties.length] as Record<string, unknown> | null;
+      for (const { property, name, read } of values)
+        (model as Record<string, unknown>)[property] = read(held?.[name]);
+    }
     return model;
   }
 
   private propertyOr(name: string): readonly string[] {
-    return name in this.columns ? [name] : this.all.properties;
+    return name in this.columns ? [name] : Object.keys(this.columns);
   }
 
   private columnsOf(properties: readonly string[]): ProjectedColumns {
-    return { properties, columns: properties.map((property) => this.columns[property] ?? 'null') };
+    const values = properties.flatMap((property) => this.values.get(property) ?? []);
+    const others =
+      values.length === 0 ? properties : properties.filter((property) => !this.values.has(property));
+    const columns = others.map((property) => this.columns[property] ?? 'null');
+    return values.length === 0
+      ? { properties, columns }
+      : { properties: others, columns: [...columns, CARRIED_VALUES], values };
   }
 
   /** The selected fields, including those selected again through the object's own memberships. */

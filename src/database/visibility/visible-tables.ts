@@ -32,7 +32,7 @@ export const COLUMNS = {
     const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
       ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
     return [
-      ...['role', 'direct_role'],
+      ...['role', 'direct_role', 'user_field_values'],
       ...carried('user_', BUILT_IN_FIELDS.users),
       ...carried('group_', BUILT_IN_FIELDS.groups),
     ];

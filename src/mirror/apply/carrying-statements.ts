@@ -1,4 +1,5 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { writtenValues } from '../../database/fields/carried-values.js';
 import { carriedColumns } from '../../database/fields/field-columns.js';
 
 /** Statements that contain the user and group columns that memberships duplicate. */
@@ -17,7 +18,8 @@ export function carryingStatements({ users, groups }: DirectoryMapping): Carryin
     members_visible_to: 'g.members_visible_to',
   });
   return {
-    write: writeStatements({ ...ofPerson, ...ofGroup }),
+    // A trigger carries later values.
+    write: writeStatements({ ...ofPerson, ...ofGroup, ...writtenValues(users.fields) }),
     carryPeople: carryAgain(ofPerson, 'users u', 'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])'),
     carryGroups: carryAgain(ofGroup, 'groups g', 'g.key = m.group_key and g.entry_uuid = any ($1::uuid[])'),
   };
