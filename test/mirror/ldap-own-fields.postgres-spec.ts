@@ -1,4 +1,6 @@
 /** @isolated It adds to the tables of fields. */
+import { DataSource } from 'typeorm';
+import { kindOf } from '../../src/changes/change.model.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { own } from '../support/builders/own-fields.js';
@@ -92,5 +94,33 @@ describe.each([
     expect(await read('cleo')).toEqual({ ...none, reports });
     await directory.change(`dn: ${personDn('cleo')}\nchangetype: delete\n`);
     await eventually(() => read('ben'), none);
+  });
+
+  it('are changes of those who refer, when the target appears, is renamed and vanishes', async () => {
+    const dataSource = directory.service.app.get(DataSource);
+    const last = async (count: number) => {
+      const rows: { kind: number; id: string }[] = await dataSource.query(
+        'select c.kind, c.user_id as id from changes c order by c.id desc limit $1',
+        [count],
+      );
+      return rows.map(({ kind, id }) => `${kindOf(kind)} ${id}`).sort();
+    };
+    const [, added = ''] = buildLdif([{ id: 'dora' }]).split('version: 1\n\n');
+    await directory.change(modify('ben', 'replace: manager', `manager: ${personDn('dora')}`));
+    await eventually(() => last(1), ['USER_UPDATED ben']);
+    await directory.change(added.replace('\n', '\nchangetype: add\n'));
+    await eventually(() => last(2), ['USER_CREATED dora', 'USER_UPDATED ben']);
+    await directory.change(
+      `dn: ${personDn('dora')}\nchangetype: modrdn\nnewrdn: uid=dori\ndeleteoldrdn: 1\n`,
+    );
+    await eventually(() => last(2), ['USER_UPDATED ben', 'USER_UPDATED dori']);
+    await directory.change(modify('ben', 'replace: manager', `manager: ${personDn('dori')}`));
+    await eventually(() => last(2), ['USER_UPDATED ben', 'USER_UPDATED ben']);
+    await directory.change(`dn: ${personDn('dori')}\nchangetype: delete\n`);
+    await eventually(() => last(2), ['USER_DELETED dori', 'USER_UPDATED ben']);
+    const [count]: unknown[] = await dataSource.query(
+      'select change_count = (select count(*) from changes) as equal from mirror_state',
+    );
+    expect(count).toEqual({ equal: true });
   });
 });

@@ -54,7 +54,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   const { plan, mapping, now, signal } = application;
   await begin(manager, application);
   const pictures = await readPictures(manager, application);
-  const changes = await ChangeRecorder.begin(manager, plan);
+  const changes = await ChangeRecorder.begin(manager, plan, mapping);
   const effective = await EffectiveRoles.begin(manager, plan, mapping);
   await applyEntries(manager, plan, mapping, now, signal);
   signal.throwIfAborted();

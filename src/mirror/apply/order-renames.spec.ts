@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { orderRenames, type Rename } from './record-changes.js';
+import { orderRenames, type Rename } from './order-renames.js';
 
 const rename = (from: string, to: string): Rename => ({ uuid: `was ${from}`, from, to });
 

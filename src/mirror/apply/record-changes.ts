@@ -4,7 +4,10 @@ import { foldId } from '../../common/identity.js';
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { DELETIONS, ENTRIES, HIDDEN, REMOVALS, REVEALED, ROLES, type Table } from './change-statements.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type Referring, ReferringEntries } from './referring-entries.js';
 import type { Plan } from '../plan/plan.js';
+import { orderRenames } from './order-renames.js';
 import { stampChanges } from './prune-changes.js';
 
 type Entry = {
@@ -43,16 +46,18 @@ export class ChangeRecorder {
     private readonly plan: Plan,
     private readonly people: Noted,
     private readonly groups: Noted,
+    private readonly referring: ReferringEntries,
   ) {}
 
   /** Reads the ids of entries that are deleted or whose id changes, because they are not known afterwards. */
-  static async begin(writer: Writer, plan: Plan): Promise<ChangeRecorder> {
+  static async begin(writer: Writer, plan: Plan, mapping: DirectoryMapping): Promise<ChangeRecorder> {
     const { deletedPeople, updatedPeople, deletedGroups, updatedGroups } = plan;
     return new ChangeRecorder(
       writer,
       plan,
       await note(writer, 'users', deletedPeople, updatedPeople),
       await note(writer, 'groups', deletedGroups, updatedGroups),
+      await ReferringEntries.begin(writer, plan, mapping),
     );
   }
 
@@ -75,8 +80,11 @@ export class ChangeRecorder {
     await this.recordRevealed(ChangeKind.GROUP_CREATED, groups, stamp);
     await this.recordEntries(ChangeKind.USER_CREATED, plan.createdPeople, people, stamp);
     await this.recordEntries(ChangeKind.GROUP_CREATED, plan.createdGroups, groups, stamp);
+    const referring = await this.referring.finish();
+    await this.recordReferring(ChangeKind.USER_UPDATED, 'users', referring.person, stamp);
+    await this.recordReferring(ChangeKind.GROUP_UPDATED, 'groups', referring.group, stamp);
     await this.writer.query(ROLES, [...stamp]);
-    await this.count();
+    await this.count(referring.person.length + referring.group.length);
   }
 
   private async recordEntries(
@@ -156,7 +164,25 @@ export class ChangeRecorder {
     ]);
   }
 
-  private async count(): Promise<void> {
+  /** The fields of these entries refer to others than before, or to none. */
+  private async recordReferring(
+    kind: ChangeKind,
+    table: Table,
+    entries: readonly Referring[],
+    stamp: Stamp,
+  ): Promise<void> {
+    if (entries.length === 0) return;
+    await this.writer.query(ENTRIES[table], [
+      ...stamp,
+      numberOfKind(kind),
+      entries.map(({ uuid }) => uuid),
+      entries.map(() => null),
+      entries.map((_, place) => place),
+      entries.map(({ visibleTo }) => visibleTo),
+    ]);
+  }
+
+  private async count(referring: number): Promise<void> {
     const { plan, people, groups } = this;
     const entries = [
       plan.createdPeople,
@@ -172,7 +198,7 @@ export class ChangeRecorder {
       [
         entries.reduce(
           (sum, { length }) => sum + length,
-          people.revealedOrHidden.length + groups.revealedOrHidden.length,
+          people.revealedOrHidden.length + groups.revealedOrHidden.length + referring,
         ),
       ],
     );
@@ -207,33 +233,4 @@ async function note(
     renamed: rows.filter(({ isRenamed }) => isRenamed),
     revealedOrHidden: rows.filter(({ hasOtherAudience }) => hasOtherAudience),
   };
-}
-
-/** An entry whose id changes. */
-export interface Rename {
-  readonly uuid: string;
-  /** The ids in the form in which they are compared: see foldId. */
-  readonly from: string;
-  readonly to: string;
-}
-
-/**
- * Orders renames so that each id is released before another entry receives it. Entries that exchange their
- * ids in a cycle have no such order.
- */
-export function orderRenames(renames: readonly Rename[]): Rename[] {
-  const holders = new Map(renames.map((rename) => [rename.from, rename]));
-  const ordered = new Set<Rename>();
-  for (const first of renames) {
-    const waiting: Rename[] = [];
-    let next: Rename | undefined = first;
-    while (next !== undefined && !ordered.has(next) && !(next === first && waiting.length > 0)) {
-      waiting.push(next);
-      next = holders.get(next.to);
-      // Only the spelling of the id changes.
-      if (next === waiting.at(-1)) next = undefined;
-    }
-    for (const rename of waiting.reverse()) ordered.add(rename);
-  }
-  return [...ordered];
 }
