@@ -76,6 +76,10 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+interface StoredPosition {
+  readonly count: { readonly origin: string; readonly latest: Readonly<Record<string, number>> };
+}
+
 describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
   const people = `OU=People,${kind.suffix}`;
   const elsewhere = `OU=Elsewhere,${kind.suffix}`;
@@ -161,15 +165,12 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
     await service.app.get(MirrorService).start();
   }
 
-  async function withPosition(edit: (count: { origin: string; latest: Record<string, number> }) => void) {
+  async function withPosition(edit: (position: StoredPosition) => object) {
     const { position } = await service.app.get(MirrorState).get();
-    const { count } = JSON.parse(position ?? '') as {
-      count: { origin: string; latest: Record<string, number> };
-    };
-    edit(count);
+    const edited = edit(JSON.parse(position ?? '') as StoredPosition);
     await service.app
       .get(DataSource)
-      .query('update mirror_state set source_position = $1', [JSON.stringify({ count })]);
+      .query('update mirror_state set source_position = $1', [JSON.stringify(edited)]);
   }
 
   it('are read', async () => {
@@ -219,11 +220,19 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
   });
 
   it.each([
-    ['of another server', (count: { origin: string }) => (count.origin = 'another server')],
+    ['of another server', ({ count }: StoredPosition) => ({ count: { ...count, origin: 'another server' } })],
     [
       'that went back',
-      ({ latest }: { latest: Record<string, number> }) => {
-        for (const suffix of Object.keys(latest)) latest[suffix] = 1_000_000;
+      ({ count: { latest, ...others } }: StoredPosition) => {
+        const later = Object.keys(latest).map((suffix) => [suffix, 1_000_000] as const);
+        return { count: { ...others, latest: Object.fromEntries(later) } };
+      },
+    ],
+    [
+      'of another kind of server',
+      () => {
+        const cookie = Buffer.from('rid=000,csn=20260101000000.000000Z#000000#001#000000').toString('base64');
+        return { person: cookie, group: cookie };
       },
     ],
   ])('%s lead to a complete comparison, and delete nothing', async (_, edit) => {

@@ -28,6 +28,9 @@ const READ_TIMEOUT_MS = 10_000;
 
 /** The numbers that a server gives to changes: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
 export class ChangeNumbers {
+  /** What identifies the database, which is the same for the whole connection. */
+  private database: string | null = null;
+
   constructor(
     private readonly connection: LdapConnection,
     private readonly directory: LdapDirectory,
@@ -44,7 +47,8 @@ export class ChangeNumbers {
     const root = await this.readEntry('', attributes);
     const [server] = root?.text(origin.server) ?? [];
     if (root === null || server === undefined) return null;
-    const database = await this.identifyDatabase(server);
+    this.database ??= await this.identifyDatabase(server);
+    const { database } = this;
     const numbers = this.numbersIn(root);
     if (database === null || numbers === null) return null;
     return { origin: `${server} ${database}`, latest: numbers };
