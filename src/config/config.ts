@@ -10,6 +10,7 @@ import { findMovedSettings } from './model/moved-settings.js';
 import { findBaseDnProblem } from './model/model-values.js';
 import type { Model } from './model/model.schema.js';
 import type { PresetName } from './model/presets/presets.js';
+import { findServerFilters } from './model/server-filters.js';
 import { NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
 import type { ScopeDefinition } from './scopes.js';
 import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
@@ -81,6 +82,7 @@ export function readConfig(
     ...findMovedSettings(environment, settings.DIRECTORY_MODEL),
     ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
     ...model.problems,
+    ...(settings.DIRECTORY_URL.startsWith('file:') ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { compileFilter } from '../../ldap/filter/filter.js';
-import { InvalidFilterError } from '../../ldap/filter/filter-parser.js';
+import { InvalidFilterError, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
 
 // Schemas of single values of the model file. A message is the end of a sentence whose subject is the value, and the cure.
@@ -24,17 +24,24 @@ export const attributes = z.union([attribute, z.array(attribute).min(1).max(20)]
 
 export const attributesOrNone = z.union([attribute, z.array(attribute).max(20)], { error: NEITHER });
 
-export const filter = z
-  .string({ error: 'is not a filter. Write a filter such as (objectClass=person), RFC 4515' })
-  .max(10_000, { error: 'is too long. Write at most 10,000 characters' })
-  .superRefine((text, context) => {
-    explain(
-      context,
-      InvalidFilterError,
-      () => compileFilter(text),
-      'Write a filter such as (objectClass=person), RFC 4515',
-    );
-  });
+const filterBy = (read: (text: string) => unknown) =>
+  z
+    .string({ error: 'is not a filter. Write a filter such as (objectClass=person), RFC 4515' })
+    .max(10_000, { error: 'is too long. Write at most 10,000 characters' })
+    .superRefine((text, context) => {
+      explain(
+        context,
+        InvalidFilterError,
+        () => read(text),
+        'Write a filter such as (objectClass=person), RFC 4515',
+      );
+    });
+
+/** A filter that the service evaluates. */
+export const filter = filterBy(compileFilter);
+
+/** A filter that a server evaluates, by rules that the service may not know. See findServerFilters for files. */
+export const searchFilter = filterBy(parseFilter);
 
 const dn = z
   .string({ error: 'is not a DN. Write a DN such as ou=people, relative to DIRECTORY_BASE_DN' })

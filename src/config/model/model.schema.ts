@@ -9,6 +9,7 @@ import {
   flag,
   oneOf,
   scopeName,
+  searchFilter,
   sentence,
 } from './model-values.js';
 import { PRESET_NAMES } from './presets/presets.js';
@@ -83,7 +84,7 @@ const entries = {
   base: bases
     .optional()
     .describe('One or several DNs, relative to DIRECTORY_BASE_DN. Empty: DIRECTORY_BASE_DN itself.'),
-  filter: filter.optional().describe('Selects the entries (RFC 4515).'),
+  filter: searchFilter.optional().describe('Selects the entries (RFC 4515).'),
   id: attribute.optional().describe('The attribute of the id.'),
   name: attributes.optional().describe('The attributes of the name. The first that has a value is used.'),
   fields: fields.optional(),
