@@ -57,6 +57,15 @@ describe('diagnostics of a directory server', () => {
     ]);
   });
 
+  it('report the mode that the model chooses', async () => {
+    const changesWith = async (follow: string) =>
+      (await examine(modelSetting(`follow: ${follow}\n`))).filter((line) => line.includes('changes:'));
+    expect(await changesWith('told')).toEqual(['ok changes: the server pushes them (RFC 4533)']);
+    expect(await changesWith('asked')).toEqual([
+      'ok changes: asked for every 30 s. The model sets follow: asked',
+    ]);
+  });
+
   it('report how the connection is secured', async () => {
     const ca = join(slapd.directory, 'trusted.pem');
     writeFileSync(ca, slapd.ca);
