@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
 import { COLUMNS, COMPUTED } from '../../src/database/visibility/visible-tables.js';
@@ -175,6 +176,37 @@ describe('statements for a viewer', () => {
     for (let time = 0; time < 3; time++) expect(await membersFor('olaf')).toContain('anna');
     await apply(HIDING);
     expect(await membersFor('olaf')).not.toContain('anna');
+  });
+
+  it('give no signed URL of a user who became hidden, also not a cached one; one that was given stays valid', async () => {
+    const text = '{ group(group: {id: "club"}) { members(first: 9) { nodes { user { id photo } } } } }';
+    const photosFor = async (who: string) => {
+      const { data } = await query(who, text);
+      return [...JSON.stringify(data).matchAll(/"(http[^"]*\/photo\/v1\/[^"]*)"/g)].map(
+        ([, url]) => url ?? '',
+      );
+    };
+    const photo = await sharp({ create: { width: 1, height: 1, channels: 3, background: 'teal' } })
+      .jpeg()
+      .toBuffer();
+    const withPhoto = (people: TestPerson[]) =>
+      buildLdif(
+        people.map((each) => (each.id === 'anna' ? { ...each, photo } : each)),
+        GROUPS,
+      );
+    await apply(withPhoto(PEOPLE));
+    const [given = ''] = await photosFor('olaf');
+    for (let time = 0; time < 3; time++) expect(await photosFor('olaf')).toHaveLength(1);
+    await apply(withPhoto(HIDDEN));
+    expect(await photosFor('olaf')).toEqual([]);
+    expect((await query('olaf', '{ user(user: {id: "anna"}) { photo } }')).data).toEqual({ user: null });
+    expect(await photosFor('vera')).toHaveLength(1);
+    expect((await fetch(given)).status).toBe(200);
+    // A signature is for one id, so that an existing, a hidden and an absent id are rejected alike.
+    const forged = given.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    const others = ['vera', 'nope'].map((id) => given.replace('/anna?', `/${id}?`));
+    const statuses = await Promise.all([forged, ...others].map(async (url) => (await fetch(url)).status));
+    expect(statuses).toEqual([403, 403, 403]);
   });
 
   it.each([
