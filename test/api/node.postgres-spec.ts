@@ -1,3 +1,4 @@
+import { statementsOf } from '../support/builders/statements.js';
 import { nodeIdOf, type NodeType } from '../../src/common/identity.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -153,6 +154,17 @@ describe('a node id', () => {
         ],
       });
     }
+  });
+
+  it('of 100 objects is read by one statement', async () => {
+    const users = UUIDS.map((uuid) => nodeIdOf('User', uuid));
+    const some = [nodeIdOf('User', BEN), nodeIdOf('Group', CLUB), nodeIdOf('User', UNKNOWN)];
+    const nodeIds = Array.from({ length: 100 }, (_, index) => [...users, ...some][index % 4] ?? '');
+    // The suite executes each operation twice, to compare the responses.
+    const countOf = async (ids: string[]) => (await statementsOf(() => nodesOf(ids, account))).length;
+    expect(await countOf(nodeIds)).toBe(await countOf(some.slice(0, 1)));
+    const sent = await statementsOf(() => nodesOf(nodeIds, account));
+    expect(new Set(sent.map(({ text }) => text)).size).toBe(1);
   });
 
   it('is not read without a token', async () => {
