@@ -24,9 +24,15 @@ const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   memberships: ['src/previews/mirrored-entries.queries.ts'],
   unresolved_references: ['src/previews/mirrored-entries.queries.ts'],
   quarantined_entries: ['src/previews/mirrored-entries.queries.ts'],
-  // Both sides are joined with relations of this list.
-  user_references: ['src/field-references/field-references.queries.ts'],
-  group_references: ['src/field-references/field-references.queries.ts'],
+  // Both sides are joined with relations of this list. Previews read them as they read memberships.
+  user_references: [
+    'src/field-references/field-references.queries.ts',
+    'src/previews/mirrored-entries.queries.ts',
+  ],
+  group_references: [
+    'src/field-references/field-references.queries.ts',
+    'src/previews/mirrored-entries.queries.ts',
+  ],
   pictures: ['src/media/picture.queries.ts'],
   revisions: ['src/changes/change.queries.ts'],
   // Of the service itself, without data of the directory.
