@@ -16,12 +16,9 @@ const FIXES: readonly [what: string, fix: string][] = [
     'Check that the server of DIRECTORY_URL is reachable from here, and that DIRECTORY_CA_FILE has the ' +
       'authority that signed its certificate',
   ],
-  [
-    'fields',
-    'docs/directory.md describes the model file: check the attribute, and the rights of the account',
-  ],
-  ['people', 'docs/directory.md describes the rights and limits of the account and the mapping'],
-  ['groups', 'docs/directory.md describes the rights and limits of the account and the mapping'],
+  ['fields', 'docs/model.md describes the model file: check the attribute, and the rights of the account'],
+  ['people', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
+  ['groups', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
   [
     'members',
     'docs/ldap.md describes the forms of members, and the rights and limits of each kind of server',
@@ -31,7 +28,7 @@ const FIXES: readonly [what: string, fix: string][] = [
     'Check that the bases and filters select all people and groups that groups name, and that the account may ' +
       'read them. Remove the DNs of deleted entries',
   ],
-  ['changes', 'docs/directory.md describes the overlay syncprov, which reports changes'],
+  ['changes', 'docs/ldap.md describes the overlay syncprov, which reports changes'],
   [
     'database',
     'Check that DATABASE_URL names a running server, a separate database, and a role that may create tables in it',

@@ -53,7 +53,7 @@ const PRINCIPALS = (['ACCESS_TOKEN', 'PERSONAL_ACCESS_TOKEN', 'SERVICE_ACCOUNT_T
 );
 
 describe('the rights to preview a change', () => {
-  const table = rowsOf(readFileSync('docs/previews.md', 'utf8'));
+  const table = rowsOf(readFileSync('docs/clients.md', 'utf8'));
 
   it('are exactly those of the table', () => {
     expect(table.map(([cell = '']) => ROWS.find(([row]) => cell.startsWith(row))?.[0])).toEqual(
@@ -98,8 +98,8 @@ function subsetsOf<Each>(list: readonly Each[]): Each[][] {
 
 /** Returns the cells of the rows that begin with the name of a mutation. */
 function rowsOf(page: string): string[][] {
-  const [, section = ''] = page.split('\n## Who can preview what\n');
-  const [table = ''] = section.split('\n## ');
+  const [, section = ''] = page.split('\n### Who can preview what\n');
+  const [table = ''] = section.split('\n### ');
   return table
     .split('\n')
     .filter((line) => line.startsWith('| `'))

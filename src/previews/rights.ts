@@ -15,7 +15,7 @@ export interface PreviewContext {
 /**
  * Returns whether the token can read every user and every group by a query. A mutation returns the objects
  * that it names, and its error reveals whether they exist. A mutation therefore accepts only objects that the
- * same token can read (docs/previews.md).
+ * same token can read (docs/clients.md).
  */
 export function canReadAll({ scopes }: Principal): boolean {
   return scopes.has('read') || scopes.has('directory');

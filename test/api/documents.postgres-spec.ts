@@ -9,8 +9,8 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'README.md': { slapd: 'with people', ownDatabase: true },
   'CONTRIBUTING.md': { ownDatabase: true },
   'docs/install.md': { slapd: 'bare', ownDatabase: true },
-  'docs/directory.md': { slapd: 'with people', ownDatabase: true },
-  'docs/previews.md': { slapd: 'with people', ownDatabase: true },
+  'docs/ldap.md': { slapd: 'with people', ownDatabase: true },
+  'docs/clients.md': { slapd: 'with people', ownDatabase: true },
   'ldap/README.md': { slapd: 'bare', ownDatabase: true },
 };
 

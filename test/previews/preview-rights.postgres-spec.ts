@@ -62,7 +62,7 @@ describe('the right to preview', () => {
     return caller === 'account' ? service.serviceAccount('profile', 'read', 'write') : caller;
   }
 
-  it.each(CALLERS)('matches the table of docs/previews.md for %s', async (caller) => {
+  it.each(CALLERS)('matches the table of docs/clients.md for %s', async (caller) => {
     const mutations = OUTCOMES.map(([mutation], index) => `m${index}: ${mutation}`);
     const { status, data, errors } = await preview(
       service,

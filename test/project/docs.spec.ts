@@ -29,6 +29,13 @@ describe('the chapters about errors', () => {
   });
 });
 
+describe('the pages of docs/', () => {
+  it('are at most twelve, beside the decisions', () => {
+    const names = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+    expect(names.length).toBeLessThanOrEqual(12);
+  });
+});
+
 describe('the decisions', () => {
   it('are all in their index, in order', () => {
     const records = readdirSync(join(ROOT, 'docs/adr')).filter((name) => /^\d{4}-/.test(name));

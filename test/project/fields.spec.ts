@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.js';
 import { builtInConfig } from '../support/builders/built-in-config.js';
 import { modelSetting } from '../support/builders/model-file.js';
 
-const PAGE = 'docs/directory.md';
+const PAGE = 'docs/model.md';
 const { mapping } = builtInConfig().directory;
 const users = mapping.users.fields;
 const groups = mapping.groups.fields;

@@ -36,7 +36,7 @@ function textOf(values: DumpedEntry['values'], name: string): string | null {
   return values.get(name)?.[0]?.toString() ?? null;
 }
 
-/** Returns the expected mirror of these entries, by the rules of docs/directory.md. */
+/** Returns the expected mirror of these entries, by the rules of docs/model.md. */
 export function expectMirror(entries: readonly DumpedEntry[]): MirrorContents {
   const people = chosen(entries, 'inetorgperson', 'ou=people,', 'uid');
   const groups = chosen(entries, 'groupofnames', 'ou=groups,', 'cn');

@@ -171,8 +171,8 @@ userPassword: ${MIRROR_PASSWORD}
   return InstalledSlapd.start([...units, account, ada, club].join('\n'), 'ldap/directory.ldif');
 }
 
-/** The change of docs/previews.md, which other pages apply. */
+/** The change of docs/clients.md, which other pages apply. */
 function shownLdif(): string {
-  const shown = commandBlocksOf('docs/previews.md').find(({ output }) => output?.language === 'ldif');
+  const shown = commandBlocksOf('docs/clients.md').find(({ output }) => output?.language === 'ldif');
   return `${shown?.output?.text ?? ''}\n`;
 }
