@@ -1,5 +1,7 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { modelSetting } from '../support/builders/model-file.js';
 import { writeClients } from '../support/clients/clients.js';
+import { FormBrowser } from '../support/clients/form-browser.js';
 import { TestService } from '../support/servers/service.js';
 
 const MODEL = `
@@ -121,11 +123,62 @@ describe('a service with a model file', () => {
     expect(currentToken).toEqual({ scopes: ['read', 'contact'] });
   });
 
-  it('names its scopes where clients look for them', async () => {
-    const discovery = await fetch(`${service.url}/.well-known/openid-configuration`);
-    expect(await discovery.json()).toMatchObject({
-      scopes_supported: expect.arrayContaining(['read', 'contact']) as string[],
+  it('names the missing scope of the model in the challenge, as it does for built-in scopes', async () => {
+    const query = '{ users(first: 9, filter: {phone: {is: "+41 ben"}}) { nodes { id } } }';
+    const refused = await service.query(query, {
+      authorization: await service.accessToken('read directory', 'without'),
     });
+    expect([refused.status, refused.data]).toEqual([403, undefined]);
+    expect(refused.headers.get('www-authenticate')).toBe(
+      'Bearer error="insufficient_scope", scope="contact"',
+    );
+    expect(refused.errors).toMatchObject([
+      {
+        message: expect.stringContaining('needs the scope contact') as string,
+        extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['contact'] },
+      },
+    ]);
+    const authorization = await service.accessToken('read directory contact', 'with');
+    expect(await service.read(query, { authorization })).toEqual({ users: { nodes: [{ id: 'ben' }] } });
+  });
+
+  it('describes its scopes to a user who signs in, and issues a token with them', async () => {
+    const { baseUrl, explorer } = service.config;
+    const app = { client_id: explorer?.clientId ?? '', redirect_uri: explorer?.redirectUri ?? '' };
+    const verifier = randomBytes(32).toString('base64url');
+    const parameters = new URLSearchParams({
+      ...app,
+      response_type: 'code',
+      scope: 'read contact',
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const browser = new FormBrowser(baseUrl);
+    const page = await browser.open(`${baseUrl}/oauth2/authorize?${parameters.toString()}`);
+    expect(await page.response.text()).toContain('<li>Phone numbers and addresses.</li>');
+    const { url } = await browser.open(page.url, { id: 'ada', answer: 'continue' });
+    const answer = await fetch(`${service.url}/oauth2/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...app,
+        grant_type: 'authorization_code',
+        code: new URL(url).searchParams.get('code') ?? '',
+        code_verifier: verifier,
+      }),
+    });
+    const token = (await answer.json()) as { access_token: string; scope: string };
+    expect(token).toMatchObject({ scope: 'read contact' });
+    const authorization = `Bearer ${token.access_token}`;
+    expect(await service.read(PHONE, { authorization })).toMatchObject({ user: { phone: '+41 Ada' } });
+  });
+
+  it('names its scopes where clients look for them', async () => {
+    for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+      const discovery = await fetch(`${service.url}/.well-known/${name}`);
+      expect(await discovery.json()).toMatchObject({
+        scopes_supported: expect.arrayContaining(['read', 'contact']) as string[],
+      });
+    }
     expect(await (await fetch(`${service.url}/explorer`)).text()).toContain('contact');
   });
 

@@ -6,6 +6,9 @@ import { TestService } from '../support/servers/service.js';
 
 /** Of Anna, Ben and the club, in this order. The client `demo-basic` acts for the first. */
 const UUIDS = [1, 2, 3].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+/** Of a user and a group outside the club. */
+const ZOE = '00000000-0000-4000-8000-000000000004';
+const ZOO = '00000000-0000-4000-8000-000000000005';
 const [ANNA = '', BEN = '', CLUB = ''] = UUIDS;
 const OWNER = 'ada.martin';
 const UNKNOWN = '00000000-0000-4000-8000-0000000000ff';
@@ -26,8 +29,12 @@ describe('a node id', () => {
       [
         { id: OWNER, name: 'Anna', email: 'anna@example.org', uuid: ANNA },
         { id: 'ben', name: 'Ben', uuid: BEN },
+        { id: 'zoe', name: 'Zoe', uuid: ZOE },
       ],
-      [{ id: 'club', name: 'Club', members: [OWNER, 'ben'], uuid: CLUB }],
+      [
+        { id: 'club', name: 'Club', members: [OWNER, 'ben'], uuid: CLUB },
+        { id: 'zoo', name: 'Zoo', members: ['zoe'], uuid: ZOO },
+      ],
     ),
   });
   let account: string;
@@ -58,7 +65,10 @@ describe('a node id', () => {
     const text = JSON.stringify(await service.read(query, { authorization: account }));
     const found = new Set([...text.matchAll(/odeId":"([^"]+)"/g)].map(([, nodeId]) => nodeId));
     expect([...found].sort()).toEqual(
-      [nodeIdOf('User', ANNA), nodeIdOf('User', BEN), nodeIdOf('Group', CLUB)].sort(),
+      [
+        ...[ANNA, BEN, ZOE].map((uuid) => nodeIdOf('User', uuid)),
+        ...[CLUB, ZOO].map((uuid) => nodeIdOf('Group', uuid)),
+      ].sort(),
     );
     const changes = await service.read<{ changes: { nodes: Record<string, unknown>[] } }>(query, {
       authorization: account,
@@ -130,6 +140,31 @@ describe('a node id', () => {
     expect(await nodesOf([own], await service.serviceAccount('profile', 'read', 'directory'))).toEqual([
       null,
     ]);
+  });
+
+  it('leads to nothing for a service account that is limited to other groups', async () => {
+    const limited = await service.limitedAccount(['club'], 'read', 'directory');
+    const nodeIds = [
+      nodeIdOf('User', ZOE),
+      nodeIdOf('User', BEN),
+      nodeIdOf('Group', ZOO),
+      nodeIdOf('Group', CLUB),
+    ];
+    const all = ['zoe', 'ben', 'zoo', 'club'];
+    const visible = [null, 'ben', null, 'club'];
+    // No response of one account is that of the other one.
+    for (const [authorization, expected] of [
+      [account, all],
+      [limited, visible],
+      [account, all],
+    ] as const) {
+      const nodes = await nodesOf(nodeIds, authorization);
+      expect(nodes.map((node) => node?.id ?? null)).toEqual(expected);
+      for (const [index, nodeId] of nodeIds.entries()) {
+        const one = await service.read(`{ node(nodeId: "${nodeId}") { nodeId } }`, { authorization });
+        expect(one).toEqual({ node: expected[index] === null ? null : { nodeId } });
+      }
+    }
   });
 
   it.each([

@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { TokenCache } from '../../src/auth/oauth.guard.js';
 import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { buildLdif, personDn } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { ExternalIssuerProcess, type SignRequest } from '../support/servers/external-issuer.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { TestService } from '../support/servers/service.js';
@@ -17,6 +18,13 @@ interface Token {
   userId: string | null;
   expiresAt: string | null;
 }
+
+const MODEL = `
+users: {fields: {phone: {attribute: telephoneNumber, type: String, description: The phone number., access: contact}}}
+scopes: {contact: Phone numbers.}
+`;
+
+const CLEO = `\ndn: ${personDn('cleo')}\nobjectClass: inetOrgPerson\nuid: cleo\ncn: Cleo\nsn: C\ntelephoneNumber: 12\n`;
 
 const LDIF = buildLdif([
   { id: 'Anna', name: 'Anna' },
@@ -34,7 +42,10 @@ describe('a token of an external issuer', () => {
 
   beforeAll(async () => {
     issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
+    service = await TestService.start({
+      ldif: LDIF + CLEO,
+      environment: { ...issuer.environment, ...modelSetting(MODEL) },
+    });
   });
 
   afterAll(async () => {
@@ -107,6 +118,25 @@ describe('a token of an external issuer', () => {
       scopes: ['read', 'write'],
     });
     expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
+  });
+
+  it.each<[string, (scope: string) => Promise<string>]>([
+    ['signed', (scope) => issuer.sign({ payload: { sub: 'Anna', scope } })],
+    ['introspected', (scope) => issuer.opaque({ active: true, sub: 'Anna', scope })],
+  ])('reads what needs a scope of the model only with that scope: %s', async (_case, tokenWith) => {
+    const query = '{ user(user: {id: "cleo"}) { id phone } currentToken { scopes } }';
+    expect(await service.read(query, { authorization: await tokenWith('contact read') })).toEqual({
+      user: { id: 'cleo', phone: '12' },
+      currentToken: { scopes: ['read', 'contact'] },
+    });
+    const { data, errors } = await service.query(query, { authorization: await tokenWith('read contacts') });
+    expect(data).toEqual({ user: { id: 'cleo', phone: null }, currentToken: { scopes: ['read'] } });
+    expect(errors).toMatchObject([
+      {
+        message: 'The field User.phone is not accessible with this token: it needs the scope contact.',
+        extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['contact'], grantedScopes: ['read'] },
+      },
+    ]);
   });
 
   it.each<[string, Record<string, unknown>, string]>([

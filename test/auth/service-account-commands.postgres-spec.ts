@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand, type TestProcess } from '../support/clients/command.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
@@ -132,6 +133,30 @@ describe('directory service-account', () => {
         }) as object,
       },
     ]);
+  });
+
+  it('gives an account a scope of the model, and refuses an unknown one with the list', async () => {
+    const createWith = (scopes: string, model: string) =>
+      runCommand(
+        ['service-account', 'create', '--id', 'phones', '--name', 'Phones', '--scopes', scopes, '--json'],
+        { DATABASE_URL: database.url, ...modelSetting(model) },
+      );
+    const model = 'scopes: {contact: Phone numbers.}\n';
+    for (const [refused, list] of [
+      [await createWith('read,contacts', model), 'profile, read, directory, write, contact'],
+      [await createWith('contact', '{}\n'), 'profile, read, directory, write'],
+    ] as const) {
+      expect(refused.code).toBe(2);
+      expect(refused.stdout + refused.stderr).toContain(`Scopes are ${list}, separated by commas.`);
+    }
+    expect((await createWith('contact', model)).code).toBe(0);
+    const listed = await runCommand(['service-account', 'list', '--json'], {
+      DATABASE_URL: database.url,
+      ...modelSetting(model),
+    });
+    expect(JSON.parse(listed.stdout)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ id: 'phones', scopes: ['contact'] })]),
+    );
   });
 
   it('limits an account to groups, which keep it when they are renamed', async () => {

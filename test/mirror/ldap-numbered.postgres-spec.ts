@@ -26,6 +26,13 @@ interface Kind {
   readonly account: { readonly dn: string; readonly password: string; readonly create: string };
   readonly rdn: 'CN' | 'uid';
   readonly person: readonly string[];
+  /** A filter of users, and the values of an attribute for which it excludes and includes them. */
+  readonly users: {
+    readonly filter: string;
+    readonly attribute: string;
+    readonly excluded: string;
+    readonly included: string;
+  };
   readonly group: readonly string[];
   readonly nameAttribute: string;
   readonly server: string;
@@ -43,7 +50,14 @@ const KINDS: readonly Kind[] = [
       create: `objectClass: user\nsAMAccountName: mirror\nuserAccountControl: 512\n${unicodePassword('Read-only-1')}\n`,
     },
     rdn: 'CN',
-    person: ['objectClass: user', 'sAMAccountName: %'],
+    person: ['objectClass: user', 'sAMAccountName: %', 'userAccountControl: 544'],
+    users: {
+      // The accounts without the bit of disabled ones, by an extensible match ([MS-ADTS] 3.1.1.3.4.4.1).
+      filter: '(&(objectClass=user)(!(userAccountControl:1.2.840.113556.1.4.803:=2)))',
+      attribute: 'userAccountControl',
+      excluded: '546',
+      included: '544',
+    },
     group: ['objectClass: group', 'sAMAccountName: %'],
     nameAttribute: 'displayName',
     server: 'active-directory',
@@ -69,6 +83,12 @@ const KINDS: readonly Kind[] = [
     },
     rdn: 'uid',
     person: ['objectClass: inetOrgPerson', 'uid: %', 'cn: %', 'sn: %'],
+    users: {
+      filter: '(&(objectClass=inetOrgPerson)(!(employeeType=former)))',
+      attribute: 'employeeType',
+      excluded: 'former',
+      included: 'current',
+    },
     group: ['objectClass: groupOfNames', 'cn: %'],
     nameAttribute: 'displayName',
     server: '389ds',
@@ -142,7 +162,9 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
       DIRECTORY_SYNC_SECONDS: '3600',
       DIRECTORY_RECONCILE_SECONDS: '3600',
       DIRECTORY_GUARD_PERCENT: '100',
-      ...modelSetting(`server: ${kind.server}\nusers: {base: OU=People}\ngroups: {base: OU=Groups}\n`),
+      ...modelSetting(
+        `server: ${kind.server}\nusers: {base: OU=People, filter: '${kind.users.filter}'}\ngroups: {base: OU=Groups}\n`,
+      ),
     };
     service = await TestService.start({ environment });
     runChannel.subscribe(listener as never);
@@ -187,6 +209,17 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
       move(personDn('ben'), `${kind.rdn}=benno`, people),
     );
     await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
+    await hasMembers('anna', 'greta');
+  });
+
+  it('leave and enter what the filter of users selects', async () => {
+    const { attribute, excluded, included } = kind.users;
+    const hasAnna = async () => (await readIds(service)).includes('anna');
+    await change(replace(personDn('anna'), attribute, excluded));
+    await eventually(hasAnna, false);
+    await hasMembers('greta');
+    await change(replace(personDn('anna'), attribute, included));
+    await eventually(hasAnna, true);
     await hasMembers('anna', 'greta');
   });
 
