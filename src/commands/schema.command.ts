@@ -1,38 +1,95 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
-import { EXIT_FAILED } from '../start/failure.js';
+import { join, parse } from 'node:path';
+import { type Command, Option } from 'commander';
+import { readConfig } from '../config/config.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { addExamples } from './help.js';
 
 const FILE = 'schema.graphql';
 
 interface SchemaOptions {
   check?: true;
+  against?: string;
   write?: true;
+  builtIn?: true;
   json?: true;
+}
+
+/** The schema of the settings, as text. */
+interface PrintedSchema {
+  readonly schema: string;
+  /** Null: the built-in model. */
+  readonly modelFile: string | null;
+  readonly file: string;
 }
 
 export function addSchemaCommand(program: Command): void {
   const command = program
     .command('schema')
     .description('print the GraphQL schema')
-    .option('--check', `fail if ${FILE} is not the schema of the code`)
-    .option('--write', `write it to ${FILE}`)
+    .option('--check', `fail if it breaks clients; built-in: if ${FILE} differs`)
+    .addOption(
+      new Option('--against <file>', 'fail if it breaks clients of the schema in the file')
+        .implies({ check: true })
+        .conflicts('write'),
+    )
+    .option('--write', `write ${FILE}, or with a model file the file beside it`)
+    .option('--built-in', 'ignore the settings and their model file')
     .option('--json', 'print one JSON object')
-    .action(async ({ check, write, json }: SchemaOptions) => {
-      const { buildSdl } = await import('../schema.js');
-      const schema = await buildSdl();
-      if (write === true) writeFileSync(FILE, schema);
-      const isCurrent = check !== true || readFileSync(FILE, 'utf8') === schema;
-      if (json === true) console.log(JSON.stringify(check === true ? { schema, isCurrent } : { schema }));
-      else if (write !== true && check !== true) process.stdout.write(schema);
-      if (isCurrent) return;
-      if (json !== true)
-        console.error(`${FILE} is not the schema of the code. Run npm run schema to update it`);
-      process.exitCode = EXIT_FAILED;
-    });
+    .action(runSchema);
   addExamples(
     command,
     ['schema > schema.graphql', 'Print the schema, for a code generator'],
+    ['schema --write', 'Record the schema of the model at a release'],
     ['schema --check', 'Compare it, in continuous integration'],
   );
+}
+
+async function runSchema(options: SchemaOptions): Promise<void> {
+  const printed = await printSchema(options);
+  const { against, check, write, json } = options;
+  if (write === true) writeFileSync(printed.file, printed.schema);
+  if (check === true && (against !== undefined || printed.modelFile !== null))
+    await compare(printed, against ?? printed.file, json);
+  else if (check === true) checkFile(printed, json);
+  else if (json === true) console.log(JSON.stringify({ schema: printed.schema }));
+  else if (write !== true) process.stdout.write(printed.schema);
+}
+
+async function printSchema({ builtIn }: SchemaOptions): Promise<PrintedSchema> {
+  const { buildSdl } = await import('../schema.js');
+  const config = builtIn === true ? undefined : readConfig();
+  const modelFile = config?.modelFile ?? null;
+  const file = modelFile === null ? FILE : schemaFileOf(modelFile);
+  return { schema: await buildSdl(config), modelFile, file };
+}
+
+/** The file of the schema of a model: beside the model file, with the extension `.graphql`. */
+function schemaFileOf(modelFile: string): string {
+  const { dir, name } = parse(modelFile);
+  return join(dir, `${name}.graphql`);
+}
+
+/** Reports the changes that break clients of the schema in a file. */
+async function compare({ schema, modelFile }: PrintedSchema, against: string, json?: true): Promise<void> {
+  const { describeBreakingChanges } = await import('./model-changes.js');
+  const breakingChanges = await describeBreakingChanges(schema, against, modelFile);
+  if (json === true) console.log(JSON.stringify({ schema, breakingChanges }));
+  if (breakingChanges.length === 0) return;
+  if (json !== true) {
+    for (const each of breakingChanges) console.error(each);
+    console.error(
+      `These changes break clients of ${against}. Keep what it has, and add new fields beside it`,
+    );
+  }
+  process.exitCode = EXIT_WRONG_USE;
+}
+
+/** Reports that the built-in schema is not the one in the file. */
+function checkFile({ schema, file }: PrintedSchema, json?: true): void {
+  const isCurrent = readFileSync(file, 'utf8') === schema;
+  if (json === true) console.log(JSON.stringify({ schema, isCurrent }));
+  if (isCurrent) return;
+  if (json !== true) console.error(`${file} is not the schema of the code. Run npm run schema to update it`);
+  process.exitCode = EXIT_FAILED;
 }

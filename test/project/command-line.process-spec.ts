@@ -34,22 +34,75 @@ function json({ stdout }: TestProcess): Record<string, unknown> {
 
 describe('directory schema', () => {
   it('prints the committed schema, and accepts it', async () => {
-    const printed = await run('schema');
+    const printed = await run('schema', '--built-in');
     expect(printed.code).toBe(0);
     expect(printed.stdout).toBe(readFileSync('schema.graphql', 'utf8'));
-    expect((await run('schema', '--check')).code).toBe(0);
+    expect((await run('schema', '--built-in', '--check')).code).toBe(0);
   });
 
   it('prints one line for a missing file', async () => {
     const bin = join(process.cwd(), 'dist/cli.js');
-    const elsewhere = promisify(execFile)(process.execPath, [bin, 'schema', '--check', '--json'], {
-      cwd: work,
-    });
+    const elsewhere = promisify(execFile)(
+      process.execPath,
+      [bin, 'schema', '--built-in', '--check', '--json'],
+      {
+        cwd: work,
+      },
+    );
     const message = "ENOENT: no such file or directory, open 'schema.graphql'";
     await expect(elsewhere).rejects.toMatchObject({
       code: 1,
       stdout: `${JSON.stringify({ error: { code: 'FILE_UNUSABLE', message, problems: [message] } })}\n`,
     });
+  });
+});
+
+describe('directory schema with a model file', () => {
+  const jobTitle = (type: string) =>
+    `    jobTitle: {attribute: title, type: ${type}, description: The position.}`;
+  const manager =
+    '    manager: {attribute: manager, type: User, reverse: reports, description: The manager.}';
+  const modelOf = (...fields: string[]) => ['users:', '  fields:', ...fields].join('\n');
+  const settings = modelSetting(modelOf(jobTitle('String'), manager));
+  const file = settings.DIRECTORY_MODEL;
+  const schemaFile = file.replace('.yaml', '.graphql');
+  const runWith = (...args: string[]) => runCommand(['schema', ...args], { ...environment, ...settings });
+
+  it('names the command that writes the file', async () => {
+    const { code, stderr } = await runWith('--check');
+    expect([code, stderr]).toEqual([
+      2,
+      `${schemaFile} cannot be read. «directory schema --write» writes the file of a model\n`,
+    ]);
+  });
+
+  it('writes the schema beside the model file, prints the same, and accepts it', async () => {
+    expect((await runWith('--write')).code).toBe(0);
+    const printed = await runWith();
+    expect(printed.stdout).toContain('jobTitle: String\n');
+    expect(printed.stdout).toBe(readFileSync(schemaFile, 'utf8'));
+    expect(await runWith('--check')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('rejects changes that break clients, at their places in the model file', async () => {
+    writeFileSync(file, modelOf(jobTitle('Int'), manager.replace(' reverse: reports,', '')));
+    const { code, stdout, stderr } = await runWith('--check');
+    expect([code, stdout]).toEqual([2, '']);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toContain(`${file}:3:5: Field 'User.jobTitle' changed type from 'String' to 'Int'`);
+    expect(lines).toContain(`${file}:2:3: Field 'reports' was removed from object type 'User'`);
+    expect(lines.at(-1)).toContain(`break clients of ${schemaFile}.`);
+    const { code: same, stdout: object } = await runWith('--against', schemaFile, '--json');
+    expect([same, JSON.parse(object)]).toEqual([
+      2,
+      { schema: textLike(/jobTitle: Int/), breakingChanges: lines.slice(0, -1) },
+    ]);
+  });
+
+  it('accepts additions', async () => {
+    const phone = '    phone: {attribute: telephoneNumber, type: String, description: The number.}';
+    writeFileSync(file, modelOf(phone, jobTitle('String'), manager));
+    expect(await runWith('--check')).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 });
 

@@ -1,50 +1,15 @@
-import { ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
-import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
-import { type GraphQLSchema, isInputObjectType, isRequiredInputField } from 'graphql';
-import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../../../src/graphql/schema/deprecation.js';
+import type { GraphQLSchema } from 'graphql';
+import { findBreakingChanges } from '../../../src/commands/breaking-changes.js';
+import { NOTICE_MONTHS } from '../../../src/graphql/schema/deprecation.js';
 
-/** Changes that make existing documents return other results without being invalid. */
-const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
-
-/**
- * Returns the changes that break clients of the released schema; empty if there are none. Elements that have been deprecated long
- * enough may be removed.
- */
+/** The messages of the breaking changes. */
 export async function findBreaks(
   released: GraphQLSchema,
   current: GraphQLSchema,
   today: Date,
 ): Promise<string[]> {
-  const changes = await diff(withoutWhatMayBeGone(released, today), current);
-  return changes
-    .filter(
-      ({ type, meta }) =>
-        !(
-          type === ChangeType.DirectiveUsageInputObjectAdded &&
-          isHarmlessOneOf(meta as Record<string, unknown>, released)
-        ),
-    )
-    .filter(
-      ({ criticality, type }) =>
-        criticality.level === CriticalityLevel.Breaking || ALSO_BREAKING.includes(String(type)),
-    )
-    .map(({ message }) => message);
-}
-
-/**
- * Whether an input becomes @oneOf whose only member was required: each value that was valid has exactly one member, and
- * remains valid.
- */
-function isHarmlessOneOf(
-  { addedDirectiveName, inputObjectName }: Readonly<Record<string, unknown>>,
-  released: GraphQLSchema,
-): boolean {
-  const type = released.getType(String(inputObjectName));
-  const members = isInputObjectType(type) ? Object.values(type.getFields()) : [];
-  const [only] = members;
-  return (
-    addedDirectiveName === 'oneOf' && members.length === 1 && only !== undefined && isRequiredInputField(only)
-  );
+  const changes = await findBreakingChanges(released, current, today);
+  return changes.map(({ message }) => message);
 }
 
 /** Returns the breaking changes, each with its remedy; empty if there are none. */
@@ -56,26 +21,4 @@ export function explainBreaks(breaks: readonly string[], version: string): strin
     'Leave what there is as it is, and add beside it what is to take its place. What is to go is deprecated first,',
     `for ${NOTICE_MONTHS} months at least: CONTRIBUTING.md says how.`,
   ].join('\n');
-}
-
-/** Returns the schema without the elements that may be removed, and without types that only they use. */
-function withoutWhatMayBeGone(released: GraphQLSchema, today: Date): GraphQLSchema {
-  const keep = ({ deprecationReason }: { deprecationReason?: string | null | undefined }) =>
-    mayBeGone(deprecationReason ?? '', today) ? null : undefined;
-  return pruneSchema(
-    mapSchema(released, {
-      [MapperKind.OBJECT_FIELD]: keep,
-      [MapperKind.INTERFACE_FIELD]: keep,
-      [MapperKind.INPUT_OBJECT_FIELD]: keep,
-      [MapperKind.ARGUMENT]: keep,
-      [MapperKind.ENUM_VALUE]: keep,
-    }),
-  );
-}
-
-function mayBeGone(reason: string, today: Date): boolean {
-  const deprecation = parseDeprecation(reason);
-  if (deprecation === null) return false;
-  const { since, sunset } = deprecation;
-  return sunset <= today && monthsAfter(since, NOTICE_MONTHS) <= today;
 }

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { type Change, ChangeType } from '@graphql-inspector/core';
+import { buildSchema, type GraphQLSchema } from 'graphql';
+import { ConfigError } from '../config/config.js';
+import { isOwn } from '../config/model/check-model.js';
+import type { Model } from '../config/model/model.schema.js';
+import { readModel } from '../config/model/read-model.js';
+import type { Path } from '../config/model/yaml-file.js';
+import { findBreakingChanges } from './breaking-changes.js';
+
+/**
+ * Compares a schema with the one in a file, and describes each change that breaks clients. A change that the model file
+ * causes begins with FILE:LINE:COLUMN.
+ * @param modelFile null: the built-in model
+ * @throws ConfigError if the file has no schema
+ */
+export async function describeBreakingChanges(
+  sdl: string,
+  against: string,
+  modelFile: string | null,
+): Promise<string[]> {
+  const changes = await findBreakingChanges(readReleased(against), buildSchema(sdl), new Date());
+  const locate = modelFile === null ? () => '' : locatorOf(modelFile);
+  return changes.map((change) => `${locate(change)}${change.message}`);
+}
+
+function readReleased(file: string): GraphQLSchema {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    throw new ConfigError([`${file} cannot be read. «directory schema --write» writes the file of a model`]);
+  }
+  try {
+    return buildSchema(text);
+  } catch {
+    throw new ConfigError([`${file} contains no valid GraphQL schema`]);
+  }
+}
+
+/** Returns a function that locates the cause of a change: the text before its message. */
+function locatorOf(file: string): (change: Change) => string {
+  const { model, yaml } = readModel(file);
+  return (change) => {
+    const path = causeOf(change, model);
+    if (yaml === null || path === null) return '';
+    const { line, column } = yaml.placeOfKey(path);
+    return `${file}:${line}:${column}: `;
+  };
+}
+
+/** The path in the model file of what causes a change. Null: nothing in the file does. */
+function causeOf({ path = '', type: change }: Change, model: Model): Path | null {
+  const [type = '', name = ''] = path.split('.');
+  const kind = kindOf(type);
+  if (kind === null) return null;
+  const field = model[kind]?.fields?.[name];
+  if (field !== undefined) return isOwn(field) ? [kind, 'fields', name] : null;
+  const isRemoval = change === ChangeType.FieldRemoved || change === ChangeType.InputFieldRemoved;
+  return reversePathOf(kind, name, model) ?? (isRemoval ? [kind, 'fields'] : null);
+}
+
+/** Users or groups whose fields a type has, such as `User`, `UserFilter` and `Profile`. */
+function kindOf(type: string): 'users' | 'groups' | null {
+  if (type.startsWith('Group')) return 'groups';
+  return type.startsWith('User') || type === 'Profile' ? 'users' : null;
+}
+
+function reversePathOf(kind: 'users' | 'groups', name: string, model: Model): Path | null {
+  const target = kind === 'users' ? 'User' : 'Group';
+  for (const origin of ['users', 'groups'] as const) {
+    for (const [field, own] of Object.entries(model[origin]?.fields ?? {})) {
+      if (isOwn(own) && own.reverse === name && own.type.includes(target))
+        return [origin, 'fields', field, 'reverse'];
+    }
+  }
+  return null;
+}
