@@ -48,10 +48,12 @@ export function addSchemaCommand(program: Command): void {
 async function runSchema(options: SchemaOptions): Promise<void> {
   const printed = await printSchema(options);
   const { against, check, write, json } = options;
+  const isCompared = check === true && (against !== undefined || printed.modelFile !== null);
+  // The file that is compared with would be lost if it were written first.
+  if (isCompared && !(await compare(printed, against ?? printed.file, json))) return;
   if (write === true) writeFileSync(printed.file, printed.schema);
-  if (check === true && (against !== undefined || printed.modelFile !== null))
-    await compare(printed, against ?? printed.file, json);
-  else if (check === true) checkFile(printed, json);
+  if (isCompared) return;
+  if (check === true) checkFile(printed, json);
   else if (json === true) console.log(JSON.stringify({ schema: printed.schema }));
   else if (write !== true) process.stdout.write(printed.schema);
 }
@@ -70,12 +72,12 @@ function schemaFileOf(modelFile: string): string {
   return join(dir, `${name}.graphql`);
 }
 
-/** Reports the changes that break clients of the schema in a file. */
-async function compare({ schema, modelFile }: PrintedSchema, against: string, json?: true): Promise<void> {
+/** Reports the changes that break clients of the schema in a file. Returns whether there are none. */
+async function compare({ schema, modelFile }: PrintedSchema, against: string, json?: true): Promise<boolean> {
   const { describeBreakingChanges } = await import('./model-changes.js');
   const breakingChanges = await describeBreakingChanges(schema, against, modelFile);
   if (json === true) console.log(JSON.stringify({ schema, breakingChanges }));
-  if (breakingChanges.length === 0) return;
+  if (breakingChanges.length === 0) return true;
   if (json !== true) {
     for (const each of breakingChanges) console.error(each);
     console.error(
@@ -83,6 +85,7 @@ async function compare({ schema, modelFile }: PrintedSchema, against: string, js
     );
   }
   process.exitCode = EXIT_WRONG_USE;
+  return false;
 }
 
 /** Reports that the built-in schema is not the one in the file. */

@@ -8,6 +8,8 @@ import {
   printSchema,
 } from 'graphql';
 import type { Page } from 'playwright-core';
+import { readConfig } from '../../src/config/config.js';
+import { buildSdl } from '../../src/schema.js';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
 import { contractElementsOf } from '../support/builders/schema-coordinates.js';
 import { NEEDED, schema } from '../support/clients/scope-walk.js';
@@ -57,8 +59,9 @@ describe('the schema as text', () => {
     expect((await send(builtIn, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
   });
 
-  it('has the fields, references and filters of a model file, and is what introspection returns', async () => {
+  it('has the fields, references and filters of a model file, and is what introspection and the command return', async () => {
     const { body } = await send(service, { path: SDL });
+    expect(body).toBe(await buildSdl(readConfig({ DIRECTORY_MODEL: 'sample/model.yaml' })));
     const fields = ['manager: User', 'phone: String', 'mobiles: [String!]', 'reports(', 'room: StringFilter'];
     for (const field of [...fields, 'input IntFilter {']) {
       expect(body).toContain(field);

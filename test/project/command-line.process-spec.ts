@@ -92,6 +92,7 @@ describe('directory schema with a model file', () => {
     expect(lines).toContain(`${file}:3:5: Field 'User.jobTitle' changed type from 'String' to 'Int'`);
     expect(lines).toContain(`${file}:2:3: Field 'reports' was removed from object type 'User'`);
     expect(lines.at(-1)).toContain(`break clients of ${schemaFile}.`);
+    expect((await runWith('--check', '--write')).code).toBe(2);
     const { code: same, stdout: object } = await runWith('--against', schemaFile, '--json');
     expect([same, JSON.parse(object)]).toEqual([
       2,
