@@ -5,11 +5,18 @@ import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-k
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
 import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
-import { groupDn, personDn } from '../support/builders/directory.js';
+import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { readEntries } from '../support/builders/read-entries.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+import { sendQuery } from '../support/clients/graphql.js';
 import { errorOf } from '../support/error-of.js';
+import { eventually } from '../support/eventually.js';
 import { TestDirectory389 } from '../support/servers/directory-389.js';
-import { SUFFIX } from '../support/servers/slapd.mjs';
+import { directorySettings } from '../support/servers/ldap.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
+import { createDatabase } from '../support/servers/store.js';
+import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
 const PEOPLE = `ou=people,${SUFFIX}`;
 const GROUPS = `ou=groups,${SUFFIX}`;
@@ -156,5 +163,47 @@ describe('389 Directory Server', () => {
     await change(`dn: ${personDn('ann')}\nchangetype: modify\nreplace: sn\nsn: Changed\n`);
     const changed = `(entryUSN>=${Number(before) + 1})`;
     expect(dnsOf(await readEntries(connection, SUFFIX, changed))).toEqual([personDn('ann')]);
+  });
+
+  it('that replaces OpenLDAP under one address is served with its own preset, without a restart', async () => {
+    const slapd = await startSlapd({ ldif: buildLdif([{ id: 'ann' }, { id: 'ben' }, { id: 'former' }]) });
+    const address = await TcpBalancer.start(slapd.port);
+    const database = await createDatabase();
+    const port = await findFreePort();
+    const service = TestProcess.start('main', [], {
+      ...directorySettings(slapd),
+      DIRECTORY_URL: address.url,
+      DIRECTORY_GUARD_PERCENT: '100',
+      DATABASE_URL: database.url,
+      PORT: String(port),
+    });
+    try {
+      await service.untilPrinted(/Ready at/);
+      const account = ['--id', 'reader', '--name', 'Reader', '--scopes', 'read', '--json'];
+      const created = await runCommand(['service-account', 'create', ...account], {
+        DATABASE_URL: database.url,
+      });
+      const { token } = JSON.parse(created.stdout) as { token: string };
+      // Only the preset of 389 Directory Server has accounts that are not active.
+      const query =
+        '{ ann: user(user: {id: "ann"}) { active } ben: user(user: {id: "ben"}) { active } former: user(user: {id: "former"}) { id } }';
+      const read = async () => {
+        const url = `http://127.0.0.1:${port}`;
+        const answer = await sendQuery(url, query, { authorization: `Basic ${token}` }).catch(() => null);
+        return answer?.data ?? null;
+      };
+      const active = { active: true };
+      expect(await read()).toEqual({ ann: active, ben: active, former: { id: 'former' } });
+      address.use(server.port);
+      address.breakConnections();
+      await service.untilPrinted(/of the kind 389ds: the service starts again[^]*Ready at/);
+      await eventually(read, { ann: active, ben: { active: false }, former: null });
+      expect(service.code).toBeNull();
+    } finally {
+      await service.kill('SIGTERM');
+      await address.stop();
+      await database.drop();
+      await slapd.remove();
+    }
   });
 });
