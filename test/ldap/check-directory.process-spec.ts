@@ -58,9 +58,14 @@ describe('diagnostics of a directory server', () => {
   });
 
   it('report the mode that the model chooses', async () => {
-    const changesWith = async (follow: string) =>
-      (await examine(modelSetting(`follow: ${follow}\n`))).filter((line) => line.includes('changes:'));
+    const changesWith = async (follow: string, more = '') =>
+      (await examine(modelSetting(`follow: ${follow}\n${more}\n`))).filter((line) =>
+        line.includes('changes:'),
+      );
     expect(await changesWith('told')).toEqual(['ok changes: the server pushes them (RFC 4533)']);
+    expect(await changesWith('told', 'uuid: nsUniqueId')).toEqual([
+      expect.stringContaining('The account may not read nsUniqueId of every entry'),
+    ]);
     expect(await changesWith('asked')).toEqual([
       'ok changes: asked for every 30 s. The model sets follow: asked',
     ]);

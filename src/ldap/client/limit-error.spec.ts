@@ -4,7 +4,7 @@ const DN = 'cn=mirror,dc=example,dc=org';
 
 describe('toLimitError', () => {
   it('has the line that OpenLDAP needs, for both kinds of configuration', () => {
-    const error = toLimitError({ code: 4, diagnostic: 'no' }, DN);
+    const error = toLimitError({ code: 4, diagnostic: 'no' }, DN, 'openldap');
     expect(error).toBeInstanceOf(LimitExceededError);
     expect(error?.message).toBe(
       `The directory server limits what ${DN} may read (sizeLimitExceeded). ` +
@@ -15,17 +15,32 @@ describe('toLimitError', () => {
   });
 
   it('escapes characters with a meaning in slapd.conf', () => {
-    const error = toLimitError({ code: 4, diagnostic: '' }, 'cn=a\\,"b",dc=c');
+    const error = toLimitError({ code: 4, diagnostic: '' }, 'cn=a\\,"b",dc=c', 'openldap');
     expect(error?.message).toContain('limits dn.exact="cn=a\\\\,\\"b\\",dc=c" size');
   });
 
   it('has a line for anonymous access, too', () => {
-    expect(toLimitError({ code: 3, diagnostic: '' }, null)?.message).toContain(
+    expect(toLimitError({ code: 3, diagnostic: '' }, null, 'other')?.message).toContain(
       'limits anonymous size=unlimited',
     );
   });
 
+  it.each([
+    ['389ds', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
+    ['freeipa', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
+    ['active-directory', ['MaxResultSetSize', 'MaxPageSize']],
+    ['samba', []],
+  ] as const)('has the settings of %s, and not those of OpenLDAP', (kind, settings) => {
+    for (const code of [3, 4, 11]) {
+      const message = toLimitError({ code, diagnostic: '' }, DN, kind)?.message ?? '';
+      expect(message).toContain(`The directory server limits what ${DN} may read`);
+      for (const setting of settings) expect(message).toContain(setting);
+      expect(message).not.toMatch(/OpenLDAP|olcLimits/);
+    }
+  });
+
   it('ignores other codes', () => {
-    for (const code of [0, 1, 10, 32, 50, 53]) expect(toLimitError({ code, diagnostic: '' }, DN)).toBeNull();
+    for (const code of [0, 1, 10, 32, 50, 53])
+      expect(toLimitError({ code, diagnostic: '' }, DN, 'openldap')).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { BerInput } from './ber.js';
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
 import { Entry } from '../entry.js';
 import { LdapProtocolError, LdapResultError } from './ldap-error.js';
-import { toLimitError } from './limit-error.js';
+import { limitErrorOf } from './limit-error.js';
 import type { ResponseControl } from './message.js';
 import { completeRanges } from './ranged-values.js';
 import type { SearchRequest } from './requests.js';
@@ -54,7 +54,7 @@ export async function* readPaged(
     yield* readPages(connection, request, options);
   } catch (error) {
     if (error instanceof LdapProtocolError) connection.close(error);
-    throw (error instanceof LdapResultError ? toLimitError(error, connection.bindDn) : null) ?? error;
+    throw (error instanceof LdapResultError ? await limitErrorOf(error, connection) : null) ?? error;
   }
 }
 

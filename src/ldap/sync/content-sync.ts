@@ -2,7 +2,7 @@ import type { LdapConnection, WaitOptions } from '../client/ldap-connection.js';
 import { readContext } from './context-csn.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from './content-sync-error.js';
 import { LdapClosedError, type LdapError, LdapProtocolError, LdapResultError } from '../client/ldap-error.js';
-import { toLimitError } from '../client/limit-error.js';
+import { limitErrorOf } from '../client/limit-error.js';
 import { suffixOf } from '../naming/naming-context.js';
 import type { Entry } from '../entry.js';
 import type { SearchRequest } from '../client/requests.js';
@@ -63,7 +63,8 @@ export async function* followContent(
     if (error instanceof LdapProtocolError) connection.close(error);
     if (!(error instanceof LdapResultError)) throw error;
     const { cookie } = request;
-    throw toSyncError(error, { cookie, isRefreshed: stage.isRefreshed }, connection.bindDn);
+    const refusal = toSyncError(error, { cookie, isRefreshed: stage.isRefreshed });
+    throw refusal ?? (await limitErrorOf(error, connection)) ?? error;
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronization');
 }
@@ -111,8 +112,7 @@ async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentR
 function toSyncError(
   error: LdapResultError,
   { cookie, isRefreshed }: { cookie: Buffer | null; isRefreshed: boolean },
-  bindDn: string | null,
-): LdapError {
+): LdapError | null {
   const { code, codeName } = error;
   if (code === ResultCode['e-syncRefreshRequired']) return new RefreshRequiredError(error);
   if (!isRefreshed && REFUSALS.includes(code)) {
@@ -120,5 +120,5 @@ function toSyncError(
     const message = `The directory server refuses content synchronization: ${codeName} (${code})`;
     return new ContentSyncRefusedError(message, { cause: error });
   }
-  return toLimitError(error, bindDn) ?? error;
+  return null;
 }

@@ -2,12 +2,10 @@ import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
-import { requireCoverage } from '../ldap/coverage.js';
-import { chooseMode, findWhyNotOffered } from '../ldap/follow-mode.js';
+import { chooseMode, findWhyNotOffered, findWhyRefused } from '../ldap/follow-mode.js';
 import { LdapDirectory } from '../ldap/ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryStatistics } from './entry-statistics.js';
@@ -172,15 +170,13 @@ class DirectoryCheck {
   /** @param hasBases whether all bases exist, so that each one can be checked */
   private async findWhyNoContentSync(hasBases: boolean): Promise<string | null> {
     const reason = await findWhyNotOffered(this.directory, this.connection);
-    return reason === null && hasBases ? this.findWhatIsNotCovered() : reason;
+    return reason === null && hasBases ? this.findWhatIsRefused() : reason;
   }
 
-  private async findWhatIsNotCovered(): Promise<string | null> {
+  private async findWhatIsRefused(): Promise<string | null> {
     try {
-      await requireCoverage(this.directory, this.connection, this.signal);
-      return null;
+      return await findWhyRefused(this.directory, this.connection, this.signal);
     } catch (error) {
-      if (error instanceof ContentSyncRefusedError) return error.message;
       // The entries are counted with the same request, and that step reports every failure.
       if (error instanceof LdapResultError) return null;
       throw error;

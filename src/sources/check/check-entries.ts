@@ -1,12 +1,10 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
-import { PRESETS } from '../../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { readContent } from '../../ldap/sync/content-sync.js';
-import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
@@ -108,16 +106,8 @@ export class EntryCheck {
         return this.count(kind, statistics, signal, progress);
       }
       if (!(error instanceof LdapResultError)) throw error;
-      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${this.explain(error)}`);
+      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${error.message}`);
     }
-  }
-
-  /** The message of an exceeded limit has the cure for OpenLDAP. */
-  private explain(error: LdapResultError): string {
-    const { limits } = PRESETS[this.config.server];
-    return error instanceof LimitExceededError && limits !== null
-      ? `The server limits what the account may read (${error.codeName}). ${limits}`
-      : error.message;
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {

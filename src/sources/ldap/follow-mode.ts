@@ -68,7 +68,7 @@ async function findMode(
 }
 
 /** The reason why a server that offers content synchronization cannot be followed by it; null when it can. */
-async function findWhyRefused(
+export async function findWhyRefused(
   directory: LdapDirectory,
   connection: LdapConnection,
   signal: AbortSignal,
