@@ -24,7 +24,7 @@ const OPENING = 'The database is being opened, and made where there is none';
 
 /** Serves until the process receives a signal to end. It then ends with exit code 0, even during the start. */
 export async function serve(config: Config): Promise<void> {
-  // From the first line on.
+  // Before anything is logged.
   Logger.overrideLogger(NestLog.of(config));
   const ending = watchSignals();
   const kind = await recognize(config.directory, ending);
@@ -54,7 +54,7 @@ async function serveKind(config: Config, ending: AbortSignal, isKnown: boolean):
     new Logger('Service').log(describeStart(config, demoToken));
     void app.get(MirrorService).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
   } catch (error) {
-    // What is being closed fails in many ways, and none of them is worth telling.
+    // Errors are expected while the application closes: they are not reported.
     if (isEnding(ending)) return;
     await app.close();
     throw error;
@@ -71,7 +71,7 @@ async function replace(app: NestFastifyApplication, config: Config, ending: Abor
   await serveKind(config, ending, true);
 }
 
-/** The database may be away again by now. */
+/** Retries, because the database can become unavailable after the start. */
 async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal): Promise<string | null> {
   for (;;) {
     try {
@@ -110,7 +110,7 @@ async function createWithRetry(config: Config, ending: AbortSignal): Promise<Nes
   }
 }
 
-/** A database that is being made must not be cut off in the middle: a signal is heard from the beginning. */
+/** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */
 function watchSignals(): AbortSignal {
   const ending = new AbortController();
   for (const signal of SIGNALS) {
