@@ -1,24 +1,30 @@
 // Measures time and memory of mirroring a large directory: 50,000 users, 5,000 groups nested three levels deep, and 300,000
-// memberships: `npm run bench:load`. It is not part of the tests.
+// memberships: `npm run bench:load`. With `-- --people 1000000`: as many users, a twentieth as many groups, and six times as many
+// memberships. It is not part of the tests.
 import { spawn } from 'node:child_process';
 import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/servers/postgres.mjs';
 import { LARGE, records } from './large-directory.mjs';
 
-const MAX_SECONDS = 60;
-const MAX_MEGABYTES = 512;
+const { values: options } = parseArgs({ options: { people: { type: 'string' } } });
+const people = Number(options.people ?? LARGE.people);
+const SIZE = options.people === undefined ? LARGE : { people, groups: people / 20, memberships: people * 6 };
+const MAX_SECONDS = Math.max(60, (600 * people) / 1_000_000);
+const MAX_MEGABYTES = 400;
+
 async function writeLdif(file, renamed = null) {
   const stream = createWriteStream(file);
   const write = async (lines) => {
     if (!stream.write(`${lines.join('\n')}\n\n`)) await once(stream, 'drain');
   };
   await write(['version: 1']);
-  for (const record of records(LARGE, renamed)) await write(record);
+  for (const record of records(SIZE, renamed)) await write(record);
   stream.end();
   await once(stream, 'finish');
 }
@@ -54,7 +60,7 @@ try {
   const file = join(work, 'directory.ldif');
   await writeLdif(file);
   console.log(
-    `${LARGE.people} people, ${LARGE.groups} groups, ${LARGE.memberships} memberships: ${Math.round(statSync(file).size / 1e6)} MB of LDIF`,
+    `${SIZE.people} people, ${SIZE.groups} groups, ${SIZE.memberships} memberships: ${Math.round(statSync(file).size / 1e6)} MB of LDIF`,
   );
   const environment = { DATABASE_URL: postgres.url('postgres'), DIRECTORY_URL: `file:${file}` };
   const runStep = (label, { seconds, megabytes }) =>

@@ -1,4 +1,6 @@
 // The scenarios: a contender, a query and its variables. Each is measured in every round.
+import { whileUsersChange } from './data/changing-users.mjs';
+import { ORIGIN } from './contenders/service.mjs';
 import { LoadProcess } from './load/load-process.mjs';
 import { collectDeepCursors } from './deep-cursors.mjs';
 import { CONNECTIONS } from './options.mjs';
@@ -7,6 +9,8 @@ const GENERATOR = new URL('load/generator.mjs', import.meta.url);
 
 /** Requests per second and process in paced scenarios, below the capacity of a process. */
 const PACE = 500;
+/** Requests per second of a school on a busy day. */
+const REALISTIC_PACE = 50;
 
 /** Contender, query, variables and mode. `uncached…` are variables in spellings that no earlier request contained. */
 const SCENARIOS = [
@@ -14,6 +18,7 @@ const SCENARIOS = [
   ['service', 'members', 'repeatedGroups', 'cached'],
   ['cache-off', 'members', 'groups'],
   ['hand-written', 'members', 'groups'],
+  ['hand-written-index-order', 'members', 'groups'],
   ['hand-written-read-model', 'members', 'groups'],
   ['postgraphile', 'members', 'groups'],
   ['postgraphile-read-model', 'members', 'groups'],
@@ -35,6 +40,15 @@ const SCENARIOS = [
   ['service', 'search', 'terms', 'cached'],
   ['hand-written', 'search', 'terms'],
   ['postgraphile', 'search', 'terms'],
+  ['service', 'members', 'repeatedGroups', '10-changes'],
+  ['service', 'members', 'repeatedGroups', '50-changes'],
+  ['service', 'members', 'repeatedGroups', 'from-page'],
+  ['log-off', 'members', 'uncachedGroups'],
+  ['log-off', 'members', 'repeatedGroups', 'cached'],
+  ['newer-node', 'members', 'uncachedGroups'],
+  ['newer-node', 'members', 'repeatedGroups', 'cached'],
+  ['cache-off', 'members', 'groups', 'realistic'],
+  ['hand-written-index-order', 'members', 'groups', 'realistic'],
   ['plain', 'members', 'groups'],
   ['more-memberships', 'members', 'groups'],
   ['hidden-users', 'members', 'groups'],
@@ -69,10 +83,15 @@ export async function prepareScenarios(stage, resources) {
     const contender = stage.contenders.get(name);
     if (contender === undefined) continue;
     const directory = directoryOf(name, stage);
-    const load = { ...contender.queries[queryName], variables: directory.variables[variables] };
+    const origin = mode === 'from-page' ? ORIGIN : undefined;
+    const { operationName, query } = contender.queries[queryName];
+    const load = { operationName, query, variables: directory.variables[variables], origin };
     const scenarioName = [name, queryName, mode].filter(Boolean).join('/');
     const rate = rateOf(mode, contender);
-    scenarios.push(await prepareScenario(loadProcess, scenarioName, contender, load, directory, rate));
+    const scenario = await prepareScenario(loadProcess, scenarioName, contender, load, directory, rate);
+    scenarios.push(
+      mode?.endsWith('-changes') ? duringChanges(scenario, directory, parseInt(mode)) : scenario,
+    );
   }
   const cacheOff = stage.contenders.get('cache-off');
   const variables = await variablesOfPages(stage);
@@ -92,20 +111,29 @@ function directoryOf(contender, { main, more, own, hidden }) {
 
 /** Requests per second; null: unlimited. */
 function rateOf(mode, { ports }) {
+  if (mode === 'realistic') return REALISTIC_PACE;
   if (mode === 'paced') return PACE * ports.length;
   return mode === 'paced-for-two' ? PACE * 2 : null;
 }
 
 /** @param rate requests per second; null: unlimited */
 async function prepareScenario(loadProcess, name, contender, load, { people }, rate = null) {
-  const { operationName, query, variables } = load;
   const tokens = people.map(({ token }) => token);
-  await loadProcess.prepare(name, { ports: contender.ports, operationName, query, variables, tokens });
+  await loadProcess.prepare(name, { ...load, ports: contender.ports, tokens });
   return {
     name,
     contender,
     countsLoadTime: false,
     run: (seconds) => loadProcess.run(name, { seconds, connections: CONNECTIONS, rate }),
+  };
+}
+
+/** The scenario while users of other groups change, this many a second. The process learns of them, but does not apply them. */
+function duringChanges(scenario, { connection, variables }, rate) {
+  const groups = variables.repeatedGroups.map((each) => JSON.parse(each).id);
+  return {
+    ...scenario,
+    run: (seconds) => whileUsersChange(connection, { groups, rate }, () => scenario.run(seconds)),
   };
 }
 

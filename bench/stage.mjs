@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { fillLargeDirectory } from '../test/support/builders/large-directory.mjs';
 import { findFreePort } from '../test/support/servers/postgres.mjs';
 import { findProgram } from '../test/support/servers/system-packages.mjs';
-import { startHandWritten, startPostgraphile, whyNoPostgraphile } from './contenders/peers.mjs';
+import {
+  findNewerNode,
+  startHandWritten,
+  startPostgraphile,
+  whyNoPostgraphile,
+} from './contenders/peers.mjs';
 import { execute } from './contenders/contender.mjs';
 import { contenderOf, makeSite, startProcess } from './contenders/service.mjs';
 import { startSlapdContender } from './contenders/slapd.mjs';
@@ -105,6 +110,7 @@ async function startContenders({ directory, resources, preload, signingKey }, st
   const contenders = [
     contenderOf('service', [main.process]),
     contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
+    contenderOf('log-off', [await another(main, { logsRequests: false })]),
     contenderOf('two-processes', [await another(main), await another(main)]),
     // Like those below, it responds to nothing but Q1: a process that has responded to more is compiled further.
     contenderOf('plain', [await another(main, { cacheOff: true })]),
@@ -113,8 +119,12 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     contenderOf('unmatched-rules', [await another(main, { cacheOff: true, model: writeRules(directory) })]),
     contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];
+  const node = findNewerNode();
+  if (node === null) missing.push('A newer Node.js is missing.');
+  else contenders.push(contenderOf('newer-node', [await another(main, { node })]));
   const stage = { ...(await peersSettings(directory, main)), signingKey, resources, preload };
-  for (const tables of ['ordinary', 'read-model']) contenders.push(await startHandWritten(stage, tables));
+  for (const tables of ['ordinary', 'index-order', 'read-model'])
+    contenders.push(await startHandWritten(stage, tables));
   const reason = whyNoPostgraphile();
   if (reason !== null) missing.push(`PostGraphile is missing: ${reason}.`);
   else

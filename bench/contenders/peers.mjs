@@ -28,7 +28,7 @@ export function whyNoPostgraphile() {
 
 /**
  * @param {object} stage databaseUrl, tokensFile, baseUrl, signingKey, build, preload and resources
- * @param {'ordinary' | 'read-model'} tables
+ * @param {'ordinary' | 'index-order' | 'read-model'} tables
  */
 export function startHandWritten(stage, tables) {
   return startPeer(stage, tables, {
@@ -68,7 +68,7 @@ async function startPeer(stage, tables, { name, program, queries, node, environm
     resources: stage.resources,
   });
   return new Contender({
-    name: tables === 'read-model' ? `${name}-read-model` : name,
+    name: tables === 'ordinary' ? name : `${name}-${tables}`,
     children: [child],
     ports: [port],
     queries,

@@ -7,8 +7,8 @@ import { Contender } from './contender.mjs';
 /** Rate limits that no scenario reaches. */
 const UNLIMITED = { LIMIT_REQUESTS_PER_MINUTE: '999999999', LIMIT_POINTS_PER_HOUR: '999999999' };
 
-/** The other contenders do not log requests either. */
-const QUIET = { LOG_REQUESTS: 'false' };
+/** The page of the requests of browsers. */
+export const ORIGIN = 'https://pages.example.org';
 
 /** Disables the response cache. */
 const CACHE_OFF = { ANSWER_CACHE_MEGABYTES: '0' };
@@ -23,26 +23,29 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
     DATABASE_URL: databaseUrl,
     URL_SIGNING_KEYS: signingKey,
     AUTH_EMBEDDED_CLIENTS: clientsFile,
+    CORS_ORIGINS: ORIGIN,
     ...UNLIMITED,
-    ...QUIET,
   };
   return { port, baseUrl: environment.BASE_URL, environment };
 }
 
-/** Starts one process of the service, on the port of the site by default. */
+/** Starts one process of the service, on the port of the site by default. Requests are logged and counted, as by default. */
 export async function startProcess(
   site,
   resources,
-  { port = site.port, cacheOff = false, preload = [], model = null } = {},
+  { port = site.port, cacheOff = false, preload = [], model = null, logsRequests = true, node } = {},
 ) {
   const environment = {
     ...site.environment,
     PORT: String(port),
+    METRICS_PORT: String(await findFreePort()),
+    LOG_REQUESTS: String(logsRequests),
     ...(cacheOff ? CACHE_OFF : {}),
     ...(model === null ? {} : { DIRECTORY_MODEL: model }),
   };
-  const args = [...preload, 'dist/main.js'];
-  const child = await Child.start({ args, environment, ready: /Ready at/, resources });
+  // As npm start does.
+  const args = ['--max-semi-space-size=8', ...preload, 'dist/main.js'];
+  const child = await Child.start({ node, args, environment, ready: /Ready at/, resources });
   return { child, port };
 }
 

@@ -31,6 +31,11 @@ const STATEMENTS = [
   `insert into ordinary.memberships
    select group_key, user_key, role from public.effective_memberships order by group_key, user_key`,
   'alter table ordinary.memberships add primary key (group_key, person_key)',
+  // The same in the order of pages, with an index for it.
+  `create table ordinary.ordered_memberships as
+   select m.group_key, p.sort_name, m.person_key, m.role
+   from ordinary.memberships m join ordinary.people p on p.key = m.person_key order by 1, 2, 3`,
+  'alter table ordinary.ordered_memberships add primary key (group_key, sort_name, person_key)',
   'create index memberships_by_person on ordinary.memberships (person_key, group_key)',
   'alter table ordinary.memberships add foreign key (group_key) references ordinary.groups',
   'alter table ordinary.memberships add foreign key (person_key) references ordinary.people',

@@ -7,6 +7,7 @@
  * @property {string} operationName
  * @property {string[]} variables as JSON; requests cycle through them
  * @property {string[]} tokens likewise
+ * @property {string} [origin] the page that sends the requests: without one, they have no Origin field
  */
 
 export class Requests {
@@ -14,10 +15,11 @@ export class Requests {
   #prefix;
 
   /** @param {Load} load */
-  constructor({ ports, query, operationName, variables, tokens }) {
+  constructor({ ports, query, operationName, variables, tokens, origin }) {
     this.ports = ports;
     this.variables = variables;
     this.tokens = tokens;
+    this.origin = origin === undefined ? '' : `Origin: ${origin}\r\n`;
     this.#prefix = `{"operationName":${JSON.stringify(operationName)},"query":${JSON.stringify(query)},"variables":`;
   }
 
@@ -26,7 +28,7 @@ export class Requests {
     const number = this.#next++;
     const body = `${this.#prefix}${this.variables[number % this.variables.length]}}`;
     return (
-      `POST /graphql/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\n` +
+      `POST /graphql/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\n${this.origin}` +
       `Authorization: Bearer ${this.tokens[number % this.tokens.length]}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     );
   }

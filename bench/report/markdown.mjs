@@ -63,14 +63,22 @@ const NAMES = {
   service: 'Directory Service',
   'cache-off': 'Directory Service, response cache off',
   'hand-written': 'Written by hand',
+  'hand-written-index-order': 'Written by hand, pages in the order of an index',
   'hand-written-read-model': 'Written by hand, like for like',
   postgraphile: 'PostGraphile 5',
   'postgraphile-read-model': 'PostGraphile 5, like for like',
+  'log-off': 'Directory Service, request log off',
+  'newer-node': 'Directory Service, newer Node.js',
   slapd: 'slapd with an LDAP client',
 };
 
-const nameOf = ([contender, , mode]) =>
-  mode === 'cached' ? `${NAMES[contender]}, cached` : NAMES[contender];
+const MODES = {
+  cached: ', cached',
+  'from-page': ', cached, from a page of another origin',
+  realistic: ', 50 a second',
+};
+
+const nameOf = ([contender, , mode]) => `${NAMES[contender]}${MODES[mode] ?? ''}`;
 
 function queryTables({ figures }) {
   const head = ['', 'responses per second', 'p50 ms', 'p99 ms', 'processor ms', 'PostgreSQL ms', 'load'];

@@ -27,6 +27,22 @@ const ORDINARY = {
     where p.id = $1`,
 };
 
+/** Pages in the order of an index, so that no group is sorted. */
+const INDEX_ORDER = {
+  ...ORDINARY,
+  members: (first) => `
+    select g.name, counted.total, page.* from ordinary.groups g
+    cross join lateral (
+      select count(*)::integer as total from ordinary.ordered_memberships m where m.group_key = g.key
+    ) counted
+    left join lateral (
+      select m.role, p.id, p.name, p.school_year, p.has_photo, m.sort_name, m.person_key
+      from ordinary.ordered_memberships m join ordinary.people p on p.key = m.person_key
+      where m.group_key = g.key order by m.sort_name, m.person_key limit ${first + 1}
+    ) page on true
+    where g.id = $1`,
+};
+
 const READ_MODEL = {
   members: (first) => `
     select g.name, g.member_count, page.* from read_model.groups g
@@ -45,9 +61,11 @@ const READ_MODEL = {
     where p.id = $1`,
 };
 
-/** @param {'ordinary' | 'read-model'} tables */
+const STATEMENTS = { ordinary: ORDINARY, 'index-order': INDEX_ORDER, 'read-model': READ_MODEL };
+
+/** @param {keyof typeof STATEMENTS} tables */
 export function statementsOn(tables) {
-  const { members, profile } = tables === 'ordinary' ? ORDINARY : READ_MODEL;
+  const { members, profile } = STATEMENTS[tables];
   return {
     members: { name: 'members', text: members(50) },
     largestPage: { name: 'largest-page', text: members(100) },

@@ -1,0 +1,46 @@
+// Revisions of single users whom no measured page shows, as a follower announces them.
+import { clearInterval, setInterval } from 'node:timers';
+
+/** A revision with a new value of one user, in one transaction. It changes no name, so no list has another order. */
+const APPLY = (key) => `
+  begin;
+  select from mirror_state for update;
+  update users set school_year = case school_year when '1A' then '1B' else '1A' end, updated_at = now() where key = ${key};
+  update effective_memberships m set user_school_year = u.school_year from users u where u.key = ${key} and m.user_key = u.key;
+  insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
+    memberships_added, memberships_changed, memberships_removed, confirmed, changed)
+  values (now(), 0, 1, 0, 0, 0, 0, 0, 0, 0, false,
+    '{"users": [${key}], "groups": [], "members": [], "memberOf": [], "anyUser": false, "anyGroup": false}');
+  select pg_notify('directory_revision', json_build_object('number', r.id, 'id', r.uuid, 'previous', s.revision_uuid,
+    'changed', r.changed, 'asOf', (extract(epoch from s.as_of) * 1000)::float8, 'age', 0, 'hides', s.hides,
+    'hidesInLog', s.hides_in_log)::text)
+  from mirror_state s, revisions r where r.id = (select max(id) from revisions);
+  update mirror_state set revision = (select max(id) from revisions);
+  commit`;
+
+const UNRELATED = `
+  select u.key from users u
+  where not exists (
+    select from effective_memberships m join groups g on g.key = m.group_key where m.user_key = u.key and g.id = any ($1))
+  order by u.key limit 1000`;
+
+/**
+ * Applies revisions during some work.
+ * @param groups ids of the groups to which no changed user belongs
+ * @param rate revisions per second
+ */
+export async function whileUsersChange(connection, { groups, rate }, work) {
+  const { rows } = await connection.query(UNRELATED, [groups]);
+  let applied = 0;
+  let pending = Promise.resolve();
+  const timer = setInterval(() => {
+    const { key } = rows[applied++ % rows.length];
+    pending = pending.then(() => connection.query(APPLY(key)));
+  }, 1000 / rate);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await pending;
+  }
+}
