@@ -1,5 +1,5 @@
 # All packages come from the npm registry.
-ARG NODE_IMAGE=node:22-bookworm-slim
+ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -17,6 +17,9 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# The commands: docker run IMAGE ./directory --help
+COPY --from=build /app/bin ./bin
+COPY --from=build /app/directory ./
 COPY --from=build /app/web/explorer/dist ./web/explorer/dist
 # The embedded database of demonstrations (ALLOW_EMBEDDED=true). Mount a volume at /app/.data to keep it.
 COPY --from=build /app/sample/directory.ldif /app/sample/model.yaml /app/sample/clients.json ./sample/
@@ -26,4 +29,4 @@ USER 1000:1000
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/_health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "dist/main.js"]
+CMD ["node", "--max-semi-space-size=8", "dist/main.js"]

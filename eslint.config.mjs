@@ -75,6 +75,7 @@ export default tseslint.config(
         URL: 'readonly',
         Buffer: 'readonly',
         Blob: 'readonly',
+        AbortSignal: 'readonly',
         fetch: 'readonly',
         WebAssembly: 'readonly',
       },

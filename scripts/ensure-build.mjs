@@ -1,35 +1,23 @@
-// Compiles the project unless the build is newer than the sources, so that a second start is fast.
-import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+// Compiles the project unless the build was made from the same files, so that a second start is fast.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DIGEST_FILE, INPUTS } from './build-inputs.mjs';
+import { hashFiles, readDigest } from './hash-files.mjs';
 
-const INPUTS = [
-  'src',
-  'tools/reference',
-  'scripts/build-reference.mjs',
-  'web/explorer/source',
-  'web/explorer/vite.config.mjs',
-  'web/explorer/patch-graphiql.mjs',
-  'docs/http.md',
-  'package-lock.json',
-  'nest-cli.json',
-  'tsconfig.build.json',
-  '.swcrc',
-];
-/** Written at the end of a successful build. */
-const OUTPUT = 'dist/build.json';
+const ROOT = join(import.meta.dirname, '..');
 
-function newestIn(path) {
-  const { mtimeMs } = statSync(path);
-  const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : [];
-  return names.reduce((newest, name) => Math.max(newest, statSync(join(path, name)).mtimeMs), mtimeMs);
+function compile() {
+  if (!existsSync(join(ROOT, 'node_modules/@nestjs/cli'))) {
+    console.error('The sources are not built, and the compiler is not installed: npm ci && npm run build');
+    return 1;
+  }
+  // The output of the compiler goes to standard error, because standard output is for the output of a command.
+  const stdio = ['ignore', process.stderr, 'inherit'];
+  return spawnSync('npm', ['run', '--silent', 'compile'], { cwd: ROOT, stdio }).status ?? 1;
 }
 
-function isBuilt() {
-  const built = statSync(OUTPUT, { throwIfNoEntry: false });
-  return built !== undefined && INPUTS.every((path) => newestIn(path) <= built.mtimeMs);
+if (readDigest(join(ROOT, DIGEST_FILE)) !== hashFiles(ROOT, INPUTS)) {
+  const status = compile();
+  if (status !== 0) process.exit(status);
 }
-
-// The output of the compiler goes to standard error, because standard output is for the output of a command.
-if (!isBuilt())
-  execFileSync('npm', ['run', '--silent', 'compile'], { stdio: ['ignore', process.stderr, 'inherit'] });

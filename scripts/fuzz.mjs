@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 
 const [seed = String(randomInt(2 ** 31)), requests = '200000'] = process.argv.slice(2);
 console.log(`Seed ${seed}: «npm run fuzz -- ${seed} ${requests}» does the same again`);
-const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'postgres', '--', 'test/fuzz'];
+const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'postgres', '--', 'test/faults/fuzz'];
 const { status } = spawnSync(process.execPath, jest, {
   env: { ...process.env, FUZZ_SEED: seed, FUZZ_REQUESTS: requests },
   stdio: 'inherit',

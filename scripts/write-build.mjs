@@ -1,6 +1,8 @@
 // Writes the package's version and the commit for the field buildInfo: node scripts/write-build.mjs [FILE]
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { DIGEST_FILE, INPUTS } from './build-inputs.mjs';
+import { hashFiles } from './hash-files.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -17,9 +19,7 @@ function findCommit() {
   }
 }
 
-const [, , file = 'dist/build.json'] = process.argv;
-writeFileSync(file, `${JSON.stringify({ version, commit: findCommit() })}\n`);
-
-// `directory` in package.json must be executable.
-const PROGRAM = 'dist/cli.js';
-if (existsSync(PROGRAM)) chmodSync(PROGRAM, 0o755);
+const [, , file] = process.argv;
+writeFileSync(file ?? 'dist/build.json', `${JSON.stringify({ version, commit: findCommit() })}\n`);
+// scripts/ensure-build.mjs compares it before a start.
+if (file === undefined) writeFileSync(DIGEST_FILE, hashFiles('.', INPUTS));

@@ -12,11 +12,17 @@ import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
 import { GracefulShutdown } from './http/lifecycle.js';
-import { IdentityProviderModule } from './identity-provider/identity-provider.module.js';
 import { LimitsModule } from './limits/limits.module.js';
+import type { WorkerCounts } from './limits/worker-counts.js';
+import { ResponseCache } from './graphql/cache/response-cache.js';
 import { MediaModule } from './media/media.module.js';
+import { SignedUrlPlaces } from './media/signing/signed-url-places.js';
+import { SignedUrls } from './media/signing/signed-urls.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
-import { MirrorModule } from './mirror/mirror.module.js';
+import type { Following } from './mirror/following.js';
+import { FollowingModule } from './mirror/following.module.js';
+import type { NestLog } from './monitoring/log.js';
+import type { OtherProcesses } from './monitoring/metrics/metrics.service.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
@@ -25,17 +31,39 @@ import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
 
+/** How an application starts, and what it shares with the other processes of the service. */
+export interface Surroundings {
+  /** How the start waits for the database; null: not at all. */
+  readonly waiting?: Waiting | null;
+  /** What follows the directory; null: this process. */
+  readonly following?: Following | null;
+  /** The counts of limits that all workers share; null: this process is the only one. */
+  readonly counts?: WorkerCounts | null;
+  /** Null: no other process serves requests. */
+  readonly otherProcesses?: OtherProcesses | null;
+  /** The log; default: as the configuration says. */
+  readonly log?: NestLog;
+}
+
 /** The modules of the application. */
 @Module({})
 export class AppModule {
-  /** @param waiting how the start waits for the database; null: not at all */
-  static forRoot(config: Config, waiting: Waiting | null = null): DynamicModule {
+  /** Cached responses with signed URLs outlive the minute of these URLs. */
+  constructor(cache: ResponseCache, urls: SignedUrls) {
+    cache.renewal = new SignedUrlPlaces(urls);
+  }
+
+  /**
+   * @param surroundings what the application shares with other processes; default: it is alone
+   */
+  static forRoot(config: Config, surroundings: Surroundings = {}): DynamicModule {
+    const { waiting = null, following = null, counts = null, otherProcesses = null } = surroundings;
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(config, ENTITIES, waiting),
-        LimitsModule,
+        LimitsModule.forRoot(counts),
         AccessLogModule,
         AuthModule,
         GraphQLModule,
@@ -48,15 +76,28 @@ export class AppModule {
         NodesModule,
         SearchModule,
         ChangesModule,
-        MirrorModule,
+        FollowingModule.forRoot(following),
+        ...(following === null && config.webhooks.length > 0 ? [loadWebhooks()] : []),
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
         ReferenceModule,
-        MonitoringModule.forRoot(config),
-        ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
+        MonitoringModule.forRoot(config, otherProcesses),
+        ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
       ],
       providers: [GracefulShutdown],
     };
   }
+}
+
+/** Loaded only where there are receivers. */
+async function loadWebhooks(): Promise<DynamicModule> {
+  const { WebhooksModule } = await import('./webhooks/webhooks.module.js');
+  return { module: WebhooksModule };
+}
+
+/** Loads the embedded provider only where it serves: its library takes 8 MB and a tenth of the start. */
+async function loadIdentityProvider(): Promise<DynamicModule> {
+  const { IdentityProviderModule } = await import('./identity-provider/identity-provider.module.js');
+  return { module: IdentityProviderModule };
 }

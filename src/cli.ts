@@ -8,9 +8,12 @@ import { addCompletionCommand } from './commands/completion.command.js';
 import { addExamples, configureHelp, paint } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
+import { addSigningKeyCommand } from './commands/signing-key.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
+import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
-import { readBuild } from './health/build-info.js';
+import { readBuild } from './config/build.js';
+import { findMisspelled } from './config/misspelled-settings.js';
 import {
   endOnFaults,
   EXIT_WRONG_USE,
@@ -18,6 +21,7 @@ import {
   explainFailureAsJson,
   printFailure,
 } from './start/failure.js';
+import { run } from './run.js';
 import { readUsableConfig } from './start/preconditions.js';
 
 /** Asked before anything is understood: also what is not understood is answered in this form. */
@@ -45,9 +49,7 @@ const serveCommand = program
   .description('answer requests, and keep the mirror up to date')
   .option('--json', 'print a failure as one JSON object')
   .action(async () => {
-    const config = readUsableConfig();
-    const { serve } = await import('./serve.js');
-    await serve(config);
+    await run(readUsableConfig());
   });
 addExamples(
   program,
@@ -62,11 +64,18 @@ addExamples(
 );
 addSyncCommand(program);
 addServiceAccountCommands(program);
+addSigningKeyCommand(program);
 addAccessLogCommand(program);
+addWebhookCommands(program);
 addSchemaCommand(program);
 addCheckCommand(program);
 addModelCommand(program);
 addCompletionCommand(program);
+program.hook('preAction', (_, command) => {
+  // The service has them in its log, and `check` in its output.
+  if (['serve', 'check', 'completion', 'complete'].includes(command.name())) return;
+  for (const each of findMisspelled()) console.error(paint('yellow', each, process.stderr));
+});
 
 endOnFaults(explain);
 try {

@@ -4,8 +4,8 @@ import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphq
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { type Config, type Environment, readConfig } from './config/config.js';
-import { addDerivedFields } from './graphql/schema/derived-fields.js';
-import { finishSchema, printSdl } from './graphql/schema/schema.js';
+import { extendSchema, finishSchema } from './graphql/schema/schema.js';
+import { printSdl } from './graphql/schema/access-directive.js';
 
 /** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
 const IMPORTS = 'imports';
@@ -29,7 +29,7 @@ export async function buildServedSchema(config: Config = readConfig(BUILT_IN_MOD
   try {
     const factory = app.get(GraphQLSchemaFactory);
     const schema = await factory.create([...findResolvers(AppModule.forRoot(config))]);
-    return lexicographicSortSchema(finishSchema(addDerivedFields(schema, config)));
+    return lexicographicSortSchema(finishSchema(extendSchema(schema, config)));
   } finally {
     await app.close();
   }

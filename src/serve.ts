@@ -3,56 +3,44 @@ import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
 import { type Config, configFor } from './config/config.js';
-import { createApp, REJECTION_FORMS } from './create-app.js';
+import { openApp } from './open-app.js';
 import { databaseError } from './database/statements/database-error.js';
-import { StartupAdapter } from './http/lifecycle.js';
-import { MetricsServer } from './monitoring/metrics/metrics.controller.js';
-import { NestLog } from './monitoring/log.js';
-import { MirrorService } from './mirror/mirror.service.js';
-import { MirrorState } from './mirror/status/mirror-state.js';
+import { isTextLog, NestLog } from './monitoring/log.js';
+import { FollowerProcess } from './mirror/follower-process.js';
+import { Following } from './mirror/following.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
-import { previousKind } from './start/previous-kind.js';
+import { logBeginning, logShutdown } from './start/life-lines.js';
 import { describeStart } from './start/message.js';
-import { readStartupMetrics, buildStartupServer } from './start/startup-server.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
 /** Milliseconds between two attempts at what the database is needed for. */
 const PAUSE = 1000;
-const OPENING = 'The database is being opened, and made where there is none';
 
 /** Serves until the process receives a signal to end. It then ends with exit code 0, even during the start. */
 export async function serve(config: Config): Promise<void> {
   // Before anything is logged.
   Logger.overrideLogger(NestLog.of(config));
+  logBeginning();
   const ending = watchSignals();
   const kind = await recognize(config.directory, ending);
   await serveKind(kind === null ? config : configFor(config, kind), ending, kind !== null);
 }
 
 /** Serves with the preset of one kind of server, until the process ends or the server is found to be of another kind. */
-async function serveKind(config: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
-  const app = await createWithRetry(config, ending);
-  if (app === null) return;
-  if (ending.aborted) {
-    await app.close();
-    return;
-  }
-  const previous = isKnown ? config.directory.server : await previousKind(config, app.get(MirrorState));
-  if (previous !== config.directory.server) {
-    await app.close();
-    await serveKind(configFor(config, previous), ending, true);
-    return;
-  }
+async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
+  const opened = await openApp(given, isKnown, ending, (config) => ({ following: followingFor(config) }));
+  if (opened === null) return;
+  const { app, config } = opened;
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
   try {
     await app.listen(config.port, config.host);
-    await app.get(MirrorService).start();
+    await app.get(Following).start();
     if (isEnding(ending)) return;
     const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
-    new Logger('Service').log(describeStart(config, demoToken));
-    void app.get(MirrorService).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
+    new Logger('Service').log(describeStart(config, demoToken, isTextLog(config)));
+    void app.get(Following).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
   } catch (error) {
     // Errors are expected while the application closes: they are not reported.
     if (isEnding(ending)) return;
@@ -83,31 +71,10 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
   }
 }
 
-/** Waits for an unavailable database, and answers requests meanwhile. Null if the process has to end before. */
-async function createWithRetry(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
-  const adapter = new StartupAdapter(config, REJECTION_FORMS);
-  const metrics = new MetricsServer();
-  const { metrics: port } = config.monitoring;
-  const logger = new Logger('Service');
-  let reported: string | null = null;
-  const onWait = async (reason: string | null) => {
-    if (reason === null && reported === null) logger.log(OPENING);
-    else if (reason !== null && reason !== reported) logger.warn(`${reason}. The service waits for it`);
-    reported = reason ?? reported ?? OPENING;
-    if (!adapter.isOpen)
-      await adapter.open(config.port, config.host, await buildStartupServer(config, REJECTION_FORMS));
-    if (port?.kind === 'apart') await metrics.open(port, readStartupMetrics);
-  };
-  try {
-    return await createApp(config, adapter, { signal: ending, onWait });
-  } catch (error) {
-    adapter.getInstance().server.close();
-    if (!ending.aborted) throw error;
-    return null;
-  } finally {
-    // The application opens its own port.
-    await metrics.close();
-  }
+/** The embedded database has a single connection, which a second process cannot share. */
+function followingFor({ database, directory }: Config): Following | null {
+  if (database.kind === 'pglite') return null;
+  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server);
 }
 
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */
@@ -115,6 +82,7 @@ function watchSignals(): AbortSignal {
   const ending = new AbortController();
   for (const signal of SIGNALS) {
     process.once(signal, () => {
+      if (!ending.signal.aborted) logShutdown(signal);
       ending.abort();
     });
   }

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { DeclaredRoutes, ScopesGuard } from './access.js';
 import { OAuthGuard, TokenCache } from './oauth.guard.js';
+import { ProtectedResourceController } from './protected-resource.controller.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer-keys.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
@@ -10,6 +11,7 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 @Global()
 @Module({
   imports: [DiscoveryModule],
+  controllers: [ProtectedResourceController],
   providers: [
     BasicStrategy,
     BearerStrategy,

@@ -1,5 +1,5 @@
 import { type ErrorDetails, ServiceError } from '../common/errors.js';
-import { REALM } from '../http/rejection.js';
+import { REALM } from '../http/challenges.js';
 import type { Scope } from './principal.js';
 
 /** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */

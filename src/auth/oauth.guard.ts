@@ -143,11 +143,12 @@ export class OAuthGuard extends AuthGuard() {
 
   /**
    * Null if the request has no token.
+   * @param isAttempt false: a wrong secret is not counted as a failed login
    * @throws UnauthenticatedError if the token is not valid, even if no field needs one
    * @throws ServiceError RATE_LIMITED after too many wrong secrets from the address
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
-  async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
+  async authenticate(request: IncomingMessage, address: string, isAttempt = true): Promise<Principal | null> {
     const credentials = readAuthorization(request);
     if (credentials === null) return null;
     const { scheme, token } = credentials;
@@ -155,7 +156,7 @@ export class OAuthGuard extends AuthGuard() {
     if (isBasic) this.rejectRemoteDemo(token, request);
     const presented = { headers: { authorization: `${scheme} ${token}` }, ip: address };
     const { principal } = await this.tokens.findOrVerify(credentials, () =>
-      isBasic ? this.verifySecret(presented) : this.runStrategies(presented),
+      isBasic && isAttempt ? this.verifySecret(presented) : this.runStrategies(presented),
     );
     return principal;
   }

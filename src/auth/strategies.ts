@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import { REALM } from '../http/rejection.js';
+import { REALM } from '../http/challenges.js';
 import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
 import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
 import { UnauthenticatedError } from './authentication.error.js';

@@ -1,34 +1,12 @@
 import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
+import { ChangeKind } from '../common/change-kind.js';
 import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
+import { DeriveTypes } from '../graphql/schema/typed-members.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
-
-/** The kinds of changes; change.model.ts registers them as a type of the schema. */
-export enum ChangeKind {
-  USER_CREATED = 'USER_CREATED',
-  USER_UPDATED = 'USER_UPDATED',
-  USER_DELETED = 'USER_DELETED',
-  GROUP_CREATED = 'GROUP_CREATED',
-  GROUP_UPDATED = 'GROUP_UPDATED',
-  GROUP_DELETED = 'GROUP_DELETED',
-  MEMBER_ADDED = 'MEMBER_ADDED',
-  MEMBER_REMOVED = 'MEMBER_REMOVED',
-  ROLE_CHANGED = 'ROLE_CHANGED',
-}
-
-const BY_NUMBER = Object.values(ChangeKind);
-
-/** The number under which a kind is stored: from 1, in the order above. */
-export function numberOfKind(kind: ChangeKind): number {
-  return BY_NUMBER.indexOf(kind) + 1;
-}
-
-export function kindOf(number: number): ChangeKind {
-  return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
-}
 
 registerEnumType(ChangeKind, {
   name: 'ChangeKind',
@@ -50,9 +28,43 @@ registerEnumType(ChangeKind, {
   },
 });
 
-/** A change as the API shows it. The keys are internal. */
+/** A change as the API shows it. The number and the keys are internal. */
+@DeriveTypes<Change>({
+  interface: {
+    name: 'DirectoryChange',
+    description: 'A change that the service took from the directory, of any kind.',
+    fields: ['id', 'kind', 'at'],
+  },
+  field: { name: 'detail', description: 'The change, as the type of its kind.' },
+  types: {
+    UserChange: {
+      description: 'A change of a user: USER_CREATED, USER_UPDATED or USER_DELETED.',
+      fields: ['userId!', 'userNodeId', 'user', 'previousId'],
+    },
+    GroupChange: {
+      description: 'A change of a group: GROUP_CREATED, GROUP_UPDATED or GROUP_DELETED.',
+      fields: ['groupId!', 'groupNodeId', 'group', 'previousId'],
+    },
+    MembershipChange: {
+      description: 'A change of the role of a user in a group: MEMBER_ADDED, MEMBER_REMOVED or ROLE_CHANGED.',
+      fields: [
+        'userId!',
+        'userNodeId',
+        'user',
+        'groupId!',
+        'groupNodeId',
+        'group',
+        'roleBefore',
+        'roleAfter',
+      ],
+    },
+  },
+  typeOf: ({ userKey, groupKey }) =>
+    groupKey === null ? 'UserChange' : userKey === null ? 'GroupChange' : 'MembershipChange',
+})
 @ObjectType({ description: 'A change that the service took from the directory.' })
 export class Change {
+  number!: number;
   userKey!: number | null;
   groupKey!: number | null;
 

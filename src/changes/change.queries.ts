@@ -1,4 +1,4 @@
-import { bindCursor } from '../common/cursor.js';
+import { bindCursor, type CursorForm } from '../common/cursor.js';
 import { nodeIdOf, type LookupKey } from '../common/identity.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
 import type { PageSource } from '../database/paging/page-source.js';
@@ -11,7 +11,8 @@ import {
   Values,
 } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group.model.js';
-import { type ChangeFilter, Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
+import { ChangeKind, kindOf, numberOfKind } from '../common/change-kind.js';
+import { type ChangeFilter, Change } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
 /** The entryUUID of the user or group of a change. Earlier releases recorded none. */
@@ -37,6 +38,14 @@ const COLUMNS = [
   'c.role_after',
 ];
 
+/** Whether the id of a change is sealed: ids from before there were rules stay as clients know them. */
+function sealed({ isSealed, acceptsOpenChanges }: CursorForm): string[] {
+  if (!isSealed) return [];
+  return [
+    acceptsOpenChanges ? 'coalesce(c.id > (select s.changes_open_to from mirror_state s), false)' : 'true',
+  ];
+}
+
 export type ChangeRow = [
   id: string,
   kind: number,
@@ -50,13 +59,30 @@ export type ChangeRow = [
   previousId: string | null,
   roleBefore: number | null,
   roleAfter: number | null,
+  isSealed?: boolean,
 ];
 
-export function changeOf(row: ChangeRow): Change {
+export function changeOf(row: ChangeRow, { seal }: CursorForm): Change {
   const change = new Change();
-  const [id, kind, at, userKey, userId, userUuid, groupKey, groupId, groupUuid, previousId, before, after] =
-    row;
-  Object.assign(change, { id, at, userKey, userId, groupKey, groupId, previousId });
+  const [
+    id,
+    kind,
+    at,
+    userKey,
+    userId,
+    userUuid,
+    groupKey,
+    groupId,
+    groupUuid,
+    previousId,
+    before,
+    after,
+    seals,
+  ] = row;
+  change.number = Number(id);
+  if (seals === true) [change.id = ''] = seal.seal([change.number], CHANGE_BINDING);
+  else change.id = id;
+  Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
   change.kind = kindOf(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
   change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
@@ -71,7 +97,12 @@ export interface ChangeSubjects {
 }
 
 /** The log, oldest first. A cursor can be used with any filter. Changes are kept for `days`. */
-export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, days: number): PageSource {
+export function changeSource(
+  filter: ChangeFilter,
+  subjects: ChangeSubjects,
+  days: number,
+  form: CursorForm,
+): PageSource {
   const values = new Values();
   const kinds = filter.kinds ?? null;
   const since = filter.since ?? null;
@@ -85,7 +116,7 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
     binding: CHANGE_BINDING,
     cursorsHaveRevision: true,
     from: 'changes c',
-    columns: COLUMNS,
+    columns: [...COLUMNS, ...sealed(form)],
     instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
@@ -123,18 +154,42 @@ function totalSince(from: string): string {
 
 export const CHANGE_BINDING = bindCursor('changes', {}, {});
 
+/** SQL for the highest id that has expired: every change after it can be read. */
+const PAST = `greatest(m.changes_pruned_to,
+    (select p.id from changes p where p.at < ${changesKeptSince('$1::integer')}
+     order by p.at desc, p.id desc limit 1))::float8`;
+
+/** SQL for the number at the end of the log: the highest one, of a change that is kept or was deleted. */
+const END = 'greatest(m.changes_pruned_to, (select max(n.id) from changes n))';
+
+/** The end of the log. */
+export const READ_END = statement(
+  `
+  select ${END}::float8, m.${OPEN_REVISION}
+  from mirror_state m where ${IS_COMPLETE}`,
+  { returnsRevision: true },
+);
+
+/** The position after which the log is complete. */
+export const READ_START = statement(
+  `
+  select ${PAST}, m.${OPEN_REVISION}
+  from mirror_state m where ${IS_COMPLETE}`,
+  { returnsRevision: true },
+);
+
 /**
- * The highest expired id: every change after it can be read. No row when the database never had the revision from which a
- * cursor was read, or has no change at the position of the cursor yet.
+ * The position after which the log is complete, and the end of the log. No row when the database never had the revision from which a cursor was read,
+ * or has no change at the position of the cursor yet, or when the cursor is open ($4) and could be made by a client that
+ * searches for the numbers of hidden changes.
  */
 export const READ_PAST = statement(
   `
-  select greatest(m.changes_pruned_to,
-    (select p.id from changes p where p.at < ${changesKeptSince('$1::integer')}
-     order by p.at desc, p.id desc limit 1))::float8, m.${OPEN_REVISION}
-  from mirror_state m
+  select ${PAST}, e.number::float8, m.${OPEN_REVISION}
+  from mirror_state m cross join lateral (select ${END} as number) e
   where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
-    and $3::bigint <= greatest(m.changes_pruned_to, (select max(n.id) from changes n))`,
+    and $3::bigint <= e.number
+    and (not $4::boolean or $3::bigint <= coalesce(m.changes_open_to, $3::bigint))`,
   { returnsRevision: true },
 );
 

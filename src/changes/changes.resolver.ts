@@ -17,7 +17,7 @@ export class ChangesResolver {
   @Query(() => ChangeConnection, {
     nullable: true,
     description:
-      'The changes that the service took from the directory, oldest first. To receive every change once, keep the `endCursor` and pass it as `after` in the next request. Changes are kept for 30 days unless the operators configure another period. CHANGE_CURSOR_EXPIRED if changes after the cursor are no longer kept; INVALID_CURSOR if the database never had the revision of the cursor, as after a failover or a restore. In both cases, read everything again.',
+      'The changes that the service took from the directory, oldest first. To receive every change once, keep the `endCursor` and pass it as `after` in the next request. The log has no changes of the first reading of the directory. Changes are kept for 30 days unless the operators configure another period. CHANGE_CURSOR_EXPIRED if changes after the cursor are no longer kept; INVALID_CURSOR if the database never had the revision of the cursor, as after a failover or a restore. In both cases, read everything again.',
   })
   changes(
     @Args() page: ChangeListArguments,
@@ -43,5 +43,20 @@ export class ChangesResolver {
   })
   group(@Parent() change: Change, @Context() { batches }: RequestContext): Promise<Group | null> {
     return this.service.findGroup(change, batches);
+  }
+}
+
+@Resolver(() => ChangeConnection)
+export class ChangeConnectionResolver {
+  constructor(private readonly service: ChangesService) {}
+
+  @InheritAccess()
+  @ResolveField(() => String, {
+    description:
+      'The cursor after which the log is complete, with any filter. The first reading of the directory is not in the log. ' +
+      'To begin a copy, keep this cursor or the last `endCursor`, then read all users, groups and members, then pass it as `after`.',
+  })
+  completeAfter(@Context() { reader }: RequestContext): Promise<string> {
+    return this.service.getStart(reader);
   }
 }

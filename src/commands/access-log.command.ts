@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type AccessCount, dayOf, keptSince } from '../access-log/access-counts.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
-import { addExamples, paint, printable } from './help.js';
+import { printable } from '../common/printable.js';
+import { addExamples, paint } from './help.js';
 
 interface AccessLogOptions {
   from?: string;

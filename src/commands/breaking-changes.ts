@@ -1,7 +1,15 @@
 import { type Change, ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
-import { type GraphQLSchema, isInputObjectType, isRequiredInputField } from 'graphql';
-import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../graphql/schema/deprecation.js';
+import {
+  getDirectiveValues,
+  type GraphQLField,
+  type GraphQLSchema,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  isRequiredInputField,
+} from 'graphql';
+import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../common/deprecation.js';
 
 /** Changes that make existing documents return other results without being invalid. */
 const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
@@ -16,7 +24,7 @@ export async function findBreakingChanges(
   today: Date,
 ): Promise<Change[]> {
   const changes = await diff(withoutWhatMayBeGone(released, today), current);
-  return changes
+  const breaking = changes
     .filter(
       ({ type, meta }) =>
         !(
@@ -28,6 +36,33 @@ export async function findBreakingChanges(
       ({ criticality, type }) =>
         criticality.level === CriticalityLevel.Breaking || ALSO_BREAKING.includes(String(type)),
     );
+  return [...breaking, ...findAddedScopes(released, current)];
+}
+
+/** Returns a change for each field that needs a scope that it did not need. A schema without the directive says nothing about them. */
+function findAddedScopes(released: GraphQLSchema, current: GraphQLSchema): Change[] {
+  const directive = released.getDirective('access');
+  if (!directive) return [];
+  const scopesOf = ({ astNode }: GraphQLField<unknown, unknown>) =>
+    (astNode ? (getDirectiveValues(directive, astNode)?.['scopes'] as string[] | undefined) : undefined) ??
+    [];
+  const fieldsOf = (schema: GraphQLSchema, name: string) => {
+    const type = schema.getType(name);
+    return isObjectType(type) || isInterfaceType(type) ? type.getFields() : {};
+  };
+  return Object.keys(current.getTypeMap()).flatMap((type) => {
+    const before = fieldsOf(released, type);
+    return Object.entries(fieldsOf(current, type)).flatMap(([name, field]): Change[] => {
+      const former = before[name];
+      const known = former === undefined ? null : scopesOf(former);
+      const added = known === null ? [] : scopesOf(field).filter((scope) => !known.includes(scope));
+      if (added.length === 0) return [];
+      const path = `${type}.${name}`;
+      const message = `Field '${path}' needs the scope ${added.map((scope) => `'${scope}'`).join(' and ')}`;
+      const criticality = { level: CriticalityLevel.Breaking };
+      return [{ type: ChangeType.DirectiveUsageFieldDefinitionAdded, path, message, criticality, meta: {} }];
+    });
+  });
 }
 
 /**

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
-import { type Finding, ok, problem } from '../common/finding.js';
+import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { hideUserInformation } from '../common/url.js';
 import { type Config, readConfig } from '../config/config.js';
-import { type SettingName, SETTINGS } from '../config/settings.js';
+import { describeChangedSettings, describeSettings } from '../config/described-settings.js';
+import { findMisspelled } from '../config/misspelled-settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { configProblems } from '../start/preconditions.js';
-import { addExamples, paint, printable } from './help.js';
+import { printable } from '../common/printable.js';
+import { addExamples, paint } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';
 import { fixFor } from './remedies.js';
 import { withProgress } from './progress.js';
@@ -17,7 +19,10 @@ export function addCheckCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
       const problems = configProblems(readConfig);
-      const findings = problems.map((each) => problem('settings', each));
+      const findings = [
+        ...problems.map((each) => problem('settings', each)),
+        ...findMisspelled().map((each) => warning('settings', each)),
+      ];
       if (problems.length === 0)
         findings.push(ok('settings'), ...(await runAllChecks(await readRecognizedConfig())));
       const reported = findings.map(withoutUserInformation);
@@ -49,31 +54,36 @@ function countOf(findings: readonly Finding[], result: Finding['result']): numbe
 
 function toJson(findings: readonly Finding[]): object {
   return {
-    settings: describeSettings(),
-    findings: findings.map((finding) => ({
-      ...finding,
-      fix: finding.result === 'ok' ? null : fixFor(finding.what),
-    })),
     sum: {
       ok: countOf(findings, 'ok'),
       warning: countOf(findings, 'warning'),
       problem: countOf(findings, 'problem'),
     },
+    findings: findings.map((finding) => {
+      const { what, result, text } = finding;
+      return { what, result, text, fix: result === 'ok' ? null : fixFor(finding) };
+    }),
+    settings: describeSettings(),
   };
 }
 
+/** Problems are first, and last what only describes: the settings that differ from their defaults. */
 function toText(findings: readonly Finding[]): string {
+  const bySeverity = (['problem', 'warning', 'ok'] as const).flatMap((wanted) =>
+    findings.filter(({ result }) => result === wanted),
+  );
   return [
-    ...describeSettings().map(({ name, value }) => paint('dim', `  ${name}=${value}`)),
-    ...findings.flatMap(describeFinding),
     describeSum(findings),
+    ...bySeverity.flatMap(describeFinding),
+    ...describeChangedSettings().map(({ name, value }) => paint('dim', `  ${name}=${printable(value)}`)),
   ].join('\n');
 }
 
-function describeFinding({ what, result, text }: Finding): string[] {
+function describeFinding(finding: Finding): string[] {
+  const { what, result, text } = finding;
   const [style, sign] = SIGNS[result];
   const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${printable(text)}`}`;
-  const fix = result === 'ok' ? null : fixFor(what);
+  const fix = result === 'ok' ? null : fixFor(finding);
   return fix === null ? [line] : [line, `${' '.repeat(sign.length)} → ${fix}`];
 }
 
@@ -86,7 +96,7 @@ function describeSum(findings: readonly Finding[]): string {
     `${problems} ${problems === 1 ? 'problem' : 'problems'}`,
   ];
   const style = problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green';
-  return paint(style, `${findings.length} looked at: ${parts.join(', ')}`);
+  return paint(style, `${findings.length} checked: ${parts.join(', ')}`);
 }
 
 /** Removes user information from a finding, because messages of libraries can contain URLs. */
@@ -97,14 +107,4 @@ function withoutUserInformation(finding: Finding): Finding {
     what: hideUserInformation(what),
     text: text === null ? null : hideUserInformation(text),
   };
-}
-
-/** Shows invalid values too. Hides secrets and the user information of URLs. */
-function describeSettings(): { name: string; value: string }[] {
-  return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
-    const value = process.env[name] ?? '';
-    const isSet = value !== '' || (process.env[`${name}_FILE`] ?? '') !== '';
-    const hidden = 'secret' in SETTINGS[name];
-    return { name, value: isSet ? (hidden ? '(set)' : hideUserInformation(value)) : '(default)' };
-  });
 }

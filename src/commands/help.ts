@@ -17,17 +17,6 @@ export function cut(text: string, most: number): string {
   return signs.length <= most ? text : `${signs.slice(0, most - 1).join('')}…`;
 }
 
-/** Characters that move the cursor of a terminal, change the direction of text, or end a line. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Makes text of the directory safe for one line of a terminal (pure). */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
-  });
-}
-
 /** Commander removes the colors when the output is not a terminal that supports them. */
 const styled = (style: 'bold' | 'cyan') => (text: string) =>
   styleText(style, text, { validateStream: false });

@@ -49,6 +49,13 @@ function locatorOf(file: string): (change: Change) => string {
   };
 }
 
+/** A type is removed with its last field, such as the connection of a reverse reference in previews. */
+const REMOVALS: ReadonlySet<unknown> = new Set([
+  ChangeType.FieldRemoved,
+  ChangeType.InputFieldRemoved,
+  ChangeType.TypeRemoved,
+]);
+
 /** The path in the model file of what causes a change. Null: nothing in the file does. */
 function causeOf({ path = '', type: change }: Change, model: Model): Path | null {
   const [type = '', name = ''] = path.split('.');
@@ -56,14 +63,14 @@ function causeOf({ path = '', type: change }: Change, model: Model): Path | null
   if (kind === null) return null;
   const field = model[kind]?.fields?.[name];
   if (field !== undefined) return isOwn(field) ? [kind, 'fields', name] : null;
-  const isRemoval = change === ChangeType.FieldRemoved || change === ChangeType.InputFieldRemoved;
-  return reversePathOf(kind, name, model) ?? (isRemoval ? [kind, 'fields'] : null);
+  return reversePathOf(kind, name, model) ?? (REMOVALS.has(change) ? [kind, 'fields'] : null);
 }
 
-/** Users or groups whose fields a type has, such as `User`, `UserFilter` and `Profile`. */
+/** Users or groups whose fields a type has, such as `User`, `UserFilter`, `Person` and `UpdateGroupInput`. */
 function kindOf(type: string): 'users' | 'groups' | null {
-  if (type.startsWith('Group')) return 'groups';
-  return type.startsWith('User') || type === 'Profile' ? 'users' : null;
+  const [, subject] = /^(?:Create|Update)?(Group|Person|Profile|User)/.exec(type) ?? [];
+  if (subject === undefined) return null;
+  return subject === 'Group' ? 'groups' : 'users';
 }
 
 function reversePathOf(kind: 'users' | 'groups', name: string, model: Model): Path | null {

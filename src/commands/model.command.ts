@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config/config.js';
+import { readConfig, readConfigWithoutModel } from '../config/config.js';
 import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
@@ -33,7 +33,8 @@ export function addModelCommand(program: Command): void {
         console.log(JSON.stringify(modelJsonSchema(), null, 2));
         return;
       }
-      const config = readConfig();
+      // A proposal is made where there is no model, or while it is being written.
+      const config = suggest === true ? readConfigWithoutModel() : readConfig();
       const file = suggest === true ? null : config.modelFile;
       const text =
         suggest === true ? await suggestFrom(config.directory) : describeModel(file, await readKind(config));

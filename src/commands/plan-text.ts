@@ -1,6 +1,6 @@
 import type { Quarantined } from '../mirror/map/snapshot.js';
 import type { EntryChanges, PlanReport, ReportedEntry, ReportedRole } from './plan-report.js';
-import { printable } from './help.js';
+import { printable } from '../common/printable.js';
 
 /** A role of a user or of a group. The id of a group is prefixed with «@». */
 type Role = ReportedRole & { readonly who: string };

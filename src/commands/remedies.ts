@@ -1,6 +1,88 @@
-/** Remedies by the beginning of the name of the failed check. */
+import type { Finding } from '../common/finding.js';
+
+/** Remedies of one check by what has caused its failure. */
+type ByCause = Readonly<Partial<Record<string, string>>>;
+
+const MAY_READ =
+  'Let the account read them. For slapd: access to * by dn.exact="DIRECTORY_BIND_DN" read by * break (docs/ldap.md)';
+const NO_TLS_ON_PORT =
+  'The port may be for LDAP without TLS: set a DIRECTORY_URL that begins with ldap:// with DIRECTORY_STARTTLS=true, or the ' +
+  'port of ldaps (636)';
+const UNTRUSTED =
+  'Set DIRECTORY_CA_FILE to the certificate (PEM) of the authority that signed that of the server';
+const NO_ROUTE =
+  'Check the address in DIRECTORY_URL, the network, and the firewalls between this machine and the server';
+const ANONYMOUS =
+  'Set DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD: the server accepts no anonymous clients';
+const WITH_TLS = 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
+const LIMIT = 'Set the limit of the account as the message says, and run check again: docs/ldap.md';
+const LIMITS: ByCause = {
+  sizeLimitExceeded: LIMIT,
+  timeLimitExceeded: LIMIT,
+  adminLimitExceeded: LIMIT,
+  insufficientAccessRights: MAY_READ,
+  inappropriateAuthentication: ANONYMOUS,
+};
+
+const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
+  'directory server': {
+    ENOTFOUND: 'Correct the host name in DIRECTORY_URL: no address is known for it',
+    EAI_AGAIN:
+      'Check the name servers of this machine, which do not answer, and the host name in DIRECTORY_URL',
+    ECONNREFUSED:
+      'Start the directory server, or correct the port in DIRECTORY_URL: nothing accepts connections there',
+    EHOSTUNREACH: NO_ROUTE,
+    ENETUNREACH: NO_ROUTE,
+    ETIMEDOUT: NO_ROUTE,
+    LdapTimeoutError: NO_ROUTE,
+    StartTlsRefusedError:
+      'Give the server a certificate (slapd: TLSCertificateFile), or, if it has one for ldaps, set a DIRECTORY_URL that ' +
+      'begins with ldaps:// without DIRECTORY_STARTTLS',
+    LdapClosedError:
+      'The port may be for ldaps (636): set a DIRECTORY_URL that begins with ldaps://, or the port of ldap (389)',
+    ECONNRESET: NO_TLS_ON_PORT,
+    ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS_ON_PORT,
+    ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS_ON_PORT,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+    UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+    SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+    DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+    CERT_HAS_EXPIRED: 'Renew the certificate of the server',
+    CERT_NOT_YET_VALID: 'Correct the clock of this machine, or the certificate of the server',
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      'Set DIRECTORY_URL to a name that the certificate of the server has, or give it a certificate for this name',
+  },
+  'directory account': {
+    invalidCredentials:
+      'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD. To try them: ldapwhoami -x -H DIRECTORY_URL -D DIRECTORY_BIND_DN -W',
+    strongerAuthRequired: WITH_TLS,
+    confidentialityRequired: WITH_TLS,
+    inappropriateAuthentication: ANONYMOUS,
+    unwillingToPerform: ANONYMOUS,
+  },
+  people: LIMITS,
+  groups: LIMITS,
+  members: LIMITS,
+  database: {
+    ENOTFOUND: 'Correct the host name in DATABASE_URL: no address is known for it',
+    ECONNREFUSED:
+      'Start PostgreSQL, or correct host and port in DATABASE_URL: nothing accepts connections there',
+    '28P01': 'Correct the user or the password in DATABASE_URL',
+    '28000': 'Correct the user in DATABASE_URL, or let pg_hba.conf of PostgreSQL admit this machine',
+    '3D000': 'Create the database: create database NAME owner ROLE (docs/install.md)',
+    '42501': 'Make the role the owner of the database: alter database NAME owner to ROLE',
+    DatabaseInUseError:
+      'If it is the service: its page /_readiness, and directoryStatus, show the state of the mirror',
+  },
+};
+
+/** Remedies by the beginning of the name of the failed check, where the cause decides nothing. */
 const FIXES: readonly [what: string, fix: string][] = [
-  ['settings', 'Correct the variable, or its line in .env. docs/settings.md describes each setting'],
+  [
+    'settings',
+    'Correct the variable, its line in .env, or the model file: docs/settings.md and docs/model.md describe them',
+  ],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
   [
@@ -37,12 +119,12 @@ const FIXES: readonly [what: string, fix: string][] = [
     'read replica',
     'Check that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or remove the setting',
   ],
-  ['mirror', 'Run `directory sync --dry-run`, which prints the plan of a run or the reason of its failure'],
+  ['mirror', 'Run `./directory sync --dry-run`, which prints the plan of a run or the reason of its failure'],
   ['reconciliation', 'Check that the service runs and reaches the directory. Its log has the reason'],
   ['clock', 'Synchronize the clocks of both machines with the same servers (NTP)'],
   [
     'service accounts',
-    'Create a successor with `directory service-account create`, and replace the token before then',
+    'Create a successor with `./directory service-account create`, and replace the token before then',
   ],
   ['Redis', 'Check that REDIS_URL names a running server and its password'],
   ['clients of', 'Correct the file that AUTH_EMBEDDED_CLIENTS names'],
@@ -62,6 +144,7 @@ const FIXES: readonly [what: string, fix: string][] = [
   ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
 ];
 
-export function fixFor(what: string): string | null {
-  return FIXES.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
+/** What an operator does about a finding; null if nothing is known. */
+export function fixFor({ what, cause }: Finding): string | null {
+  return CAUSES[what]?.[cause ?? ''] ?? FIXES.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
 }

@@ -1,12 +1,14 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState } from '../mirror/status/mirror-state.js';
-import { countStored } from '../mirror/plan/stored.js';
+import { countStored } from '../mirror/plan/stored-counts.js';
 import type { SyncOutcome } from '../mirror/sync/outcome.js';
 import type { ProgressStep } from '../mirror/map/read.js';
-import { type RunOptions, Synchronizer } from '../mirror/sync/synchronizer.js';
+import type { RunOptions } from '../mirror/sync/run-options.js';
+import { Synchronizer } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
 import { type PlanReport, reportPlan } from './plan-report.js';
@@ -20,6 +22,8 @@ export interface SyncResult {
 
 /** Executes one synchronization run over the configured directory, with its progress on a terminal. */
 export async function runSync(config: Config, options: RunOptions): Promise<SyncResult> {
+  // A run in bulk makes garbage faster than V8 collects it by default.
+  setFlagsFromString('--heap-growing-percent=30');
   const source = openSource(config.directory);
   return withDatabase(config, async (dataSource) => {
     const { manager } = dataSource;
@@ -43,6 +47,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       );
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
+    if (outcome.plan === null) return { outcome, report: null };
     return { outcome, report: await reportPlan(manager, outcome.plan, config.directory.mapping) };
   });
 }

@@ -11,6 +11,8 @@ function account(id: string, ends: number | null, more: Partial<Listed> = {}): L
     contact: 'it@example.org',
     purpose: 'Year books',
     scopes: ['read', 'directory'],
+    groups: null,
+    tokens: 1,
     expiresAt: ends === null ? null : inDays(ends),
     lastUsedAt: null,
     ...more,
@@ -19,7 +21,7 @@ function account(id: string, ends: number | null, more: Partial<Listed> = {}): L
 
 const ACCOUNTS = [
   account('archive', null, { lastUsedAt: inDays(-3), contact: null, purpose: null }),
-  account('kiosk', 13.5, { lastUsedAt: inDays(-0.5) }),
+  account('kiosk', 13.5, { lastUsedAt: inDays(-0.5), tokens: 2 }),
   account('library', 14),
   account('reports', -1, { lastUsedAt: inDays(-1) }),
 ];
@@ -32,14 +34,14 @@ describe('service accounts', () => {
 
   it('are listed in a table that marks those that expire within fourteen days', () => {
     expect(describeAccounts(ACCOUNTS, NOW, 80)).toEqual([
-      '  ID       LAST USED     ENDS            SCOPES',
-      '! reports  1 day ago     has ended       read directory',
+      '  ID       LAST USED     ENDS            TOKENS  SCOPES',
+      '! reports  1 day ago     has ended       1       read directory',
       '      The reports · it@example.org · Year books',
-      '! kiosk    within a day  within 14 days  read directory',
+      '! kiosk    within a day  within 14 days  2       read directory',
       '      The kiosk · it@example.org · Year books',
-      '  library  never         2030-01-29      read directory',
+      '  library  never         2030-01-29      1       read directory',
       '      The library · it@example.org · Year books',
-      '  archive  3 days ago    never           read directory',
+      '  archive  3 days ago    never           1       read directory',
       '      The archive · no contact · no purpose',
     ]);
   });

@@ -1,5 +1,6 @@
-import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import { cut, printable } from './help.js';
+import type { DescribedAccount } from '../service-accounts/account-operations.js';
+import { printable } from '../common/printable.js';
+import { cut } from './help.js';
 
 const DAY = 86_400_000;
 /** Days before its expiry from which an account is marked. */
@@ -7,11 +8,8 @@ export const NOTICE_DAYS = 14;
 /** Maximum characters of an id in a line. secret.ts defines the format of ids. */
 const MOST_OF_ID = 24;
 
-type Ending = Pick<ServiceAccountEntity, 'expiresAt'>;
-export type Listed = Omit<ServiceAccountEntity, 'createdAt' | 'revokedAt' | 'limitedTo' | 'limitedScopes'> & {
-  /** The groups to which the account is limited. Default: it is not limited. */
-  readonly groups?: readonly string[] | null;
-};
+type Ending = Pick<DescribedAccount, 'expiresAt'>;
+export type Listed = Omit<DescribedAccount, 'createdAt'>;
 
 /** Returns whether an account expires within fourteen days, or has expired (pure). */
 export function expiresSoon({ expiresAt }: Ending, now: Date): boolean {
@@ -33,15 +31,16 @@ export function sortByEnd<Account extends Ending & { readonly id: string }>(
 export function describeAccounts(accounts: readonly Listed[], now: Date, columns: number): string[] {
   if (accounts.length === 0) return ['There is no service account.'];
   const rows = [
-    ['ID', 'LAST USED', 'ENDS', 'SCOPES'],
+    ['ID', 'LAST USED', 'ENDS', 'TOKENS', 'SCOPES'],
     ...sortByEnd(accounts).map((account) => [
       cut(account.id, MOST_OF_ID),
       describeUse(account.lastUsedAt, now),
       describeEnd(account.expiresAt, now),
+      String(account.tokens),
       account.scopes.join(' '),
     ]),
   ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   const [head = '', ...firsts] = lines;
   return [

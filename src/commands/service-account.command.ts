@@ -1,16 +1,23 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { knownScopes, SCOPES, type Scope } from '../auth/principal.js';
+import { type Command, Option } from 'commander';
+import type { Scope } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
-import { type Config, ConfigError, readConfig } from '../config/config.js';
-import { BUILT_IN_SCOPES, type ScopeDefinition } from '../config/scopes.js';
+import { readConfig } from '../config/config.js';
+import type { AccountChanges, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import type { IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { addExamples, COLUMNS, paint } from './help.js';
+import { withAccounts } from './service-account-access.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
-
-const DAY = 86_400;
-
-const SCOPES_HELP = `the scopes: ${SCOPES.join(', ')}, and those of the model file`;
+import {
+  DAY,
+  type End,
+  expiryOf,
+  parseDuration,
+  parseEnd,
+  parseIds,
+  parseScopeList,
+  parseText,
+  SCOPES_HELP,
+} from './service-account-options.js';
 
 export function addServiceAccountCommands(program: Command): void {
   const accounts = program.command('service-account').description('manage the accounts of programs');
@@ -20,6 +27,7 @@ export function addServiceAccountCommands(program: Command): void {
     ['service-account create --help', 'Show how to create an account'],
   );
   addCreate(accounts);
+  addUpdate(accounts);
   addList(accounts);
   addRotate(accounts);
   addRevoke(accounts);
@@ -33,9 +41,14 @@ interface CreateOptions {
   contact?: string;
   purpose?: string;
   groups?: string[];
-  expires?: number;
+  expires?: End;
+  reuse?: true;
   json?: true;
 }
+
+const CONTACT = 'a contact, such as an e-mail address';
+const PURPOSE = 'the purpose for which it reads personal data';
+const GROUPS = 'the groups that it sees, with the groups in them and their members, and nothing else';
 
 function addCreate(accounts: Command): void {
   const command = accounts
@@ -45,27 +58,27 @@ function addCreate(accounts: Command): void {
     .requiredOption('--name <name>', 'the name of the program')
     .requiredOption('--scopes <scopes>', SCOPES_HELP, parseScopeList)
     .option('--description <text>', 'the purpose, as the API shows it')
-    .option('--contact <text>', 'a contact, such as an e-mail address; required in production', parseText)
+    .option('--contact <text>', `${CONTACT}; required in production`, parseText)
+    .option('--purpose <text>', `${PURPOSE}; required in production`, parseText)
+    .option('--groups <ids>', GROUPS, parseIds)
+    .option('--expires <time>', 'the lifetime: 90d, 12h, never', parseEnd)
     .option(
-      '--purpose <text>',
-      'the purpose for which it reads personal data; required in production',
-      parseText,
+      '--reuse',
+      'take the id of a revoked account, whose requests the access log then shows as of this one',
     )
-    .option(
-      '--groups <ids>',
-      'the groups that it sees, with the groups in them and their members, and nothing else',
-      parseIds,
-    )
-    .option('--expires <time>', 'the lifetime: 90d, 12h', parseDuration)
     .option('--json', 'print one JSON object')
-    .action(async ({ id, name, scopes, expires, json, ...given }: CreateOptions) => {
-      const { description, contact, purpose, groups } = given;
+    .action(async ({ id, name, scopes, json, ...given }: CreateOptions) => {
+      const { description, contact, purpose, groups, expires, reuse } = given;
       const config = readConfig();
       if (config.production) requireAnswerable({ contact, purpose });
-      const expiresAt = expires === undefined ? null : new Date(Date.now() + expires * 1000);
       const about = { description: description ?? null, contact: contact ?? null, purpose: purpose ?? null };
+      const limits = {
+        expiresAt: expiryOf(expires ?? 'never'),
+        groups: groups ?? null,
+        reuse: reuse === true,
+      };
       const issued = await withAccounts(config, (service) =>
-        service.create({ id, name, scopes, ...about, expiresAt, groups: groups ?? null }),
+        service.create({ id, name, scopes, ...about, ...limits }),
       );
       printToken(issued, json === true, `Service account ${id} is made.`);
     });
@@ -74,6 +87,47 @@ function addCreate(accounts: Command): void {
       '        --contact it@example.org --purpose "The printed year book" --expires 90d',
     'Create an account that may list people, for 90 days',
   ]);
+}
+
+interface UpdateOptions extends Partial<Omit<CreateOptions, 'id' | 'reuse'>> {
+  allGroups?: true;
+}
+
+function addUpdate(accounts: Command): void {
+  const command = accounts
+    .command('update')
+    .argument('<id>', 'the id of the account')
+    .description('change an account; its token stays valid')
+    .option('--name <name>', 'the name of the program', parseText)
+    .option('--scopes <scopes>', SCOPES_HELP, parseScopeList)
+    .option('--description <text>', 'the purpose, as the API shows it')
+    .option('--contact <text>', CONTACT, parseText)
+    .option('--purpose <text>', PURPOSE, parseText)
+    .addOption(new Option('--groups <ids>', GROUPS).argParser(parseIds).conflicts('allGroups'))
+    .option('--all-groups', 'end the limit to groups')
+    .option('--expires <time>', 'the lifetime from now: 90d, 12h, never', parseEnd)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json, ...given }: UpdateOptions) => {
+      const changes = changesOf(given);
+      if (Object.keys(changes).length === 0)
+        throw new BadUserInputError('Nothing would change: give an option (--help lists them)', 'id');
+      const account = await withAccounts(readConfig(), (service) => service.update(id, changes));
+      console.log(json === true ? JSON.stringify(toJson(account)) : `Service account ${id} is changed.`);
+    });
+  addExamples(
+    command,
+    ['service-account update reports --expires 90d', 'Extend an account; its token stays valid'],
+    ['service-account update reports --scopes read', 'Take a scope from an account'],
+  );
+}
+
+function changesOf({ allGroups, expires, groups, ...others }: Omit<UpdateOptions, 'json'>): AccountChanges {
+  return {
+    ...others,
+    ...(expires === undefined ? {} : { expiresAt: expiryOf(expires) }),
+    ...(groups === undefined ? {} : { groups }),
+    ...(allGroups === undefined ? {} : { groups: null }),
+  };
 }
 
 /** Accounts that read personal data need a responsible contact and a purpose (docs/security.md). */
@@ -94,22 +148,20 @@ function addList(accounts: Command): void {
     .description('list the accounts that are not revoked, by expiry')
     .option('--json', 'print one JSON array')
     .action(async ({ json }: { json?: true }) => {
-      const [list, groupIds] = await withAccounts(readConfig(), async (service) => {
-        const accounts = await service.list();
-        return [accounts, await service.listGroupIds(accounts)] as const;
-      });
+      const list = await withAccounts(readConfig(), (service) => service.describeAll());
       const now = new Date();
       if (json === true) {
         const described = sortByEnd(list).map((each) => ({
           ...toJson(each),
-          groups: groupsOf(each, groupIds),
+          groups: each.groups,
+          tokens: each.tokens,
           expiresSoon: expiresSoon(each, now),
         }));
         console.log(JSON.stringify(described));
         return;
       }
       const columns = process.stdout.isTTY ? process.stdout.columns || COLUMNS : COLUMNS;
-      for (const line of describeAccounts(withGroups(list, groupIds), now, columns)) {
+      for (const line of describeAccounts(list, now, columns)) {
         console.log(line.startsWith('!') ? paint('yellow', line) : line);
       }
       const warning = warnOfEnds(list, now);
@@ -163,20 +215,6 @@ function addRevoke(accounts: Command): void {
   addExamples(command, ['service-account revoke reports', 'Revoke an account that is no longer used']);
 }
 
-async function withAccounts<Result>(
-  config: Config,
-  work: (service: ServiceAccountsService) => Promise<Result>,
-): Promise<Result> {
-  const [{ withDatabase }, { ServiceAccountsService }, { ServiceAccountEntity }] = await Promise.all([
-    import('./context.js'),
-    import('../service-accounts/service-accounts.service.js'),
-    import('../service-accounts/service-account.entity.js'),
-  ]);
-  return withDatabase(config, (dataSource) =>
-    work(new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity))),
-  );
-}
-
 /** Prints the token as the last line, where scripts can read it. */
 function printToken({ account, token }: IssuedToken, json: boolean, sentence: string): void {
   if (json) {
@@ -187,59 +225,7 @@ function printToken({ account, token }: IssuedToken, json: boolean, sentence: st
   console.log(token);
 }
 
-function toJson(account: ServiceAccountEntity): object {
+function toJson(account: Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo' | 'limitedScopes'>): object {
   const { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt } = account;
   return { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt };
-}
-
-type Limited = Pick<ServiceAccountEntity, 'limitedTo'>;
-
-/** The ids of the groups to which an account is limited; the entryUUID of a deleted one. Null: it is not limited. */
-function groupsOf({ limitedTo }: Limited, ids: ReadonlyMap<string, string>): string[] | null {
-  return limitedTo?.map((uuid) => ids.get(uuid) ?? uuid) ?? null;
-}
-
-function withGroups<Account extends Limited>(accounts: readonly Account[], ids: ReadonlyMap<string, string>) {
-  return accounts.map((account) => ({ ...account, groups: groupsOf(account, ids) }));
-}
-
-function parseIds(text: string): string[] {
-  const ids = text.split(',').flatMap((id) => (id.trim() === '' ? [] : [id.trim()]));
-  if (ids.length === 0) throw new InvalidArgumentError('The ids of groups are separated by commas.');
-  return ids;
-}
-
-function parseText(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('The value must not be empty.');
-  return text.trim();
-}
-
-function parseScopeList(text: string): Scope[] {
-  const names = text.split(/[\s,]+/).filter((name) => name !== '');
-  const known = configuredScopes();
-  const scopes = knownScopes(names, known);
-  if (scopes.length === 0 || scopes.length < new Set(names).size) {
-    throw new InvalidArgumentError(
-      `Scopes are ${known.map(({ name }) => name).join(', ')}, separated by commas.`,
-    );
-  }
-  return scopes;
-}
-
-function configuredScopes(): readonly ScopeDefinition[] {
-  try {
-    return readConfig().scopes;
-  } catch (error) {
-    // The action reads the settings too, and reports their problems.
-    if (error instanceof ConfigError) return BUILT_IN_SCOPES;
-    throw error;
-  }
-}
-
-/** Parses a duration into seconds. */
-function parseDuration(text: string): number {
-  const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
-  if (count === undefined)
-    throw new InvalidArgumentError('A duration is a number and s, m, h or d, such as 90d or 12h.');
-  return Number(count) * ({ s: 1, m: 60, h: 3600, d: DAY }[unit ?? 's'] ?? 1);
 }

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readRecognizedConfig } from './recognized-config.js';
 import { isEmpty } from '../mirror/plan/plan.js';
-import { countChanges, summarize, summarizeChanges, summarizeLeftOut } from '../mirror/sync/summary.js';
+import { summarize, summarizeChanges, summarizeLeftOut } from '../mirror/sync/summary.js';
 import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
-import { addExamples, printable } from './help.js';
+import { printable } from '../common/printable.js';
+import { addExamples } from './help.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
 import type { SyncResult } from './run-sync.js';
 
@@ -78,7 +79,7 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
     case 'failed':
       return [
         `Nothing was changed: ${printable(outcome.reason)}`,
-        ...(outcome.isFinal ? [] : ['npm run directory -- check finds the cause']),
+        ...(outcome.isFinal ? [] : ['./directory check finds the cause']),
       ].join('\n');
     case 'stopped':
       return 'Nothing was changed: the run was stopped';
@@ -87,10 +88,10 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
 
 function describeFindings(findings: Findings, report: PlanReport | null, limit: number): string[] {
   return [
-    summarizeChanges(findings.plan),
+    summarizeChanges(findings.summary.counts),
     ...(report === null ? [] : describePlan(report, limit)),
     ...describeLeftOut(findings, limit),
-    `Plan ${findings.plan.hash}`,
+    `Plan ${String(findings.hash)}`,
   ];
 }
 
@@ -103,20 +104,20 @@ function describeDecision(outcome: Extract<SyncOutcome, { kind: 'planned' }>): s
   return heldBecause === null ? [] : [`It would be blocked: ${heldBecause}.`, confirmation(outcome)];
 }
 
-function confirmation({ plan }: Findings): string {
-  return `If that is right: npm run directory -- sync --confirm ${plan.hash}`;
+function confirmation({ hash }: Findings): string {
+  return `If that is right: ./directory sync --confirm ${String(hash)}`;
 }
 
 function toJson({ outcome, report }: SyncResult): object {
-  if (!('plan' in outcome)) return outcome;
-  const { kind, plan, quarantined, skipped } = outcome;
+  if (!('summary' in outcome)) return outcome;
+  const { kind, summary, hash, quarantined, skipped } = outcome;
   return {
     kind,
     ...(kind === 'applied' ? { revision: outcome.revision } : {}),
     ...(kind === 'planned' ? { heldBecause: outcome.heldBecause } : {}),
     ...(kind === 'blocked' ? { heldBecause: outcome.reason } : {}),
-    hash: plan.hash,
-    counts: countChanges(plan),
+    hash,
+    counts: summary.counts,
     ...report,
     quarantined,
     skipped,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from './errors.js';
+import type { KeySeal } from './key-seal.js';
 
 export type CursorValue = string | number;
 export type CursorValueType = 'string' | 'number';
@@ -32,19 +33,59 @@ function canonical(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Encodes the position of a row in the order as a cursor, which is opaque to clients. */
-export function encodeCursor(binding: CursorBinding, values: readonly CursorValue[]): string {
-  return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url');
+/** How the cursors of a viewer have the numbers of rows. */
+export interface CursorForm {
+  readonly seal: KeySeal;
+  /** Whether numbers are sealed. Otherwise cursors are as those of the previous release. */
+  readonly isSealed: boolean;
+  /** Whether cursors of changes that are not sealed are accepted: see changes.service.ts. */
+  readonly acceptsOpenChanges: boolean;
 }
 
-/** Decodes a cursor into its position in the order. Throws ServiceError INVALID_CURSOR. */
+/**
+ * Encodes positions of rows in the order as cursors, which are opaque to clients.
+ * @param columns the values of each column of the order. The last one has the numbers of the rows
+ * @param extras values that follow the position in each cursor
+ */
+export function encodeCursors(
+  { seal, isSealed }: CursorForm,
+  binding: CursorBinding,
+  columns: readonly (readonly CursorValue[])[],
+  extras: readonly CursorValue[],
+): string[] {
+  const numbers = (columns.at(-1) ?? []) as readonly number[];
+  const shown = isSealed ? seal.seal(numbers, binding) : numbers;
+  return shown.map((number, index) => {
+    const values = columns.slice(0, -1).map((column) => column[index]);
+    return Buffer.from(JSON.stringify([binding, ...values, number, ...extras])).toString('base64url');
+  });
+}
+
+/** A position in the order. */
+export interface CursorPlace {
+  readonly values: readonly CursorValue[];
+  /** Whether the number of the row was sealed, so that only the service can have made the cursor. */
+  readonly isSealed: boolean;
+}
+
+/**
+ * Decodes a cursor into its position in the order.
+ * @param types of the values; `key` is the number of the row
+ * @throws ServiceError INVALID_CURSOR
+ */
 export function decodeCursor(
+  { seal }: Pick<CursorForm, 'seal'>,
   cursor: string,
   binding: CursorBinding,
-  types: readonly CursorValueType[],
+  types: readonly (CursorValueType | 'key')[],
   argument: 'after' | 'before',
-): CursorValue[] {
-  const [bound, ...values] = parse(cursor);
+): CursorPlace {
+  const [bound, ...given] = readCursor(cursor);
+  const place = types.indexOf('key');
+  const sealed = given[place];
+  const isSealed = typeof sealed === 'string';
+  const opened = isSealed && typeof bound === 'string' ? seal.open(sealed, bound) : sealed;
+  const values = given.map((value, index) => (index === place ? opened : value));
   if (typeof bound !== 'string' || !fits(values, types)) {
     throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} is not one of this service`, {
       argument,
@@ -57,10 +98,20 @@ export function decodeCursor(
       { argument },
     );
   }
-  return values;
+  return { values, isSealed };
 }
 
-function parse(cursor: string): unknown[] {
+/** @returns the error for a cursor that could have been made by others than this service */
+export function openCursor(argument: 'after' | 'before'): ServiceError {
+  return new ServiceError(
+    'INVALID_CURSOR',
+    `The cursor in ${argument} is from before the directory had rules of visibility: begin again without it`,
+    { argument },
+  );
+}
+
+/** The values in a text that has the form of a cursor, the binding first. Empty for other texts. */
+export function readCursor(cursor: string): unknown[] {
   if (!/^[A-Za-z0-9_-]{1,4096}$/.test(cursor)) return [];
   try {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
@@ -70,13 +121,13 @@ function parse(cursor: string): unknown[] {
   }
 }
 
-function fits(values: unknown[], types: readonly CursorValueType[]): values is CursorValue[] {
+function fits(values: unknown[], types: readonly (CursorValueType | 'key')[]): values is CursorValue[] {
   return (
     values.length === types.length &&
     values.every((value, index) =>
-      types[index] === 'number'
-        ? Number.isSafeInteger(value)
-        : typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+      types[index] === 'string'
+        ? typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
+        : Number.isSafeInteger(value),
     )
   );
 }

@@ -28,13 +28,11 @@ export type FieldReader =
 /** Who sees the value of a field, besides principals with the scope that sees everything. */
 export type FieldAudience = 'groupAdmins' | 'self';
 
-/** What the values of a field refer to. */
+/** What the values of a field, which are DNs, refer to. */
 export interface FieldReference {
   readonly to: 'user' | 'group';
   /** Name of the connection of the other side. Null: there is none. */
   readonly reverse: string | null;
-  /** What the values are. Default: DNs. */
-  readonly by?: 'dn' | 'id' | 'uuid';
 }
 
 /** How a preview may change a field. */
@@ -75,6 +73,8 @@ export interface FieldDefinition {
   readonly isFilterable?: true;
   /** Whether the access log counts the field. Default: as other fields of the object. */
   readonly isPersonal?: false;
+  /** Why clients must stop using the field, in the form of parseDeprecation. */
+  readonly deprecationReason?: string | undefined;
   /** For the reader `reference`. */
   readonly reference?: FieldReference;
 }
@@ -94,6 +94,14 @@ export function resolveFields(
     const resolved = attributes[definition.name] ?? definition.attributes;
     return { ...definition, attributes: resolved, attribute: resolved[0] ?? '' };
   });
+}
+
+/** Returns the attributes besides the first one that a preview deletes to remove the value of a field. */
+export function otherAttributesOf({ attributes, attribute, change }: Field): string[] {
+  if (change?.isRemovable !== true || attributes.length === 1) return [];
+  const names = new Map(attributes.map((name) => [name.toLowerCase(), name]));
+  names.delete(attribute.toLowerCase());
+  return [...names.values()];
 }
 
 /** Readers of values that do not come from an attribute of the field. */
@@ -129,6 +137,11 @@ export function isSearched({ isSearchable, scopes, visibleTo }: FieldDefinition)
   return isSearchable === true && scopes === undefined && visibleTo === undefined;
 }
 
+/** Name of the member of a filter that has several values of a field, one of which an object has. */
+export function pluralOf(name: string): string {
+  return `${name}s`;
+}
+
 /** Whether the field has all values of its attribute, or the first one. */
 export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');
@@ -145,14 +158,13 @@ const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
  * type would not be readable: after a change of the type, processes with the old and the new one run side by
  * side.
  */
-export function storedName({ name, type, reader, reference, storedAs }: StoredField): string {
+export function storedName({ name, type, reader, storedAs }: StoredField): string {
   if (storedAs !== undefined) return storedAs;
   if (STORED_BY_NAME.has(reader) && (!isList({ type }) || reader === 'lines')) return name;
-  const { by = 'dn' } = reference ?? {};
-  return `${name}:${type}${by === 'dn' ? '' : `:${by}`}`;
+  return `${name}:${type}`;
 }
 
-type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'reference' | 'storedAs'>;
+type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'storedAs'>;
 
 /** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
 export function presenceOf({ name }: Pick<Field, 'name'>): string {

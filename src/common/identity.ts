@@ -14,8 +14,11 @@ const FORM = new RegExp(`^(${NODE_TYPES.join('|')}):([0-9a-f]{8}(?:-[0-9a-f]{4})
 /** Length of the longest node id: three bytes are four characters. */
 const LONGEST = 64;
 
-/** The opaque identity of an object: its type and entryUUID. No other entry ever has it. */
-export function nodeIdOf(type: NodeType, entryUuid: string): string {
+/**
+ * The opaque identity of an object: its type and entryUUID. No other entry ever has it.
+ * @param type a NodeType, or the type of previews of one, whose identities find no object
+ */
+export function nodeIdOf(type: string, entryUuid: string): string {
   return Buffer.from(`${type}:${entryUuid}`).toString('base64url');
 }
 
@@ -61,6 +64,15 @@ export function boundedList(list: readonly string[], argument: string): readonly
   throw new BadUserInputError(`${argument} must have at most ${LONGEST_LIST} elements`, argument);
 }
 
+/**
+ * Normalizes text, and converts each code point to lower case by its simple mapping (UnicodeData.txt), as LDAP servers do.
+ * `toLowerCase` differs in two letters: it chooses a form of sigma by the neighboring letters, and converts `İ` to two
+ * code points.
+ */
+export function normalizeLowerCase(text: string, form: 'NFC' | 'NFKC'): string {
+  return text.replaceAll('İ', 'i').normalize(form).replaceAll('Σ', 'σ').toLowerCase();
+}
+
 /** Maximum length of an id in code units. The mirror takes no longer id. */
 export const LONGEST_ID = 256;
 /** Matches no id: no folded text has a capital letter. */
@@ -72,7 +84,7 @@ const MATCHES_NO_ID = 'TOO LONG';
  */
 export function foldId(id: string): string {
   if (id.length > LONGEST_ID) return MATCHES_NO_ID;
-  return id.toWellFormed().normalize('NFC').toLowerCase().replaceAll('\0', '\uFFFD');
+  return normalizeLowerCase(id.toWellFormed(), 'NFC').replaceAll('\0', '\uFFFD');
 }
 
 /** Maximum number of characters of an e-mail address. The mirror takes no longer one. */

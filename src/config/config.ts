@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { type AuthConfig, buildAuth } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
 import { buildDatabase, type DatabaseConfig } from './settings/database.js';
@@ -16,6 +17,8 @@ import type { ScopeDefinition } from './scopes.js';
 import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
 import { buildRedis, type RedisConfig } from './settings/redis.js';
 import { baseUrlOf } from './settings/service.js';
+import { buildTrustedDocuments, type TrustedDocumentsConfig } from './settings/trusted-documents.js';
+import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 import { type SettingName, SETTINGS, type Settings } from './settings.js';
 
 /** The whole configuration. It is frozen and does not change while the process runs. */
@@ -24,6 +27,8 @@ export interface Config {
   readonly allowEmbedded: boolean;
   readonly host: string;
   readonly port: number;
+  /** Number of processes that serve requests. */
+  readonly workers: number;
   /** Without a trailing slash. */
   readonly baseUrl: string;
   /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
@@ -43,9 +48,13 @@ export interface Config {
   readonly model: Model;
   /** The scopes of the service: those of the built-in schema, and then those of the model. */
   readonly scopes: readonly ScopeDefinition[];
+  /** Receivers to which changes are sent. */
+  readonly webhooks: readonly WebhookTarget[];
   readonly auth: AuthConfig;
   /** Null: the explorer is not served. */
   readonly explorer: ExplorerConfig | null;
+  /** Null: clients may send all documents. */
+  readonly trustedDocuments: TrustedDocumentsConfig | null;
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
   readonly urlSigningKeys: readonly Buffer[] | null;
   readonly limits: LimitsConfig;
@@ -75,18 +84,26 @@ export function readConfig(
   const { settings, problems } = readSettings(environment);
   const modelFile = modelFileOf(settings);
   const model = modelFile === undefined ? NO_MODEL : readModel(modelFile);
-  const config = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
+  const built = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
+  const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
+  const config = { ...built, webhooks: webhooks.targets };
   const all = [
     ...[...problems.values()].flat(),
     ...findContradictions(settings, new Set(problems.keys())),
     ...findMovedSettings(environment, settings.DIRECTORY_MODEL),
     ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
     ...model.problems,
+    ...webhooks.problems,
     ...(settings.DIRECTORY_URL.startsWith('file:') ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
+}
+
+/** Reads the environment as if it named no model file. */
+export function readConfigWithoutModel(environment: Environment = process.env): Config {
+  return readConfig({ ...environment, DIRECTORY_MODEL: '' });
 }
 
 /** Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server. */
@@ -95,6 +112,9 @@ export function configFor(config: Config, server: PresetName): Config {
   if (directory.isServerGiven || directory.server === server) return config;
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
+
+/** Connections of a worker to PostgreSQL: a long statement must not hold up all others. */
+const LEAST_CONNECTIONS = 2;
 
 type Problems = Map<SettingName, string[]>;
 
@@ -134,15 +154,19 @@ function readVariable(environment: Environment, name: SettingName, problems: str
   return undefined;
 }
 
-function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null): Config {
+type Built = Omit<Config, 'webhooks'>;
+
+function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null): Built {
   const baseUrl = baseUrlOf(settings);
   const production = settings.NODE_ENV === 'production';
   const auth = buildAuth(settings, baseUrl);
+  const trustedDocuments = buildTrustedDocuments(settings);
   return {
     production,
     allowEmbedded: settings.ALLOW_EMBEDDED,
     host: settings.HOST,
     port: settings.PORT,
+    workers: workersOf(settings),
     baseUrl,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
     logLevel: settings.LOG_LEVEL,
@@ -160,11 +184,40 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFil
     model,
     scopes: buildScopes(model),
     auth,
-    explorer: buildExplorer(settings, { baseUrl, production, issuer: auth.issuer }),
+    explorer: buildExplorer(settings, {
+      baseUrl,
+      isDefault: !production && trustedDocuments?.isEnforced !== true,
+      issuer: auth.issuer,
+    }),
+    trustedDocuments,
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),
     accessLogDays: settings.ACCESS_LOG_DAYS,
   };
+}
+
+/** An embedded database has one process, and the embedded identity provider keeps its sessions in one. */
+function workersOf({ WORKERS, DATABASE_URL, AUTH_URL }: Settings): number {
+  if (DATABASE_URL.startsWith('pglite:') || AUTH_URL === undefined) return 1;
+  return WORKERS ?? availableParallelism();
+}
+
+/** The configuration of one of several workers, which share connections and previews. */
+export function configOfWorker(config: Config): Config {
+  const { database, limits, workers } = config;
+  if (database.kind !== 'postgres' || workers === 1) return config;
+  const shareOf = (sum: number) => Math.ceil(sum / workers);
+  const poolSize = Math.max(LEAST_CONNECTIONS, shareOf(database.poolSize));
+  const previewPoolSize = shareOf(database.previewPoolSize);
+  return deepFreeze({
+    ...config,
+    database: { ...database, poolSize, previewPoolSize },
+    limits: {
+      ...limits,
+      connections: shareOf(limits.connections),
+      streams: shareOf(limits.streams),
+    },
+  });
 }
 
 function deepFreeze<Value>(value: Value): Value {

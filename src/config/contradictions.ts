@@ -77,6 +77,13 @@ const CONTRADICTIONS: readonly Contradiction[] = [
       `EXPLORER_REDIRECT_URI must be where the explorer is: ${explorerUris(settings).join(' or ')}`,
   },
   {
+    about: ['TRUSTED_DOCUMENTS', 'EXPLORER'],
+    exists: ({ TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE, EXPLORER }) =>
+      TRUSTED_DOCUMENTS !== undefined && TRUSTED_DOCUMENTS_MODE === 'refuse' && EXPLORER === true,
+    problem:
+      'EXPLORER=true does not go with TRUSTED_DOCUMENTS, which refuses its queries: set TRUSTED_DOCUMENTS_MODE=log',
+  },
+  {
     about: ['ALLOW_EMBEDDED', 'DATABASE_URL'],
     exists: (settings) => refusesEmbedded(settings) && isEmbedded(settings),
     problem: `DATABASE_URL ${REFUSED}: set postgres://…`,
@@ -90,6 +97,18 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     about: ['ALLOW_EMBEDDED', 'URL_SIGNING_KEYS'],
     exists: (settings) => refusesEmbedded(settings) && settings.URL_SIGNING_KEYS === undefined,
     problem: `URL_SIGNING_KEYS is empty: the generated key ${REFUSED}`,
+  },
+  {
+    about: ['WORKERS', 'DATABASE_URL'],
+    exists: (settings) => (settings.WORKERS ?? 1) > 1 && isEmbedded(settings),
+    problem:
+      'WORKERS above 1 only goes with a DATABASE_URL that begins with postgres://: an embedded database has one process',
+  },
+  {
+    about: ['WORKERS', 'AUTH_URL'],
+    exists: ({ WORKERS = 1, AUTH_URL }) => WORKERS > 1 && AUTH_URL === undefined,
+    problem:
+      'WORKERS above 1 only goes with AUTH_URL: the embedded identity provider keeps its sessions in one process',
   },
   {
     about: ['METRICS_PORT', 'PORT'],

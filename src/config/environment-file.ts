@@ -4,3 +4,6 @@ import { existsSync } from 'node:fs';
 export function loadEnvironmentFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }
+
+/** The variables of the process, also those that are loaded later. */
+export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = process.env;

@@ -7,6 +7,7 @@ import { LIMITS_SETTINGS } from './settings/limits.js';
 import { MONITORING_SETTINGS } from './settings/monitoring.js';
 import { REDIS_SETTINGS } from './settings/redis.js';
 import { SERVICE_SETTINGS } from './settings/service.js';
+import { TRUSTED_DOCUMENTS_SETTINGS } from './settings/trusted-documents.js';
 import type { ValuesOf } from './setting.js';
 
 /** The settings by subject, in the order of docs/settings.md (`npm run settings`). */
@@ -18,6 +19,7 @@ export const SETTING_GROUPS = {
   Directory: DIRECTORY_SETTINGS,
   'Tokens and signed URLs': AUTH_SETTINGS,
   Explorer: EXPLORER_SETTINGS,
+  'Trusted documents': TRUSTED_DOCUMENTS_SETTINGS,
   Limits: LIMITS_SETTINGS,
   'Access log': ACCESS_LOG_SETTINGS,
 };
@@ -30,6 +32,7 @@ export const SETTINGS = {
   ...DIRECTORY_SETTINGS,
   ...AUTH_SETTINGS,
   ...EXPLORER_SETTINGS,
+  ...TRUSTED_DOCUMENTS_SETTINGS,
   ...LIMITS_SETTINGS,
   ...ACCESS_LOG_SETTINGS,
 };

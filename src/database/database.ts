@@ -1,14 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { CursorForm } from '../common/cursor.js';
 import { ServiceUnavailableError } from '../common/errors.js';
+import { KeySeal } from '../common/key-seal.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { hasRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { Replicas } from './connections/replicas.js';
-import { CurrentRevision, revisionOf } from './revisions/revision.js';
+import { CurrentRevision, NothingReadError, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import type { Statement } from './statements/statement.js';
-import { OUTSIDER, type Viewer } from './visibility/viewer.js';
-import type { VisibilitySource } from './visibility/visible-statement.js';
+import { IS_COMPLETE, type Reader, type Statement, statement } from './statements/statement.js';
+import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
+import { forViewer, type VisibilitySource } from './visibility/visible-statement.js';
+
+const READ_ID = statement(`select revision_uuid from mirror_state where ${IS_COMPLETE}`);
 
 /** Read access and transactions for all other modules. */
 @Injectable()
@@ -17,6 +24,10 @@ export class Database implements VisibilitySource {
   hides = false;
   /** The same with the log of changes. */
   hidesInLog = false;
+  private readonly mayHide: boolean;
+  /** Those of the data source, from the first statement on. */
+  private statements: DirectoryDataSource['statements'] | null = null;
+  private seal: KeySeal | null = null;
   /** True while the server does not answer or accepts no writes. Statements are rejected then. */
   private isAway = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
@@ -28,16 +39,38 @@ export class Database implements VisibilitySource {
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     readonly revision: CurrentRevision = new CurrentRevision(),
     @Inject(Replicas) private readonly replicas: Replicas | null = null,
-  ) {}
+    @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
+  ) {
+    this.mayHide = config !== null && hasRules(config.directory.mapping);
+  }
+
+  /** Numbers are sealed wherever some viewers may see less than others, also before anything is hidden. */
+  cursorsFor({ limitedTo }: Viewer): CursorForm {
+    this.seal ??= new KeySeal(this.dataSource.cursorKey);
+    return {
+      seal: this.seal,
+      isSealed: this.mayHide || this.hides || this.hidesInLog || limitedTo !== null,
+      acceptsOpenChanges: limitedTo === null,
+    };
+  }
+
+  /** The key differs after the restore of another database. */
+  noteCursorKey(key: Buffer | null): void {
+    if (key === null || key.equals(this.dataSource.cursorKey)) return;
+    this.dataSource.cursorKey = key;
+    this.seal = null;
+  }
 
   /** Statements that return their revision run on a current replica, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    if (statement.returnsRevision && this.revision.isNone) await this.refuseBeforeFirst();
     if (this.replicas !== null && statement.returnsRevision) {
       const replicated = await this.replicas.read<Row>(statement, values);
       if (replicated !== null) return replicated;
     }
     this.refuseInVain();
-    const rows = await this.dataSource.statements.read<Row>(statement, values);
+    this.statements ??= this.dataSource.statements;
+    const rows = await this.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
     if (id !== null) this.revision.noteRead(id);
     return rows;
@@ -59,7 +92,9 @@ export class Database implements VisibilitySource {
   ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await PreviewTransaction.run(this.dataSource, work, viewer, readsRoles);
+      const { previewPool, statements } = this.dataSource;
+      const connections = { previewPool, statements, cursors: this.cursorsFor(viewer) };
+      return await PreviewTransaction.run(connections, work, viewer, readsRoles);
     } catch (error) {
       throw databaseError(error);
     }
@@ -94,10 +129,49 @@ export class Database implements VisibilitySource {
     this.hasSharedSessions = isShared;
   }
 
+  /** The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it. */
+  private async refuseBeforeFirst(): Promise<void> {
+    this.refuseInVain();
+    const [[id] = [null]] = await this.dataSource.statements.read<[string | null]>(READ_ID, []);
+    if (id === null) throw new NothingReadError();
+  }
+
   private refuseInVain(): void {
     // The data source is closed when the service stops.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
     if (this.isAway || this.hasSharedSessions)
       throw new ServiceUnavailableError('The database cannot be reached at the moment');
+  }
+}
+
+/**
+ * Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). While nothing is hidden,
+ * statements run as they are. Such a statement returns no revision if the revision that it reads hides something, and is then
+ * repeated for the viewer, so that a wrong `hides` costs time only.
+ */
+export class VisibleReader implements Reader {
+  /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
+  isPersonal = false;
+
+  constructor(
+    private readonly source: VisibilitySource,
+    readonly viewer: Viewer,
+  ) {}
+
+  async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const { source, viewer } = this;
+    const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
+    if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
+      try {
+        // Most statements read no field with an audience, and are the same for all viewers.
+        if (asked.readsViewer !== true) return await source.read<Row>(asked, values);
+        return await source.read<Row>(...forViewer(asked, values, viewer, true));
+      } catch (error) {
+        if (!(error instanceof NothingReadError)) throw error;
+      }
+      source[hint] = true;
+    }
+    if (!seesEverything(viewer)) this.isPersonal = true;
+    return source.read<Row>(...forViewer(asked, values, viewer, false));
   }
 }

@@ -8,6 +8,7 @@ import { BUILT_IN_FIELDS } from '../config/model/built-in-fields.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import type { Field, FieldDefinition } from '../common/field.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
+import { renderSiteHeader, SITE_HEADER_STYLE } from '../pages/site-header.js';
 import { PALETTE } from '../pages/style.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 import { readFileSync } from 'node:fs';
@@ -105,12 +106,13 @@ export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null)
   return renderDocument({
     title: 'Explorer · Directory Service',
     head: [
-      `<style>${PALETTE}</style>`,
+      `<style>${PALETTE}${SITE_HEADER_STYLE}</style>`,
       ...styles,
       dataBlock(SETTINGS_ELEMENT, pageSettings(config)),
       ...script,
     ].join('\n'),
-    body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
+    body: `${renderSiteHeader(config, 'Explorer')}
+<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
   });
 }
 
@@ -131,9 +133,8 @@ function pageSettings(config: Config): PageSettings {
   const { auth, baseUrl, basePath, disclosure, directory, explorer, scopes } = config;
   return {
     endpoint: `${basePath}/graphql/v1`,
+    page: `${basePath}/explorer`,
     baseUrl,
-    startPage: `${basePath}/`,
-    reference: disclosure.introspection ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
     scopes,
     // Names of fields are part of the schema.

@@ -4,11 +4,10 @@ import type { ScopeDefinition } from '../config/scopes.js';
 export interface PageSettings {
   /** Path of the GraphQL endpoint, on the origin of the page. */
   readonly endpoint: string;
+  /** Path of this page. */
+  readonly page: string;
   /** URL under which clients reach the service. Signed URLs of pictures begin with it. */
   readonly baseUrl: string;
-  readonly startPage: string;
-  /** Path of the reference. Null: it is not served. */
-  readonly reference: string | null;
   /** Whether introspection is allowed. */
   readonly introspection: boolean;
   /** Scopes that a token can have. */

@@ -2,32 +2,23 @@ import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { type Directives, hashSource } from '../pages/policy.js';
 import { type FirstQuery, findExamples } from './first-queries.js';
-import { PALETTE } from '../pages/style.js';
+import { renderSiteHeader, SITE_HEADER_STYLE } from '../pages/site-header.js';
+import { PALETTE, TEXT_STYLE } from '../pages/style.js';
 
-export const START_PAGE_STYLE = `${PALETTE}
-body {
-  margin: 0 auto; padding: 2.5rem 1.25rem 3rem; max-width: 62rem; background: var(--page); color: var(--text);
-  font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere;
-}
-h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; }
-h2 { margin: 2.5rem 0 1rem; font-size: 1.375rem; }
-h3 { margin: 0 0 0.5rem; font-size: 1.0625rem; }
-p { margin: 0 0 0.75rem; }
-header p { max-width: 40rem; }
-a { color: var(--accent); }
+export const START_PAGE_STYLE = `${PALETTE}${SITE_HEADER_STYLE}${TEXT_STYLE}
 code, pre { font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-size: 0.875em; }
 .endpoint span { color: var(--quiet); margin-right: 0.5rem; }
-nav ul {
+.cards ul {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0;
   padding: 0; list-style: none;
 }
-nav a {
+.cards a {
   display: block; height: 100%; padding: 0.875rem 1rem; border: 1px solid var(--edge); border-radius: 0.75rem;
   background: var(--card); color: inherit; text-decoration: none;
 }
-nav a:hover { border-color: var(--accent); }
-nav strong { display: block; color: var(--accent); }
-nav span { color: var(--quiet); font-size: 0.875rem; }
+.cards a:hover { border-color: var(--accent); }
+.cards strong { display: block; color: var(--accent); }
+.cards span { color: var(--quiet); font-size: 0.875rem; }
 section {
   margin-top: 1rem; padding: 1.25rem 1.25rem 0.5rem; border: 1px solid var(--edge); border-radius: 0.75rem;
   background: var(--card);
@@ -43,8 +34,6 @@ pre {
   cursor: pointer;
 }
 @media (max-width: 40rem) {
-  body { padding-top: 1.5rem; }
-  h1 { font-size: 1.625rem; }
   pre { padding: 2.75rem 1rem 0.875rem; }
 }
 `;
@@ -75,14 +64,14 @@ export function renderStartPage(config: Config, demoToken: string | null): strin
   return renderDocument({
     title: 'Directory Service',
     head: `<style>${START_PAGE_STYLE}</style>`,
-    body: `<header>
+    body: `${renderSiteHeader(config, 'Start')}
+<main>
 <h1>Directory Service</h1>
 <p>A GraphQL API in front of a directory: people, groups, roles in groups that contain groups, and signed URLs of
 photos. Clients ask with a token, and never see the directory itself.</p>
 <p class="endpoint"><span>Endpoint</span> <code>${escapeHtml(baseUrl)}/graphql/v1</code></p>
-</header>
-<main>
-<nav aria-label="Pages">
+<p class="endpoint"><span>Changes as events</span> <code>${escapeHtml(baseUrl)}/changes/v1</code></p>
+<nav class="cards" aria-label="Pages">
 <ul>
 ${linksOf(config).map(renderLink).join('\n')}
 </ul>
@@ -109,7 +98,7 @@ function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
           { path: '/graphql/v1/schema.graphql', name: 'Schema', what: 'The same, for tools' },
         ]
       : [{ path: '/reference/errors', name: 'Errors', what: 'Every code, its cause and its cure' }]),
-    { path: '/_readiness', name: 'Status', what: 'Whether the service is ready' },
+    { path: '/status', name: 'Status', what: 'Whether all is well, and the last hour' },
   ];
   return links.map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
 }

@@ -5,9 +5,9 @@ import {
   type ObjectKind,
   REFERENCE_TABLES,
   type ReferenceField,
-  targetSql,
 } from '../database/fields/field-references.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
+import { ALL_OF, ANY_OF } from '../database/statements/dependencies.js';
 import type { OrderColumn, PageSource } from '../database/paging/page-source.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 
@@ -23,15 +23,25 @@ export interface Reference {
 /** Reads what the objects with given keys refer to, by name. The key of the referring object is the first column. */
 export function referredStatement({ from, field }: Reference, { columns }: ProjectedColumns): Statement {
   const { name, alias } = TABLES[field.reference.to];
-  const { column, target } = targetSql(field, alias);
   return statement(
-    `select ${['given.key', ...columns, REVISION].join(', ')}
+    `select ${['given.key', ...columns, `${alias}.key`, REVISION].join(', ')}
      from unnest($1::integer[]) given (key)
        join ${REFERENCE_TABLES[from]} r on r.from_key = given.key
-       join ${name} ${alias} on ${column} = ${target}
+       join ${name} ${alias} on ${alias}.dn_key = r.target::uuid
      where ${conditionsOf({ from, field }).join(' and ')}
      order by ${alias}.sort_name, ${alias}.key`,
-    { returnsRevision: true },
+    {
+      returnsRevision: true,
+      noteReads: (reads, [keys], rows) => {
+        reads.note(TABLES[from].name, keys as number[]);
+        // An object may get the DN or the id that a reference names.
+        reads.noteAny(ANY_OF[name]);
+        reads.note(
+          name,
+          rows.map((row) => row[1 + columns.length]),
+        );
+      },
+    },
   );
 }
 
@@ -47,7 +57,6 @@ export function referringSource(
 ): PageSource {
   const { alias } = TABLES[from];
   const { name: targets } = TABLES[field.reference.to];
-  const { column } = targetSql(field, 'target');
   // Rows come from the index in the order of names, which references carry.
   const carried: Record<string, string> = {
     [`${alias}.sort_name`]: 'r.from_sort_name',
@@ -63,9 +72,11 @@ export function referringSource(
     binding: bindCursor(`${from}s by ${field.name}`, order, filter),
     from: `${source.from} join ${REFERENCE_TABLES[from]} r on r.from_key = ${alias}.key`,
     parent: 'r.target',
-    parentValue: (key) => `(select ${column}::text from ${targets} target where target.key = ${key})`,
+    parentValue: (key) => `(select target.dn_key::text from ${targets} target where target.key = ${key})`,
     order: { ...source.order, columns },
     conditions: [...source.conditions, ...conditionsOf({ from, field })],
+    // Every object of the kind may begin to refer to a parent.
+    reads: { ...source.reads, bits: ALL_OF[TABLES[from].name], parent: [targets] },
   };
 }
 

@@ -7,6 +7,7 @@ import { readPages } from '../database/paging/page.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
+import { nameOfOriginal } from '../graphql/schema/preview-types.js';
 import { type Parent, ReferenceResolver } from '../graphql/schema/reference-fields.js';
 import type { GroupListArguments } from '../groups/group-list.inputs.js';
 import { GroupsService } from '../groups/groups.service.js';
@@ -94,7 +95,9 @@ export class FieldReferencesService extends ReferenceResolver {
 }
 
 function find(references: ReadonlyMap<string, Reference>, { parentType, fieldName }: Info): Reference {
-  const reference = references.get(`${parentType.name === 'Group' ? 'group' : 'user'} ${fieldName}`);
+  const reference = references.get(
+    `${nameOfOriginal(parentType) === 'Group' ? 'group' : 'user'} ${fieldName}`,
+  );
   if (reference === undefined) throw new Error(`${parentType.name}.${fieldName} is no reference`);
   return reference;
 }

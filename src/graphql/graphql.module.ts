@@ -13,19 +13,23 @@ import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
-import { ResponseCache, SingleFlight } from './cache/response-cache.js';
+import { ResponseCache } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/operation-cost.js';
 import { Compiler, Executor } from './execution/operations.js';
-import { ExecutedResponses, CachedResponses } from './execution/responses.js';
+import { ConditionalResponses } from './execution/conditional-responses.js';
+import { CachedResponses } from './execution/cached-responses.js';
+import { ExecutedResponses } from './execution/responses.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
 import { GRAPHQL_PATH } from './http/pipeline-request.js';
+import { DocumentStore } from './persisted/document-store.js';
+import { PersistedDocuments } from './persisted/persisted-documents.js';
+import { TrustedDocuments } from './persisted/trusted-documents.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder, RequestAdmission } from './http/request-admission.js';
 import { connectResolvers } from './schema/resolver-methods.js';
-import { addDerivedFields } from './schema/derived-fields.js';
-import { finishSchema } from './schema/schema.js';
+import { extendSchema, finishSchema } from './schema/schema.js';
 import { FastPath } from './http/fast-path.js';
 import { RequestPipeline } from './http/request-pipeline.js';
 import { HttpAdapter } from '../http/http-adapter.js';
@@ -47,9 +51,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
         autoSchemaFile: true,
         sortSchema: true,
         transformSchema: (schema) =>
-          finishSchema(
-            connectResolvers(addDerivedFields(schema, config), { providers, contexts, discovery }),
-          ),
+          finishSchema(connectResolvers(extendSchema(schema, config), { providers, contexts, discovery })),
         fieldResolverEnhancers: ['guards'],
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');
@@ -79,12 +81,15 @@ import { HttpAdapter } from '../http/http-adapter.js';
     OperationValidator,
     ResponseCache,
     CachedResponses,
+    ConditionalResponses,
     Compiler,
     Documents,
     DocumentParser,
     DocumentPlugin,
+    DocumentStore,
+    PersistedDocuments,
+    TrustedDocuments,
     Executor,
-    SingleFlight,
     LoadShedder,
     ExecutedResponses,
     FastPath,
@@ -100,14 +105,17 @@ export class GraphQLModule implements OnModuleInit {
     private readonly host: HttpAdapterHost,
     private readonly pipeline: RequestPipeline,
     private readonly fastPath: FastPath,
+    private readonly documents: DocumentParser,
+    private readonly trusted: TrustedDocuments,
   ) {}
 
-  /** Registers the steps of the endpoint, after the hooks of all paths and those for CORS. */
-  onModuleInit(): void {
+  /** Registers the steps of the endpoint, after the hooks of all paths. Throws ConfigError for documents that are not valid. */
+  async onModuleInit(): Promise<void> {
     const adapter = this.host.httpAdapter as unknown;
     // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
     this.pipeline.register(adapter.getInstance<FastifyInstance>());
     this.fastPath.register(adapter);
+    await this.trusted.check((text) => this.documents.findErrors(text));
   }
 }

@@ -20,6 +20,22 @@ registerEnumType(GroupOrderField, {
   },
 });
 
+@InputType({ description: 'Selects groups by the membership of a user.' })
+export class GroupMembershipFilter {
+  @Field(() => UserInput, {
+    description: 'The user who belongs to the groups, directly or through other groups.',
+  })
+  user!: UserInput;
+
+  @Field(() => RoleFilter, {
+    nullable: true,
+    description: 'The effective role of the user. If omitted, any membership counts.',
+  })
+  role?: RoleFilter | null;
+}
+
+const USE_WITH_MEMBER = 'Use `withMember`. Deprecated since 2026-11-23, gone from 2027-06-01.';
+
 @DeriveFields(({ directory }) => filtersOf(directory.mapping.groups.fields))
 @InputType({ description: 'Selects groups. All conditions must hold.' })
 export class GroupFilter {
@@ -34,15 +50,23 @@ export class GroupFilter {
   @Field(() => GroupInput, { nullable: true, description: 'The group that directly contains the groups.' })
   parent?: GroupInput | null;
 
+  @Field(() => GroupMembershipFilter, {
+    nullable: true,
+    description: 'The user who belongs to the groups, and their role in them.',
+  })
+  withMember?: GroupMembershipFilter | null;
+
   @Field(() => UserInput, {
     nullable: true,
     description: 'The user who belongs to the groups, directly or through other groups.',
+    deprecationReason: USE_WITH_MEMBER,
   })
   hasMember?: UserInput | null;
 
   @Field(() => RoleFilter, {
     nullable: true,
     description: 'The role of the user of `hasMember`, which is required with it.',
+    deprecationReason: USE_WITH_MEMBER,
   })
   role?: RoleFilter | null;
 }

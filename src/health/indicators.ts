@@ -4,7 +4,8 @@ import { Database } from '../database/database.js';
 import { Replicas } from '../database/connections/replicas.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
 import { statement } from '../database/statements/statement.js';
-import { TAKES_WRITES, Revisions } from '../database/revisions/revisions.js';
+import { TAKES_WRITES } from '../database/revisions/revision-query.js';
+import { Revisions } from '../database/revisions/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import type { Config } from '../config/config.js';
@@ -124,6 +125,8 @@ export class DatabaseIndicator {
 @Injectable()
 export class ShutdownIndicator implements OnModuleDestroy {
   private ending = false;
+  /** Another process has taken the place of this one, so the service does not end. */
+  isReplaced = false;
 
   constructor(private readonly indicators: HealthIndicatorService) {}
 
@@ -133,7 +136,7 @@ export class ShutdownIndicator implements OnModuleDestroy {
 
   check(): HealthIndicatorResult {
     const indicator = this.indicators.check('process');
-    return this.ending ? indicator.down('shutting down') : indicator.up();
+    return this.ending && !this.isReplaced ? indicator.down('shutting down') : indicator.up();
   }
 }
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type {
@@ -19,7 +19,9 @@ import {
   UnparsedRequests,
 } from './malformed-requests.js';
 import type { Config } from '../config/config.js';
+import { CorsHeaders } from './cors.js';
 import { PROBLEM_FORM, type RejectionForm, RejectionWriter } from './rejection.js';
+import { rejectionPage } from './rejection-page.js';
 import { closeSlowReaders } from './slow-readers.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -42,18 +44,24 @@ export class HttpAdapter extends FastifyAdapter {
   /** Handles all requests of a start that is not complete. */
   protected startupHandler: RawHandler | null = null;
   private readonly headers: Record<string, string>;
+  /** Null without CORS_ORIGINS. */
+  private readonly cors: CorsHeaders | null;
+  /** Aborted when the port is closed: responses that have no end of their own end now. */
+  readonly drained = new AbortController();
   /** Requests that wait until the port is closed; null if none has to. */
   private held: (() => void)[] | null = null;
 
   /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
     const headers = securityHeaders(config);
-    const rejections = new RejectionWriter(forms, PROBLEM_FORM);
+    const page = rejectionPage(config);
+    const rejections = new RejectionWriter(forms, PROBLEM_FORM, page, config.baseUrl);
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });
     super(optionsOf(config, headers, rejections, unparsed));
     this.headers = headers;
+    this.cors = config.corsOrigins.length === 0 ? null : new CorsHeaders(config.corsOrigins);
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     this.prepareServer(fastify, config, unparsed);
@@ -88,12 +96,17 @@ export class HttpAdapter extends FastifyAdapter {
   private registerSteps(fastify: FastifyInstance, unparsed: UnparsedRequests): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(this.headers).header('x-request-id', request.id);
+      if (this.cors !== null) void reply.headers(this.cors.of(request.raw));
       unparsed.begin(reply);
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
         done(problem);
-      } else if (this.held === null) done();
+        return;
+      }
+      const preflight = this.cors?.ofPreflight(request.raw);
+      if (preflight !== undefined && preflight !== null) void reply.code(204).headers(preflight).send();
+      else if (this.held === null) done();
       else this.held.push(done);
     });
     // Before the body is read, so that its type does not matter.
@@ -108,26 +121,22 @@ export class HttpAdapter extends FastifyAdapter {
     else this.fastPath(request, response, next);
   }
 
-  /**
-   * Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long.
-   */
+  /** Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long. */
   respond(
+    request: IncomingMessage,
     response: ServerResponse,
     requestId: string,
-    {
-      status,
-      type,
-      body,
-    }: { readonly status: number; readonly type: string; readonly body: string | Buffer },
+    answer: { readonly status: number; readonly type: string; readonly body: string | Buffer },
     headers: readonly (Readonly<Record<string, string>> | null)[],
   ): void {
-    const fields = ['x-request-id', requestId, 'content-type', type];
-    fields.push('content-length', String(Buffer.byteLength(body)));
-    for (const name in this.headers) fields.push(name, this.headers[name] ?? '');
-    for (const some of headers) {
+    const { status, type, body } = answer;
+    // Node would reserve three bytes for each character of a string.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const fields = ['x-request-id', requestId, 'content-type', type, 'content-length', String(bytes.length)];
+    for (const some of [this.headers, this.cors?.of(request) ?? null, ...headers]) {
       for (const name in some) fields.push(name, some[name] ?? '');
     }
-    response.writeHead(status, fields).end(body);
+    response.writeHead(status, fields).end(bytes);
   }
 
   /** Begins the shutdown: every response from now on closes its connection. */
@@ -151,6 +160,12 @@ export class HttpAdapter extends FastifyAdapter {
     this.getHttpServer().close();
     this.held = null;
     for (const resume of held) resume();
+  }
+
+  /** Accepts no new connections. The open ones end with their next response. */
+  stopAccepting(): void {
+    // The method of the HTTP server would also close connections on which a request may be arriving.
+    NetServer.prototype.close.call(this.getHttpServer());
   }
 
   override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {

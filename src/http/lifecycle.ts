@@ -21,11 +21,18 @@ export class GracefulShutdown implements BeforeApplicationShutdown {
     const adapter = this.host.httpAdapter as unknown;
     // Commands do not listen.
     if (!(adapter instanceof HttpAdapter)) return;
+    // Another process has taken the place of this one, and gets the new connections.
+    if (signal === 'SIGHUP') {
+      adapter.stopAccepting();
+      await sleep(READINESS_DELAY_MS);
+      adapter.getHttpServer().closeIdleConnections();
+    }
     // SIGINT comes from a terminal, where no balancer is.
     if (signal === 'SIGTERM') {
       await sleep(READINESS_DELAY_MS);
       await adapter.stopListening();
     }
+    adapter.drained.abort();
     setTimeout(() => {
       adapter.getHttpServer().closeAllConnections();
     }, DRAIN_TIMEOUT_MS).unref();

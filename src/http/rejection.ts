@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
 import { STATUS_CODES } from 'node:http';
+import { completeChallenge, REALM } from './challenges.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
@@ -21,11 +22,25 @@ export type RejectedRequest = Pick<FastifyRequest, 'id' | 'url' | 'routeOptions'
 /** How rejections below some paths are written. */
 export interface RejectionForm {
   matches(request: RejectedRequest): boolean;
+  /** Describes the address to a person. Null: such a person gets the same as a program. Default: there is nothing to say. */
+  about?(request: RejectedRequest): string | null | undefined;
   /** @param request null for bytes that could not be parsed as a request */
   write(
     rejection: Rejection,
     requestId: string,
     request: RejectedRequest | null,
+  ): Pick<WrittenRejection, 'type' | 'headers' | 'body'>;
+}
+
+/** How rejections are written for people. */
+export interface RejectionPage {
+  /** Whether a person opened the address in a browser. */
+  matches(request: RejectedRequest): boolean;
+  /** @param about describes the address; null: there is nothing to say */
+  write(
+    rejection: Rejection,
+    requestId: string,
+    about: string | null,
   ): Pick<WrittenRejection, 'type' | 'headers' | 'body'>;
 }
 
@@ -52,12 +67,10 @@ export class RejectionError extends Error implements Rejection {
   }
 }
 
-/** The protection space of all challenges (RFC 9110 §11.5). */
-export const REALM = 'directory';
-
 /** The status of a code, where it is not 400. */
 const STATUS: Partial<Record<RejectionCode, number>> = {
   UNAUTHENTICATED: 401,
+  DOCUMENT_NOT_TRUSTED: 403,
   INSUFFICIENT_SCOPE: 403,
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -116,6 +129,8 @@ export class RejectionWriter {
   constructor(
     private readonly forms: readonly RejectionForm[],
     private readonly fallback: RejectionForm,
+    private readonly page: RejectionPage,
+    private readonly baseUrl: string,
   ) {}
 
   write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
@@ -126,8 +141,24 @@ export class RejectionWriter {
       this.logger.error(`Request ${requestId} failed`, reason);
     }
     const form = this.forms.find((each) => request === null || each.matches(request)) ?? this.fallback;
-    const { type, headers, body } = form.write(rejection, requestId, request);
-    return { status, type, headers: { ...rejection.headers, ...headers, 'cache-control': 'no-store' }, body };
+    const page = this.writePage(form, rejection, requestId, request);
+    const { type, headers, body } = page ?? form.write(rejection, requestId, request);
+    // With a Basic challenge, a browser would show a dialog in front of the page.
+    const hasBasic = status === 401 && page === null;
+    const own = completeChallenge(rejection.headers, hasBasic, this.baseUrl, request?.routeOptions.url ?? '');
+    return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
+  }
+
+  /** Null if the request is of a program. */
+  private writePage(
+    form: RejectionForm,
+    rejection: Rejection,
+    requestId: string,
+    request: RejectedRequest | null,
+  ): Omit<WrittenRejection, 'status'> | null {
+    if (request === null || !this.page.matches(request)) return null;
+    const about = form.about?.(request);
+    return about === null ? null : this.page.write(rejection, requestId, about ?? null);
   }
 
   readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {

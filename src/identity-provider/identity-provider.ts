@@ -10,6 +10,7 @@ import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { isSampleDirectory } from '../config/settings/directory.js';
 import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
@@ -19,7 +20,7 @@ import { RejectionError } from '../http/rejection.js';
 import { DeviceCodes } from './pages/flow-pages.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
-import { findPerson, type ProviderPerson } from './people.js';
+import { findPerson, type ProviderPerson, SAMPLE_PEOPLE } from './people.js';
 import { buildProvider } from './provider.js';
 
 const PATHS = [
@@ -63,6 +64,7 @@ export class IdentityProvider implements OnModuleInit {
       corsOrigins: this.config.corsOrigins,
       keys,
       findPerson: (id) => this.findPerson(id),
+      people: isSampleDirectory(this.config.directory) ? SAMPLE_PEOPLE : [],
       logins,
       codes: new DeviceCodes(this.wrongCodes, logins),
     });

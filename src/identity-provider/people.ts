@@ -1,5 +1,6 @@
 import { foldId } from '../common/identity.js';
 import type { Database } from '../database/database.js';
+import type { OfferedPerson } from './pages/pages.js';
 import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 
 /** A user who can sign in. Every user of the mirror can. */
@@ -8,6 +9,14 @@ export interface ProviderPerson {
   readonly id: string;
   readonly name: string;
 }
+
+/** People of the sample directory whom the sign-in page offers: sample/README.md. */
+export const SAMPLE_PEOPLE: readonly OfferedPerson[] = [
+  { id: 'ada.martin', name: 'Ada Martin', about: 'a student in 23 groups' },
+  { id: 'anna.svensson', name: 'Anna Svensson', about: 'a student who administers the newspaper' },
+  { id: 'tomas.dvorak', name: 'Tomáš Dvořák', about: 'a teacher' },
+  { id: 'marguerite.lefevre', name: 'Marguerite Lefèvre', about: 'the head of the school' },
+];
 
 /** Finds a user by id. Returns null when the mirror has no such user. */
 export type FindPerson = (id: string) => Promise<ProviderPerson | null>;

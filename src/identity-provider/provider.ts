@@ -2,44 +2,40 @@ import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceSe
 import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
 import { knownScopes } from '../auth/principal.js';
-import type { ScopeDefinition } from '../config/scopes.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
 import { type DeviceCodes, deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
-import { interactionPath, SignIn } from './pages/interaction.js';
+import { interactionPath, SignIn, type SignInOptions } from './pages/interaction.js';
 import type { ProviderKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
 import type { FindPerson } from './people.js';
+import { PROTECTED_PATHS } from '../http/challenges.js';
 import { ROUTES, answerFaults, answerWrongRequests } from './wrong-requests.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-export interface ProviderOptions {
+export interface ProviderOptions extends SignInOptions {
   /** The URL of this service. It may have a path, with which all links of the provider then begin. */
   readonly issuer: string;
   /** The `aud` of access tokens. */
   readonly audience: string;
   readonly clients: readonly Client[];
-  /** The scopes of the API. */
-  readonly scopes: readonly ScopeDefinition[];
   readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
-  readonly findPerson: FindPerson;
-  readonly logins: ProviderLogins;
   readonly codes: DeviceCodes;
 }
 
 /** Builds the OpenID provider. Requests come without the path of the issuer. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, findPerson, logins, codes } = options;
+  const { issuer, clients, logins, codes } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
   judgeSecrets(provider, logins);
   answerFaults(provider);
   answerWrongRequests(provider, logins, codes);
-  const signIn = new SignIn(provider, clientsById, options.scopes, findPerson, logins);
+  const signIn = new SignIn(provider, clientsById, options);
   provider.use((context, next) => signIn.handle(context, next));
   return provider;
 }
@@ -157,7 +153,9 @@ function resourceServer(
   resource: string,
   client: Client | undefined,
 ): ResourceServer {
-  if (resource !== issuer && resource !== audience) {
+  // The resources of RFC 9728 are paths of this service.
+  const own = [issuer, audience, ...PROTECTED_PATHS.map((path) => `${issuer}${path}`)];
+  if (!own.includes(resource)) {
     throw new InvalidTarget('resource must be this service');
   }
   const allowed = new Set(client?.scope.split(' '));

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { decodeJwt } from 'jose';
 import {
   type EmbeddedProvider,
@@ -6,6 +7,7 @@ import {
 } from '../../test/support/builders/embedded-provider.js';
 import { FormBrowser } from '../../test/support/clients/form-browser.js';
 import { DEVICE_CODE } from './clients.js';
+import { SAMPLE_PEOPLE } from './people.js';
 
 const PEOPLE = ['ada', 'grace'];
 const CALLBACK = 'http://127.0.0.1:9/callback';
@@ -31,6 +33,7 @@ describe('signing in', () => {
   beforeAll(async () => {
     provider = await startEmbeddedProvider(CLIENTS, {
       findPerson: (id) => Promise.resolve(PEOPLE.includes(id) ? { id, name: id.toUpperCase() } : null),
+      people: [{ id: 'grace', name: 'Grace', about: 'of the sample' }],
     });
     ({ issuer } = provider);
   });
@@ -110,6 +113,22 @@ describe('signing in', () => {
     const second = await askToken(refresh);
     expect(decodeJwt(second['access_token'] ?? '')).toMatchObject({ sub: 'ada', scope: 'profile read' });
     expect(await askToken(refresh)).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('offers people, whose button is enough to sign in', async () => {
+    const page = await (await new FormBrowser(issuer).open(authorizationUrl())).response.text();
+    expect(page).toContain(
+      '<button name="id" value="grace" class="quiet"><strong>Grace</strong> of the sample',
+    );
+    const browser = new FormBrowser(issuer);
+    const { url } = await browser.open(authorizationUrl());
+    const { code } = callbackOf(await browser.open(url, { id: 'grace' }));
+    expect(decodeJwt((await redeem(code))['access_token'] ?? '')).toMatchObject({ sub: 'grace' });
+  });
+
+  it('offers people of the sample who exist', () => {
+    const sample = readFileSync('sample/directory.ldif', 'utf8');
+    expect(SAMPLE_PEOPLE.filter(({ id }) => !sample.includes(`\nuid: ${id}\n`))).toEqual([]);
   });
 
   it('asks again if the id is unknown', async () => {

@@ -3,7 +3,7 @@ import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import type { Provider } from 'oidc-provider';
 import type { DeviceCodes } from './pages/flow-pages.js';
 import type { ProviderLogins } from './logins.js';
-import { messagePage, sendPage, setPolicy } from './pages/pages.js';
+import { messagePage, sendPage, setPolicy, wrongAddressPage } from './pages/pages.js';
 
 export const ROUTES = {
   authorization: '/oauth2/authorize',
@@ -42,8 +42,14 @@ export function answerFaults(provider: Provider): void {
   });
 }
 
-/** Responds to requests that no route of the provider handles, and counts failed attempts. */
+/** Responds to requests that no route of the provider handles, to people with a page, and counts failed attempts. */
 export function answerWrongRequests(provider: Provider, logins: ProviderLogins, codes: DeviceCodes): void {
+  const startPage = `${provider.issuer.replace(/\/$/, '')}/`;
+  const refuse = (context: Context, status: number, error: string, description: string) => {
+    if (context.method === 'GET' && context.accepts('json', 'html') === 'html') {
+      sendPage(context, status, wrongAddressPage(description, startPage));
+    } else refuseProgram(context, status, error, description);
+  };
   provider.use(async (context, next) => {
     if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
       context.set('Allow', 'POST');
@@ -72,7 +78,7 @@ async function rejectsUserCode(provider: Provider, codes: DeviceCodes, context: 
   return true;
 }
 
-function refuse(context: Context, status: number, error: string, description: string): void {
+function refuseProgram(context: Context, status: number, error: string, description: string): void {
   context.status = status;
   context.set('Cache-Control', 'no-store');
   context.body = { error, error_description: description };

@@ -101,10 +101,21 @@ interface Counts {
 /** Injection token of SharedCounts; null if each process counts on its own. */
 export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
-/** Takes from limits, through Redis while it is up (docs/adr/0020). Without Redis it is synchronous. */
+/** Counts of all workers of one service. They are synchronous, except now and then. */
+interface CountsOfWorkers {
+  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]>;
+}
+
+/** Injection token of WorkerCounts; null if one process serves requests. */
+export const WORKER_COUNTS = Symbol('WORKER_COUNTS');
+
+/** Takes from limits, through Redis while it is up (docs/adr/0020). Without Redis it is synchronous in a single process. */
 @Injectable()
 export class Limits {
-  constructor(@Inject(SHARED_COUNTS) private readonly shared: Counts | null) {}
+  constructor(
+    @Inject(SHARED_COUNTS) private readonly shared: Counts | null,
+    @Inject(WORKER_COUNTS) private readonly ofWorkers: CountsOfWorkers | null = null,
+  ) {}
 
   /** Whether other processes take from the same limits, so that Redis has to be asked. */
   get isShared(): boolean {
@@ -114,7 +125,7 @@ export class Limits {
   /** Takes one after another, up to the first that does not fit. Later ones are only read. */
   take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
     const asked = this.shared?.take(takings) ?? null;
-    if (asked === null) return takeHere(takings);
+    if (asked === null) return this.ofWorkers?.take(takings) ?? takeHere(takings);
     return asked.then(
       (counts) => {
         takings.forEach(({ limit, subject }, index) => {

@@ -31,7 +31,7 @@ type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
 /** A limit for the probe. The probe writes, because a full Redis and a replica answer reads. */
 const PROBE: Terms = { name: 'probe', amount: 1_000_000, window: 1 };
 
-/** Counts that all processes of an installation share: by rate-limiter-flexible, in Redis (docs/adr/0020). */
+/** Counts that all processes of an installation share, and texts: by rate-limiter-flexible, in Redis (docs/adr/0020). */
 export class SharedCounts extends RedisLink {
   private readonly limiters = new WeakMap<Terms, RateLimiterRedis>();
 
@@ -49,6 +49,23 @@ export class SharedCounts extends RedisLink {
    */
   take(takings: readonly Taking[]): Promise<readonly LimitResult[]> | null {
     return this.isUp ? this.send(() => this.takeAll(takings)) : null;
+  }
+
+  /** A text that was kept; null if there is none, or if Redis does not return it. */
+  findText(name: string): Promise<string | null> {
+    return this.attempt(() => this.client.get(this.nameOf(name)));
+  }
+
+  /** Keeps a text for all processes, if Redis accepts it. */
+  async keepText(name: string, text: string, seconds: number): Promise<void> {
+    const expiration = { type: 'EX', value: seconds } as const;
+    await this.attempt(() => this.client.set(this.nameOf(name), text, { expiration }));
+  }
+
+  /** The answer; null while Redis is down, or if it rejects the command, for which the account may lack the right. */
+  private attempt<Answer>(request: () => Promise<Answer>): Promise<Answer | null> {
+    if (!this.isUp) return Promise.resolve(null);
+    return this.send(() => request().catch(() => null)).catch(() => null);
   }
 
   private async takeAll(takings: readonly Taking[]): Promise<readonly LimitResult[]> {
@@ -89,6 +106,10 @@ export class SharedCounts extends RedisLink {
       this.limiters.set(terms, limiter);
     }
     return limiter;
+  }
+
+  private nameOf(name: string): string {
+    return `${this.config.prefix}:${name}`;
   }
 
   /** A hash, because others may read from Redis. */

@@ -1,13 +1,4 @@
-import {
-  All,
-  Controller,
-  Req,
-  Res,
-  UseGuards,
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-} from '@nestjs/common';
+import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
@@ -15,17 +6,8 @@ import type { PersonalDataAccess } from '../access-log/personal-data.decorator.j
 import { readMaxStaleness, headersOfRead } from '../database/staleness.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import type { PictureKind } from './signing/signed-url.js';
-import { PROBLEM_FORM, type RejectionForm, RejectionError } from '../http/rejection.js';
-
-/** Allows GET and HEAD, and lists them in `Allow` when it rejects another method (RFC 9110 §15.5.6). */
-@Injectable()
-export class ReadOnlyGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (method === 'GET' || method === 'HEAD') return true;
-    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'Pictures can only be read', { allow: 'GET, HEAD' });
-  }
-}
+import { ReadOnlyGuard } from '../http/read-only.guard.js';
+import { PROBLEM_FORM, type RejectionForm } from '../http/rejection.js';
 
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], people: [1] },
@@ -89,6 +71,7 @@ export const PICTURE_HEADERS = {
 /** Rejections below the paths of pictures: problem details with the headers of pictures. */
 export const PICTURE_REJECTIONS: RejectionForm = {
   matches: ({ url }) => url.startsWith('/photo/v1/') || url.startsWith('/picture/v1/'),
+  about: () => null,
   write: (rejection, requestId, request) => {
     const problem = PROBLEM_FORM.write(rejection, requestId, request);
     return { ...problem, headers: { ...problem.headers, ...PICTURE_HEADERS } };

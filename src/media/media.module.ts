@@ -5,7 +5,8 @@ import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { MediaController } from './media.controller.js';
 import { PictureRenderer } from './rendering/picture-renderer.js';
 import { PicturesService } from './pictures.service.js';
-import { SignedUrls, readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing/signed-urls.js';
+import { SignedUrls } from './signing/signed-urls.js';
+import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
 @Module({

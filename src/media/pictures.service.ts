@@ -3,9 +3,10 @@ import { Database } from '../database/database.js';
 import { headersOfRead, type MirrorRead, Staleness } from '../database/staleness.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
 import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
+import { matchesEtag } from '../http/entity-tags.js';
 import { RejectionError } from '../http/rejection.js';
 import { chooseFormat } from './rendering/rendering-format.js';
-import { SIGNING_KEYS, type SigningKeys } from './signing/signed-urls.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
 
 export interface PictureRequest {
@@ -81,15 +82,4 @@ export class PicturesService {
 /** The error does not disclose whether the user or only the picture is missing. */
 function noPicture(read: MirrorRead): RejectionError {
   return new RejectionError(404, 'NOT_FOUND', 'The picture does not exist', headersOfRead(read));
-}
-
-/**
- * Returns whether an If-None-Match header matches the entity tag (RFC 9110 §13.1.2 and §8.8.3.2: weak
- * comparison, a list, or `*` for any representation).
- */
-export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  // The header is not split at commas, because a tag may contain one inside its quotes.
-  return ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) ?? false;
 }

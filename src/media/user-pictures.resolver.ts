@@ -1,7 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
-import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, ArgsType, Context, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
+import type { SignedUser } from '../graphql/cache/url-renewal.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
 import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
@@ -9,8 +11,8 @@ import { PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
 import { SignedUrls } from './signing/signed-urls.js';
 
 const SIZE =
-  'The side of the square into which the picture fits, in pixels: ' +
-  `${PICTURE_SIZES.slice(0, -1).join(', ')} or ${PICTURE_SIZES.at(-1) ?? ''}. ` +
+  `The side of the square into which the picture fits, in pixels, from 1 to ${PICTURE_SIZES.at(-1) ?? ''}. ` +
+  `Of the sizes ${PICTURE_SIZES.slice(0, -1).join(', ')} and ${PICTURE_SIZES.at(-1) ?? ''}, the smallest one that is not smaller is used. ` +
   'The picture is scaled down, never up, and not cropped. If omitted, it has its own size, at most 2,048 pixels a side.';
 
 @ArgsType()
@@ -34,13 +36,21 @@ export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField('photo')
-  photo(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('photo', user, size ?? null);
+  photo(
+    @Parent() user: User,
+    @Args() { size }: PictureArguments,
+    @Context() context: RequestContext,
+  ): string | null {
+    return noted(this.urls.find('photo', user, size ?? null), user, context);
   }
 
   @SignedUrlField('picture')
-  picture(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('picture', user, size ?? null);
+  picture(
+    @Parent() user: User,
+    @Args() { size }: PictureArguments,
+    @Context() context: RequestContext,
+  ): string | null {
+    return noted(this.urls.find('picture', user, size ?? null), user, context);
   }
 }
 
@@ -49,12 +59,26 @@ export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField('photo')
-  photo(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('photo', profile, size ?? null);
+  photo(
+    @Parent() profile: Profile,
+    @Args() { size }: PictureArguments,
+    @Context() context: RequestContext,
+  ): string | null {
+    return noted(this.urls.find('photo', profile, size ?? null), profile, context);
   }
 
   @SignedUrlField('picture')
-  picture(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('picture', profile, size ?? null);
+  picture(
+    @Parent() profile: Profile,
+    @Args() { size }: PictureArguments,
+    @Context() context: RequestContext,
+  ): string | null {
+    return noted(this.urls.find('picture', profile, size ?? null), profile, context);
   }
+}
+
+/** Notes that the response contains a signed URL. */
+function noted(url: string | null, user: SignedUser, { signedUsers }: RequestContext): string | null {
+  if (url !== null) signedUsers.push(user);
+  return url;
 }

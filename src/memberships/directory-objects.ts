@@ -1,12 +1,25 @@
+import type { CursorForm } from '../common/cursor.js';
 import { ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
-import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
+import {
+  findObject,
+  lookupCondition,
+  lookupReads,
+  notFound,
+  type TableNames,
+} from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PageAhead, readPage, readWithParent } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
-import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
+import {
+  type PageReader,
+  type Reader,
+  REVISION,
+  type Statement,
+  statement,
+} from '../database/statements/statement.js';
 import type { SelectedList, SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -45,7 +58,12 @@ export abstract class DirectoryObjects<
     this.lookups = { id: find('id'), nodeId: find('nodeId'), email: find('email') };
     this.byKeys = statement(
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
-      { returnsRevision: true },
+      {
+        returnsRevision: true,
+        noteReads: (reads, [keys]) => {
+          reads.note(table, keys as number[]);
+        },
+      },
     );
   }
 
@@ -53,7 +71,7 @@ export abstract class DirectoryObjects<
   abstract sourceOf(page: ListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource>;
 
   /** @throws NotFoundError as `sourceOf` */
-  async list(page: ListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Model>> {
+  async list(page: ListArguments, selection: PageSelection, reader: PageReader): Promise<Connection<Model>> {
     const columns = this.projection.select(selection.node);
     const source = await this.sourceOf(page, columns, reader);
     const rows = await readPage(reader, source, page, selection);
@@ -86,10 +104,10 @@ export abstract class DirectoryObjects<
   async findSelected(
     input: ObjectInput,
     { fields, list }: SelectedObject<MembershipArguments>,
-    reader: Reader,
+    reader: PageReader,
   ): Promise<Model | null> {
     const { by, value } = lookupOf(this.names, input);
-    const plan = list === null ? null : this.planFor(by, fields, list);
+    const plan = list === null ? null : this.planFor(by, fields, list, reader.cursors);
     // The resolver of the list reports the errors of its page.
     if (plan === null) return this.find(input, reader);
     const { query, columns, pageName, indexOfIdentity } = plan;
@@ -109,9 +127,11 @@ export abstract class DirectoryObjects<
     by: LookupKey,
     fields: SelectedFields,
     list: SelectedList<MembershipArguments>,
+    form: CursorForm,
   ): LookupPlan | null {
     const pageName = this.memberships.nameOf(list.page, list.selection);
-    const name = `${by} ${pageName}`;
+    // Viewers whose cursors have another form may use other cursors.
+    const name = `${by} ${form.isSealed ? 'sealed ' : ''}${pageName}`;
     let plans = this.plans.get(fields);
     if (plans === undefined || plans.size === MOST_PLANS) {
       plans = new Map();
@@ -119,7 +139,7 @@ export abstract class DirectoryObjects<
     }
     let plan = plans.get(name) ?? null;
     if (plan === null) {
-      plan = this.tryToPlan(by, pageName, fields, list);
+      plan = this.tryToPlan(by, pageName, fields, list, form);
       if (plan !== null) plans.set(name, plan);
     }
     return plan;
@@ -131,6 +151,7 @@ export abstract class DirectoryObjects<
     pageName: string,
     fields: SelectedFields,
     { page, selection }: SelectedList<MembershipArguments>,
+    form: CursorForm,
   ): LookupPlan | null {
     const { table, alias, total } = this.names;
     const columns = this.projection.select(fields);
@@ -142,9 +163,10 @@ export abstract class DirectoryObjects<
         key: `${alias}.key`,
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
+        reads: { table, others: lookupReads(this.names, by) },
         total,
       };
-      return { query: planPage(source, page, selection, sought), columns, pageName, indexOfIdentity };
+      return { query: planPage(source, page, selection, sought, form), columns, pageName, indexOfIdentity };
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;

@@ -1,13 +1,15 @@
 import { bindCursor } from '../common/cursor.js';
-import type { Field } from '../common/field.js';
+import { BadUserInputError } from '../common/errors.js';
+import { type Field, pluralOf } from '../common/field.js';
 import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
-import { fieldConditions, searchCondition } from '../database/fields/filter-conditions.js';
+import { fieldConditions, hasOnly, searchCondition } from '../database/fields/filter-conditions.js';
 import { filterTypeOf, valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, type PageOrder, type PageSource } from '../database/paging/page-source.js';
-import { Values, REVISION, type Statement, statement } from '../database/statements/statement.js';
+import { byName, type PageOrder, type PageReads, type PageSource } from '../database/paging/page-source.js';
+import { ALL_GROUPS, ALL_USERS } from '../database/statements/dependencies.js';
+import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, roleOf } from '../groups/group.model.js';
 import {
@@ -18,9 +20,6 @@ import {
   type UserMemberFilter,
 } from './membership.inputs.js';
 import { CurrentGroupMembershipInheritance } from './membership.model.js';
-import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
-import type { LookupKey } from '../common/identity.js';
-import { GROUP_TABLE } from '../groups/group.queries.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 
@@ -36,6 +35,8 @@ const SIDES = {
     alias: 'u',
     ofAlias: /(?<!\w)u\./,
     parent: 'm.group_key',
+    list: 'members',
+    key: 'm.user_key',
     names: ['m.user_sort_name', 'm.user_key'],
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
   },
@@ -46,6 +47,8 @@ const SIDES = {
     alias: 'g',
     ofAlias: /(?<!\w)g\./,
     parent: 'm.user_key',
+    list: 'memberOf',
+    key: 'm.group_key',
     names: ['m.group_sort_name', 'm.group_key'],
     total: '(select counted.group_count from users counted where counted.key = parent.key)',
   },
@@ -60,20 +63,33 @@ export interface MembershipColumns {
 /** The memberships of users or of groups, as a connection lists them. */
 export class MembershipList<Node extends object> {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
+  /** The members of the filter that compare values of users. */
+  private readonly valueFilters: readonly string[];
+  /** Those of built-in fields, such as `schoolYear`. */
+  private readonly exactFilters: readonly string[];
 
   /** `projection` is of the other side. Memberships are filtered by some of `userFields`. */
   constructor(
     private readonly side: Side,
     private readonly projection: Projection<Node>,
     private readonly userFields: readonly Field[],
-  ) {}
+  ) {
+    const own = userFields.filter((field) => filterTypeOf(field) !== null).map(({ name }) => name);
+    this.exactFilters = userFields
+      .filter((field) => field.filter !== undefined)
+      .flatMap(({ name }) => [name, pluralOf(name)]);
+    this.valueFilters = [...own, ...this.exactFilters];
+  }
 
   /** Equal for equal pages of different parents, which are read together. */
   nameOf(
     { first, after, last, before, filter, orderBy }: MembershipArguments,
     selection: PageSelection,
   ): string {
-    return `${this.side} ${selection.name} ${JSON.stringify([first, after, last, before, filter, orderBy])}`;
+    const others = [after, before, filter, orderBy];
+    // The first and the last page are requested most, and stringify costs as much as all other steps here.
+    const rest = others.every((each) => (each ?? null) === null) ? '' : JSON.stringify(others);
+    return `${this.side} ${selection.name} ${first} ${last} ${rest}`;
   }
 
   select({ node: membership }: PageSelection): MembershipColumns {
@@ -86,7 +102,10 @@ export class MembershipList<Node extends object> {
     return columns;
   }
 
-  /** @throws BadUserInputError when the search of the filter is too short or too long */
+  /**
+   * @throws BadUserInputError when the search of the filter is too short or too long, or when the groups of a user are filtered
+   * by `schoolYear`
+   */
   sourceOf(
     { filter, orderBy }: MembershipArguments,
     { role: roleColumns, node }: MembershipColumns,
@@ -97,9 +116,8 @@ export class MembershipList<Node extends object> {
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
     const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
-    const byField = this.userFields.flatMap((field) =>
-      field.filter === undefined && filterTypeOf(field) === null ? [] : [[field.name, filter?.[field.name]]],
-    );
+    const byField = this.valueFilters.map((name) => [name, filter?.[name]]);
+    if (this.side === 'groups') refuseGiven(filter ?? {}, this.exactFilters);
     return {
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, {
         role,
@@ -115,6 +133,18 @@ export class MembershipList<Node extends object> {
       conditions,
       values,
       ...(conditions.length === 0 ? { total } : {}),
+      reads: this.readsOf(filter ?? {}, node),
+    };
+  }
+
+  private readsOf(filter: UserMemberFilter, { columns }: ProjectedColumns): PageReads {
+    const { list, alias, key } = SIDES[this.side];
+    const isPlain = hasOnly(filter, ['role', 'origin']);
+    const table = alias === 'u' ? 'users' : 'groups';
+    return {
+      bits: isPlain ? 0 : ALL_USERS | ALL_GROUPS,
+      parent: [list],
+      ...(columns.length === 0 ? {} : { rows: { key, tables: [table] } }),
     };
   }
 
@@ -149,6 +179,12 @@ export class MembershipList<Node extends object> {
     const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
     return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
   }
+}
+
+function refuseGiven(filter: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const given = names.find((name) => (filter[name] ?? null) !== null);
+  if (given === undefined) return;
+  throw new BadUserInputError(`The filter ${given} selects users, and not the groups of a user`, given);
 }
 
 function fieldCondition(field: Field, value: string): string {
@@ -188,33 +224,3 @@ export function mapRole(
 function columnsOf(properties: readonly Property[]): ProjectedColumns {
   return { properties, columns: properties.map((property) => COLUMNS[property]) };
 }
-
-/** Keys of a user and a group by their identities, and the effective role of the user in the group. */
-export function findRole(users: TableNames, user: LookupKey, group: LookupKey): Statement {
-  const ofUser = lookupCondition(users, user, 'u', '$1');
-  const ofGroup = lookupCondition(GROUP_TABLE, group, 'g', '$2');
-  return statement(
-    `
-  select ids.user_key, ids.group_key, m.role, ids.members_visible_to, ids.user_id, ${REVISION}
-  from (select
-    (select u.key from users u where ${ofUser}) as user_key,
-    (select u.id_folded from users u where ${ofUser}) as user_id,
-    (select g.key from groups g where ${ofGroup}) as group_key,
-    (select g.members_visible_to from groups g where ${ofGroup}) as members_visible_to) ids
-  left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
-    { returnsRevision: true, isShort: true },
-  );
-}
-
-export type FindRoleRow = [
-  userKey: number | null,
-  groupKey: number | null,
-  role: number | null,
-  membersVisibleTo: number | null,
-  userId: string | null,
-];
-
-/** The role of a user in a group, by their keys. */
-export const FIND_MEMBERSHIP = statement(
-  `select ${WHOLE_ROLE.columns.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
-);

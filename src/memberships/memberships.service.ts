@@ -15,15 +15,8 @@ import { GroupsService } from '../groups/groups.service.js';
 import type { UserInput, User } from '../users/user.model.js';
 import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
-import {
-  type MembershipColumns,
-  MembershipList,
-  FIND_MEMBERSHIP,
-  findRole,
-  type FindRoleRow,
-  mapRole,
-  WHOLE_ROLE,
-} from './membership-list.js';
+import { type MembershipColumns, MembershipList, mapRole, WHOLE_ROLE } from './membership-list.js';
+import { FIND_MEMBERSHIP, findRole, type FindRoleRow } from './membership.queries.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
 
 interface Parent {
@@ -100,9 +93,19 @@ export class MembershipsService {
 
   /** @throws NotFoundError when the user does not belong to the group */
   async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
-    const [row] = await reader.read(FIND_MEMBERSHIP, [user.key, group.key]);
-    if (row === undefined) throw new NotFoundError('The user does not belong to the group', 'user');
-    return { user, group, role: mapRole(row, WHOLE_ROLE) };
+    const role = await this.findRole(user.key, group.key, reader);
+    if (role === null) throw new NotFoundError('The user does not belong to the group', 'user');
+    return { user, group, role };
+  }
+
+  /** The role of a user in a group, by their keys. Null: the user does not belong to it. */
+  async findRole(
+    userKey: number,
+    groupKey: number,
+    reader: Reader,
+  ): Promise<CurrentGroupMembershipInheritance | null> {
+    const [row] = await reader.read(FIND_MEMBERSHIP, [userKey, groupKey]);
+    return row === undefined ? null : mapRole(row, WHOLE_ROLE);
   }
 
   /** The groups of `inheritedFrom`, in one statement for all memberships of a level. */

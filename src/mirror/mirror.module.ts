@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
 import { Leadership } from './sync/leadership.js';
 import { MirrorService } from './mirror.service.js';
 import { MirrorState } from './status/mirror-state.js';
@@ -10,7 +9,6 @@ import { Synchronizer } from './sync/synchronizer.js';
 /** The mirror of the directory. This module is the only writer of its rows. */
 @Module({
   providers: [
-    DirectoryStatusResolver,
     { provide: Leadership, inject: [CONFIG], useFactory: (config: Config) => Leadership.ofService(config) },
     MirrorService,
     MirrorState,

@@ -10,18 +10,21 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { CONFIG } from '../config/config.module.js';
+import { hasRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { NotLeadingError } from '../database/leadership/leader-lease.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
 import { type Term, withLeadership } from '../database/leadership/leader-session.js';
 import { LdifSource } from '../sources/ldif/ldif-source.js';
 import { LdapDirectory } from '../sources/ldap/ldap-directory.js';
+import { Following } from './following.js';
+import { type FollowerState, readFollowerState } from './status/follower-state.js';
 import { FileFollower } from './follow/file-follower.js';
 import type { Follower } from './follow/follower.js';
 import { LdapFollower } from './follow/ldap-follower.js';
 import { valueIndexesOf } from '../database/fields/value-indexes.js';
 import { Leadership } from './sync/leadership.js';
-import { MirrorState } from './status/mirror-state.js';
+import { AWAITS_RULES, awaitsRules, MirrorState } from './status/mirror-state.js';
 import { RunReporter } from './sync/run-reporter.js';
 import { Synchronizer } from './sync/synchronizer.js';
 
@@ -30,15 +33,15 @@ import { Synchronizer } from './sync/synchronizer.js';
  */
 const ENDING = 10_000;
 
-/** Keeps the mirror synchronized with its source while the service runs. */
+/** Keeps the mirror synchronized with its source while this process runs. */
 @Injectable()
-export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown {
+export class MirrorService extends Following implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger('Mirror');
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
+  private readonly companions: ((signal: AbortSignal) => Promise<void>)[] = [];
   private isWaiting = false;
   private onOtherServer: (kind: PresetName) => void = () => undefined;
-  /** Resolves with the kind of the server if it differs from the one whose preset this application uses. */
   readonly otherServer = new Promise<PresetName>((resolve) => {
     this.onOtherServer = resolve;
   });
@@ -49,17 +52,33 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     private readonly synchronizer: Synchronizer,
     private readonly state: MirrorState,
     private readonly leadership: Leadership,
-  ) {}
+  ) {
+    super();
+  }
 
-  /**
-   * Starts to keep the mirror synchronized. Resolves after the first run, or when this process has to wait
-   * for another process or for the database.
-   */
+  /** Runs work of another module while this process leads, until its signal is aborted. The work must not throw. */
+  whileLeading(work: (signal: AbortSignal) => Promise<void>): void {
+    this.companions.push(work);
+  }
+
   async start(): Promise<void> {
     const follower = this.makeFollower();
+    await this.warnOfRules();
     await new Promise<void>((settled) => {
       this.following = this.followAlone(follower, settled);
     });
+  }
+
+  private async warnOfRules(): Promise<void> {
+    const { directory } = this.config;
+    if (!hasRules(directory.mapping)) return;
+    // The follower reports an unavailable database.
+    const status = await this.state.get().catch(() => null);
+    if (status !== null && awaitsRules(status, directory)) this.logger.warn(AWAITS_RULES);
+  }
+
+  readState(): Promise<FollowerState> {
+    return Promise.resolve(readFollowerState(this.synchronizer));
   }
 
   onModuleDestroy(): void {
@@ -97,10 +116,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database } = this.config;
     const { signal } = this.stopping;
-    const lead = async (ending: AbortSignal) => {
-      await this.keepIndexes(ending);
-      await follower.follow(ending, settled);
-    };
+    const lead = (ending: AbortSignal) => this.lead(follower, ending, settled);
     if (database.kind === 'pglite') return lead(signal);
     const work = async (term: Term) => {
       this.isWaiting = false;
@@ -130,6 +146,19 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       },
       isWaiting: () => this.leadership.waitingSeconds !== null,
     });
+  }
+
+  private async lead(follower: Follower, ending: AbortSignal, settled: () => void): Promise<void> {
+    await this.keepIndexes(ending);
+    const over = new AbortController();
+    const either = AbortSignal.any([ending, over.signal]);
+    const companions = this.companions.map((work) => work(either));
+    try {
+      await follower.follow(ending, settled);
+    } finally {
+      over.abort();
+      await Promise.all(companions);
+    }
   }
 
   /**

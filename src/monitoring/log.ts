@@ -1,14 +1,9 @@
-import { styleText } from 'node:util';
 import { pino } from 'pino';
 import type { Config } from '../config/config.js';
 import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
-
-/** Bytes of request lines that are written together, and milliseconds that a line waits for others. */
-const AT_ONCE = 4096;
-const LONGEST_WAIT = 200;
-/** Maximum bytes of unwritten lines. Further lines are lost, and the service continues. */
-const MOST_WAITING = 16_000_000;
+import { BufferedOutput, type LogStream } from './buffered-output.js';
+import { TextStream } from './text-stream.js';
 
 /** Names of pino for the levels of LOG_LEVEL, which log collectors know. */
 const LEVELS = {
@@ -23,6 +18,8 @@ const LEVELS = {
 /** The log of the process. It buffers lines; call `flush` after a line that must not wait. */
 export interface Log {
   readonly lines: pino.Logger;
+  /** Writes a line that is already JSON, with its line feed. */
+  write(line: string): void;
   flush(): void;
 }
 
@@ -34,7 +31,9 @@ export function createLog(
   stream: LogStream = standardOutput(),
   isTerminal = process.stdout.isTTY,
 ): Log {
-  const isText = (monitoring.logFormat ?? (isTerminal ? 'text' : 'json')) === 'text';
+  const output = isTextLog({ monitoring }, isTerminal)
+    ? new TextStream(stream, isTerminal, isTerminal && process.stdout.isTTY && process.stdout.hasColors())
+    : stream;
   const lines = pino(
     {
       level: LEVELS[logLevel],
@@ -42,77 +41,25 @@ export function createLog(
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     },
-    isText
-      ? new TextStream(stream, isTerminal && process.stdout.isTTY && process.stdout.hasColors())
-      : stream,
+    output,
   );
-  return { lines, flush: () => stream.flush?.() };
+  return { lines, write: (line) => output.write(line), flush: () => stream.flush?.() };
+}
+
+/** Whether the log is for people, and not for programs that keep it. */
+export function isTextLog(
+  { monitoring }: Pick<LogConfig, 'monitoring'>,
+  isTerminal = process.stdout.isTTY,
+): boolean {
+  return (monitoring.logFormat ?? (isTerminal ? 'text' : 'json')) === 'text';
 }
 
 let shared: LogStream | null = null;
 
-/** One stream per process. It writes in the background, and the remaining lines when the process ends in any way. */
+/** One stream per process. */
 function standardOutput(): LogStream {
-  shared ??= pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: AT_ONCE,
-    maxLength: MOST_WAITING,
-    periodicFlush: LONGEST_WAIT,
-  });
+  shared ??= new BufferedOutput();
   return shared;
-}
-
-/** Output of a log. */
-export interface LogStream {
-  write(line: string): unknown;
-  /** Writes the buffered lines. */
-  flush?(): void;
-}
-
-/** A line of the log in the format of pino. */
-interface Line {
-  readonly level: string;
-  /** RFC 3339. */
-  readonly time: string;
-  readonly msg: string;
-  readonly context?: string;
-  readonly [field: string]: unknown;
-}
-
-const COLORS: Partial<Record<string, Parameters<typeof styleText>[0]>> = {
-  fatal: ['bold', 'red'],
-  error: 'red',
-  warn: 'yellow',
-  debug: 'gray',
-  trace: 'gray',
-};
-
-/** Converts lines of JSON to readable text: time, level, context, message, and the other members. */
-export class TextStream implements LogStream {
-  constructor(
-    private readonly stream: LogStream,
-    private readonly hasColors: boolean,
-  ) {}
-
-  write(line: string): void {
-    this.stream.write(this.format(JSON.parse(line) as Line));
-  }
-
-  private format({ level, time, msg, context, ...fields }: Line): string {
-    const word = level.toUpperCase().padEnd(5);
-    const color = this.hasColors ? COLORS[level] : undefined;
-    const shown = color === undefined ? word : styleText(color, word);
-    const details = Object.entries(fields).map(([name, value]) => ` ${name}=${String(value)}`);
-    const place = context === undefined ? '' : `[${context}] `;
-    return `${clockTimeOf(time)} ${shown} ${place}${msg}${details.join('')}\n`;
-  }
-}
-
-/** Returns the local time of day, with milliseconds. */
-function clockTimeOf(time: string): string {
-  const date = new Date(time);
-  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 /** Start-up messages of Nest are not relevant for an operator and appear only with `debug`. */
@@ -130,8 +77,14 @@ const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOr
 
 /** Writes all messages of Nest and of the loggers of this service as lines of the log. */
 export class NestLog implements LoggerService {
-  /** @param output the log of the process, for lines of other formats */
-  constructor(readonly output: Log) {}
+  /**
+   * @param output the log of the process, for lines of other formats
+   * @param others contexts whose messages below the level error another process of this service logs
+   */
+  constructor(
+    readonly output: Log,
+    private readonly others: readonly string[] = [],
+  ) {}
 
   /** @param stream default: standard output */
   static of(config: LogConfig, stream?: LogStream): NestLog {
@@ -169,6 +122,7 @@ export class NestLog implements LoggerService {
     const { lines } = this.output;
     if (!lines.isLevelEnabled(level)) return;
     const context = contextOf(rest);
+    if (level !== 'error' && context !== undefined && this.others.includes(context)) return;
     const more = (context === undefined ? rest : rest.slice(0, -1)).filter((each) => each !== undefined);
     const text = [message, ...more].map(textOf).filter((each) => each !== '');
     lines[level](context === undefined ? {} : { context }, text.join('\n'));

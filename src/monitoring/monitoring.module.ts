@@ -1,35 +1,58 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { ChangesModule } from '../changes/changes.module.js';
 import type { Config } from '../config/config.js';
 import { GraphQLModule } from '../graphql/graphql.module.js';
-import { LimitsModule } from '../limits/limits.module.js';
 import { MediaModule } from '../media/media.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { CacheMetrics, DatabaseMetrics } from './metrics/resource-metrics.js';
 import { MetricsController, MetricsPort } from './metrics/metrics.controller.js';
-import { MetricsService } from './metrics/metrics.service.js';
+import type { MetricGroup } from './metrics/metric.js';
+import {
+  METRIC_GROUPS,
+  MetricsService,
+  OTHER_PROCESSES,
+  type OtherProcesses,
+} from './metrics/metrics.service.js';
 import { MirrorMetrics } from './metrics/mirror-metrics.js';
 import { RequestCounts, RequestMetrics } from './metrics/request-metrics.js';
+import { WebhookMetrics } from './metrics/webhook-metrics.js';
 import { RequestWatch } from './request-watch.js';
+import { History } from './status/history.js';
+import { StatusController } from './status/status.controller.js';
 
-const METRICS = [CacheMetrics, DatabaseMetrics, MetricsPort, MetricsService, MirrorMetrics, RequestMetrics];
+/** In the order of docs/operations.md. */
+const GROUPS = [RequestMetrics, CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics];
+const METRICS = [
+  ...GROUPS,
+  { provide: METRIC_GROUPS, inject: GROUPS, useFactory: (...groups: MetricGroup[]) => groups },
+  MetricsPort,
+  MetricsService,
+];
 
-/** Monitoring of the service: request lines in the log, metrics, and traces. */
+/** Monitoring of the service: request lines in the log, metrics, traces, and the status page. */
 @Module({})
 export class MonitoringModule {
-  static forRoot({ monitoring: { metrics, traces } }: Config): DynamicModule {
+  /** @param others the other processes that serve requests; null: there are none */
+  static forRoot({ monitoring: { metrics, traces } }: Config, others: OtherProcesses | null): DynamicModule {
     return {
       module: MonitoringModule,
       imports: [
         AuthModule,
+        ChangesModule,
         GraphQLModule,
-        LimitsModule,
         MediaModule,
         MirrorModule,
         ...(traces === null ? [] : [loadTracing()]),
       ],
-      controllers: metrics?.kind === 'beside' ? [MetricsController] : [],
-      providers: [RequestCounts, RequestWatch, ...(metrics === null ? [] : METRICS)],
+      controllers: [StatusController, ...(metrics?.kind === 'beside' ? [MetricsController] : [])],
+      providers: [
+        { provide: OTHER_PROCESSES, useValue: others },
+        History,
+        RequestCounts,
+        RequestWatch,
+        ...(metrics === null ? [] : METRICS),
+      ],
     };
   }
 }

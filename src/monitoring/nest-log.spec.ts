@@ -1,5 +1,6 @@
 import { readConfig } from '../config/config.js';
 import { createLog, NestLog } from './log.js';
+import { TextStream } from './text-stream.js';
 
 /** Returns the output of a log with these settings. */
 function writtenBy(environment: Record<string, string>, work: (log: NestLog) => void): string[] {
@@ -58,5 +59,22 @@ describe('the log', () => {
       createLog(readConfig({}), stream, isTerminal).lines.info({ status: 200, price: null }, 'request');
       expect(written).toEqual([expect.stringMatching(form)]);
     }
+  });
+
+  it('has short lines of requests in a terminal, with colors where it has them', () => {
+    const request = { level: 'info', time: '2030-01-15T07:30:00.123Z', requestId: 'x', route: '/graphql/v1' };
+    const lineOf = (hasColors: boolean, more: object) => {
+      const written: string[] = [];
+      const stream = new TextStream({ write: (line) => written.push(line) }, true, hasColors);
+      stream.write(JSON.stringify({ ...request, ...more, msg: 'request' }));
+      return written.join('').replace(/\d\d:\d\d:\d\d/, 'TIME');
+    };
+    const answered = { status: 200, milliseconds: 3.214, operation: 'Members', principal: null, price: 1 };
+    expect(lineOf(false, answered)).toBe('TIME.123 200     3.2 ms /graphql/v1 Members\n');
+    expect(lineOf(false, { status: 503, milliseconds: 1000, operation: null })).toBe(
+      'TIME.123 503  1000.0 ms /graphql/v1\n',
+    );
+    expect(lineOf(true, answered)).toContain('\u001b[32m200\u001b[39m');
+    expect(lineOf(true, { ...answered, status: 404 })).toContain('\u001b[33m404\u001b[39m');
   });
 });

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PrincipalKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { FastPath } from '../graphql/http/fast-path.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/http/pipeline-request.js';
-import { createLog, type Log } from './log.js';
+import { createLog } from './log.js';
 import { addRequest, RequestCounts } from './metrics/request-metrics.js';
+import { RequestLines } from './request-lines.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Id of the trace of the request (W3C Trace Context). Null: tracing is off. */
-    traceId: string | null;
+    /** Id of the trace of the request (W3C Trace Context). Undefined: tracing is off. */
+    traceId?: string;
   }
 }
 
@@ -28,13 +28,13 @@ const NONE = 'none';
 
 /**
  * Counts every request and logs a line for it when the whole response has been sent or the connection is
- * closed. The line identifies the principal and names the operation, without its contents
+ * closed. The line names the kind of the principal and the operation, without its contents
  * (docs/operations.md).
  */
 @Injectable()
 export class RequestWatch {
-  private readonly log: Log;
-  private readonly isLogged: boolean;
+  /** Null if requests are not logged. */
+  private readonly lines: RequestLines | null;
   private readonly isMeasured: boolean;
 
   constructor(
@@ -42,14 +42,15 @@ export class RequestWatch {
     private readonly counts: RequestCounts,
     private readonly fastPath: FastPath,
   ) {
-    this.log = createLog(config);
-    this.isLogged = config.monitoring.requestLines && this.log.lines.isLevelEnabled('info');
+    const log = createLog(config);
+    const isLogged = config.monitoring.requestLines && log.lines.isLevelEnabled('info');
+    this.lines = isLogged ? new RequestLines(log, log.lines.isLevelEnabled('debug')) : null;
     this.isMeasured = config.monitoring.metrics !== null;
   }
 
   /** Registers the last step of every request on the adapter. It is called once. */
   register(adapter: HttpAdapter): void {
-    if (!this.isLogged && !this.isMeasured) return;
+    if (this.lines === null && !this.isMeasured) return;
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.addHook('onRequest', (request, reply, done) => {
       (request.raw.socket as WatchedSocket).waiting = reply;
@@ -77,42 +78,32 @@ export class RequestWatch {
       this.note({ ...UNREAD, id }, status);
     };
     this.fastPath.observer = (request, response, began) => {
-      response.once('close', () => {
+      response.on('close', () => {
         const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
-        const { id, method, operation, principal, rateLimits } = request;
+        const { id, method, operation, principal, rateLimits, statements } = request;
         const milliseconds = performance.now() - began;
-        const seen = { id, method, operation, principal, rateLimits, milliseconds };
-        this.note({ ...seen, route: GRAPHQL_PATH, statements: 0, traceId: null }, status);
+        const seen = { id, method, operation, principal, rateLimits, statements, milliseconds };
+        this.note({ ...seen, route: GRAPHQL_PATH }, status);
       });
     };
   }
 
   private note(request: SeenRequest, status: number): void {
-    const { operation, rateLimits, statements, route, milliseconds } = request;
-    const count = this.counts.of(route, operation?.field ?? NONE);
+    const { operation: label, rateLimits, statements, route, milliseconds } = request;
+    const count = this.counts.of(route, label?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
     count.statements += statements;
+    const price = rateLimits === null ? null : priceIn(rateLimits);
+    const principal = request.principal?.kind ?? null;
     if (rateLimits !== null) {
-      this.counts.addOperation(request.principal?.kind ?? 'NONE');
-      count.points += priceIn(rateLimits) ?? 0;
+      this.counts.addOperation(principal ?? 'NONE');
+      count.points += price ?? 0;
     }
-    if (this.isLogged) this.log.lines.info(lineOf(request, status), 'request');
+    if (this.lines === null) return;
+    const { id, method, traceId } = request;
+    const operation = rateLimits === null ? null : { label, principal, price, statements };
+    this.lines.write({ id, method, route, status, milliseconds, operation, traceId });
   }
-}
-
-function lineOf(request: SeenRequest, status: number): RequestLine {
-  const { id: requestId, method, route, operation, principal, rateLimits, traceId } = request;
-  const milliseconds = Math.round(request.milliseconds * 1000) / 1000;
-  const line: RequestLine = { requestId, method, route, status, milliseconds };
-  if (rateLimits !== null) {
-    line.operation = operation?.name ?? null;
-    line.field = operation?.field ?? null;
-    line.principal = principal?.kind ?? null;
-    line.price = priceIn(rateLimits);
-    line.statements = request.statements;
-  }
-  if (traceId !== null) line.traceId = traceId;
-  return line;
 }
 
 /** A request whose response was sent or whose connection was closed. */
@@ -132,7 +123,6 @@ const UNREAD: Omit<SeenRequest, 'id'> = {
   principal: null,
   rateLimits: null,
   statements: 0,
-  traceId: null,
   milliseconds: 0,
 };
 
@@ -140,22 +130,6 @@ function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyR
   const { id, method, operation, principal, rateLimits, statements, traceId } = request;
   const route = rateLimits === null ? routeOf(request) : GRAPHQL_PATH;
   return { id, method, operation, principal, rateLimits, statements, traceId, route, milliseconds };
-}
-
-/** A request line of the log: docs/operations.md has an example. */
-interface RequestLine {
-  requestId: string;
-  method: string;
-  route: string;
-  status: number;
-  milliseconds: number;
-  /** These five exist only for requests to the GraphQL endpoint. */
-  operation?: string | null;
-  field?: string | null;
-  principal?: PrincipalKind | null;
-  price?: number | null;
-  statements?: number;
-  traceId?: string;
 }
 
 /** Returns the declared route, because the actual path may contain any value. */

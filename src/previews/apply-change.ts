@@ -1,9 +1,10 @@
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
+import { withJoined, withNamed } from '../database/visibility/viewer.js';
 import { type ChangeRecord, writeLdif, type AddRecord } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';
 import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
-import type { Plan, HashedGroup, RoleChange } from '../mirror/plan/plan.js';
+import { EMPTY_PLAN, type Plan, type HashedGroup, type RoleChange } from '../mirror/plan/plan.js';
 import { ChangePreview } from './change.model.js';
 import { READ_AS_OF, type MirroredGroup, type MirroredPerson } from './mirrored-entries.queries.js';
 import type { NamedAs, MappedGroup, MappedPerson } from '../mirror/map/snapshot.js';
@@ -12,54 +13,44 @@ import { Entry } from '../ldap/entry.js';
 import { mapGroup } from '../mirror/map/map.js';
 import { planDelta } from '../mirror/plan/planning.js';
 
-const NOTHING: Plan = {
-  createdPeople: [],
-  updatedPeople: [],
-  deletedPeople: [],
-  createdGroups: [],
-  updatedGroups: [],
-  deletedGroups: [],
-  memberships: [],
-  nestings: [],
-  regrouped: [],
-  unresolved: [],
-  hash: '',
-};
-
 /** Applies a change in a preview transaction as a synchronization run does: the rows and all derived data. */
 export async function applyChange(
   transaction: PreviewTransaction,
   change: Partial<Plan>,
   mapping: DirectoryMapping,
 ): Promise<void> {
-  const plan = { ...NOTHING, ...change };
-  const effective = await EffectiveRoles.begin(transaction, plan, mapping);
+  const plan = { ...EMPTY_PLAN, ...change };
+  const effective = await EffectiveRoles.beginNext(transaction, plan, mapping);
   // No signal cancels the work, because the transaction has its own limits.
   await applyEntries(transaction, plan, mapping, new Date(), new AbortController().signal);
-  await effective.finish(plan);
+  await effective.finish();
   const { administeredGroups } = transaction;
   if (administeredGroups.length === 0) return;
-  const joined = await transaction.query<{ key: number }[]>(JOINED, [administeredGroups]);
-  transaction.noteJoined(joined.map(({ key }) => key));
+  const joined = await transaction.query<{ key: number }[]>(selectJoined(effective.changes), [
+    administeredGroups,
+  ]);
+  const users = joined.map(({ key }) => key);
+  transaction.changeViewer((viewer) => withJoined(viewer, users));
 }
 
 /** Who belongs to one of the groups $1 by this change alone. */
-const JOINED = `
-  select c.user_key as key from effective_changes c
+const selectJoined = (changes: string) => `
+  select c.user_key as key from ${changes} c
   where c.role_before is null and c.role_after is not null and c.group_key = any ($1::integer[])
     and not exists (
       select from effective_memberships m
       where m.user_key = c.user_key and m.group_key = any ($1::integer[]) and not exists (
-        select from effective_changes d
+        select from ${changes} d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
 
-/** Returns the LDIF that makes a change permanent. */
+/** Returns the LDIF that makes a change permanent, with what would change. */
 export async function previewOf(
   transaction: PreviewTransaction,
   records: readonly ChangeRecord[],
+  changes: ChangePreview['changes'],
 ): Promise<ChangePreview> {
   const [[asOf] = [null]] = await transaction.read<[asOf: Date | null]>(READ_AS_OF);
-  return new ChangePreview(writeLdif(records), asOf);
+  return new ChangePreview(writeLdif(records), asOf, changes);
 }
 
 interface Naming {
@@ -91,6 +82,7 @@ export async function applyNaming(
     { [kind]: [roleChangeOf(naming)], updatedGroups: isUpdated ? [updated] : [] },
     mapping,
   );
+  if (kind === 'memberships') transaction.changeViewer((viewer) => withNamed(viewer, subject.key, group.key));
   return record;
 }
 

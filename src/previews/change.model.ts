@@ -2,15 +2,51 @@ import { Field, ObjectType, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/schema/scalars.js';
+import { UserError } from './user-error.model.js';
 import type { Field as MirroredField, FieldChange } from '../common/field.js';
 import type { DerivedField } from '../graphql/schema/derived-fields.js';
 
+@ObjectType({ description: 'A value that the change would replace.' })
+export class PreviewedChange {
+  @InheritAccess()
+  @Field(() => [String], {
+    description:
+      'The names that lead from the payload to the field, such as `user`, `email`. Where the object would be gone, the payload ' +
+      'does not have it.',
+  })
+  path!: string[];
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description: 'The value before the change, as text. Null if there is none.',
+  })
+  before!: string | null;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description: 'The value after the change, as text. Null if there is none.',
+  })
+  after!: string | null;
+}
+
 @ObjectType({ description: 'A preview of a change. The service does not apply it.' })
 export class ChangePreview {
-  constructor(ldif: string, basedOn: Date | null) {
+  constructor(ldif: string, basedOn: Date | null, changes: ChangePreview['changes']) {
     this.ldif = ldif;
     this.basedOn = basedOn;
+    this.changes = changes;
   }
+
+  @Personal()
+  @InheritAccess()
+  @Field(() => [PreviewedChange], {
+    description:
+      'What would change, field by field: values of the object and roles of the user that the mutation names, as far as the ' +
+      'token may read them. What follows for other objects is not listed, such as roles in groups that contain the group.',
+  })
+  changes: PreviewedChange[] | (() => Promise<PreviewedChange[]>);
 
   @Personal()
   @InheritAccess()
@@ -25,6 +61,8 @@ export class ChangePreview {
   @InheritAccess()
   @Field(() => Boolean, {
     description: 'Whether the change was applied. Always false: an administrator applies the LDIF.',
+    deprecationReason:
+      'Use `ldif`, which an administrator applies. Deprecated since 2026-11-23, gone from 2027-06-01.',
   })
   readonly persisted: boolean = false;
 
@@ -48,6 +86,14 @@ export abstract class ChangePayload {
   @InheritAccess()
   @Field(() => ChangePreview, { description: 'The change, and the LDIF that makes it permanent.' })
   preview!: ChangePreview;
+
+  @InheritAccess()
+  @Field(() => [UserError], {
+    description:
+      'The expected failures. An operation that selects this field has them here, and selects the objects below `result`, which ' +
+      'is then null; a failure of another operation is in `errors`, like one of a field of the payload that is never null.',
+  })
+  userErrors?: UserError[];
 }
 
 /** Members that the inputs of all mutations share. */
@@ -78,28 +124,40 @@ export function changeInputsOf(
   fields: readonly MirroredField[],
   by: readonly FieldChange['by'][],
 ): DerivedField[] {
-  return fields.flatMap(({ name, type, reader, change, scopes, visibleTo }): DerivedField[] => {
-    // The record of a change shows the value before it.
-    if (change === undefined || visibleTo !== undefined || !by.includes(change.by)) return [];
-    const limits = LIMITS[change.format ?? reader] ?? LINE;
-    const removal = !change.isRemovable
-      ? 'It cannot be removed'
-      : type.startsWith('String')
-        ? 'null or an empty string removes it'
-        : 'null removes it';
-    const description = `The new ${change.label}: ${limits}. ${removal}. If omitted, it stays unchanged.`;
-    return [{ name, type: type.replace(/!$/, ''), description, ...(scopes && { scopes }) }];
-  });
+  return fields.flatMap(
+    ({ name, type, reader, change, scopes, visibleTo, deprecationReason }): DerivedField[] => {
+      // The record of a change shows the value before it.
+      if (change === undefined || visibleTo !== undefined || !by.includes(change.by)) return [];
+      const limits = LIMITS[change.format ?? reader] ?? LINE;
+      const removal = !change.isRemovable
+        ? 'It cannot be removed'
+        : type.startsWith('String')
+          ? 'null or an empty string removes it'
+          : 'null removes it';
+      const description = `The new ${change.label}: ${limits}. ${removal}. If omitted, it stays unchanged.`;
+      return [
+        { name, type: type.replace(/!$/, ''), description, ...(scopes && { scopes }), deprecationReason },
+      ];
+    },
+  );
 }
 
 /** Returns the members of an input for a new entry. A field that cannot be removed is required. */
 export function newInputsOf(fields: readonly MirroredField[]): DerivedField[] {
-  return fields.flatMap(({ name, type, reader, change, scopes, visibleTo }): DerivedField[] => {
-    if (change === undefined || visibleTo !== undefined) return [];
-    const description = `The ${change.label}: ${LIMITS[change.format ?? reader] ?? LINE}.`;
-    const nullable = type.replace(/!$/, '');
-    return [
-      { name, type: change.isRemovable ? nullable : `${nullable}!`, description, ...(scopes && { scopes }) },
-    ];
-  });
+  return fields.flatMap(
+    ({ name, type, reader, change, scopes, visibleTo, deprecationReason }): DerivedField[] => {
+      if (change === undefined || visibleTo !== undefined) return [];
+      const description = `The ${change.label}: ${LIMITS[change.format ?? reader] ?? LINE}.`;
+      const nullable = type.replace(/!$/, '');
+      return [
+        {
+          name,
+          type: change.isRemovable ? nullable : `${nullable}!`,
+          description,
+          ...(scopes && { scopes }),
+          deprecationReason,
+        },
+      ];
+    },
+  );
 }

@@ -11,6 +11,7 @@ import { GROUP_KEYS, NAMED_GROUPS } from '../mirror/map/named-groups.js';
 import {
   type MappedGroup,
   NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
   type NamedAs,
   type MappedPerson,
   type SourceValues,
@@ -60,12 +61,15 @@ export type EntryRow = [
   ...fields: unknown[],
 ];
 
-const MEMBER_VALUES = `(
+/** Up to two, without those that the viewer does not see: otherwise the last visible member would disclose them. */
+const countValues = (naming: NamedAs) => `case when e.members_visible_to > 0 then 1 else (
     select count(*)::integer from (
-      select named_as from memberships where group_key = e.key
-      union all select named_as from nestings where outer_key = e.key
-      union all select named_as from unresolved_references where group_key = e.key
-    ) named where named_as & ${NAMED_AS_MEMBER} <> 0)`;
+      select n.named_as from memberships n join users s on s.key = n.user_key where n.group_key = e.key and n.named_as & ${naming} <> 0
+      union all
+      select n.named_as from nestings n join groups s on s.key = n.inner_key where n.outer_key = e.key and n.named_as & ${naming} <> 0
+      union all
+      select n.named_as from unresolved_references n where n.group_key = e.key and n.named_as & ${naming} <> 0
+      limit 2) named) end`;
 
 /** The statements that read whole entries, and the conversion of their rows. */
 export class MirroredEntryQueries {
@@ -76,12 +80,14 @@ export class MirroredEntryQueries {
    * group.
    */
   readonly listOuterGroups: Statement;
+  private readonly countsOwners: boolean;
   private readonly fields: { readonly people: readonly Field[]; readonly groups: readonly Field[] };
 
   constructor({ users, groups }: DirectoryMapping) {
     // The time of the last update is not part of an entry.
     const ofEntry = (fields: readonly Field[]) => fields.filter(({ reader }) => reader !== 'none');
     this.fields = { people: ofEntry(users.fields), groups: ofEntry(groups.fields) };
+    this.countsOwners = groups.owners.isSingle === true;
     const select = (fields: readonly Field[]) => [
       ...ENTRY_COLUMNS,
       ...fields.map((each) => sqlOfField(each, 'e')),
@@ -91,7 +97,8 @@ export class MirroredEntryQueries {
       ...select(this.fields.groups),
       'e.references_hash',
       'nullif(e.members_visible_to, 0)',
-      MEMBER_VALUES,
+      countValues(NAMED_AS_MEMBER),
+      ...(this.countsOwners ? [countValues(NAMED_AS_OWNER)] : []),
     ].join(', ');
     this.columns = { person, group };
     this.users = userTable(this.fields.people);
@@ -132,16 +139,21 @@ export class MirroredEntryQueries {
   /** @returns the group, and the value that follows its columns */
   groupOf(row: EntryRow): { group: MirroredGroup; next: unknown } {
     const { key, contentHash, value } = entryOf(row, this.fields.groups);
-    const [referencesHash, membersVisibleTo, memberValues, next] = row.slice(
+    const [referencesHash, membersVisibleTo, memberValues, ...others] = row.slice(
       ENTRY_COLUMNS.length + this.fields.groups.length,
     );
+    const [ownerValues] = this.countsOwners ? others.splice(0, 1) : [];
     const group = {
       ...value,
       membersVisibleTo: membersVisibleTo as AudienceLevel | null,
       memberValues: Number(memberValues),
+      ...(this.countsOwners && { ownerValues: Number(ownerValues) }),
       references: new Map<string, NamedAs>(),
     };
-    return { group: { key, contentHash, value: group, referencesHash: referencesHash as Buffer }, next };
+    return {
+      group: { key, contentHash, value: group, referencesHash: referencesHash as Buffer },
+      next: others[0],
+    };
   }
 }
 
@@ -175,6 +187,11 @@ export const IS_NAMED_BY_USER = statement(`
     r.target = (select dn_key::text from groups where key = $1) or exists (
       select from group_references k where k.field = '${GROUP_KEYS}' and k.from_key = $1 and k.target = r.target))`);
 
+/** Whether a user names a group by the key $1 of its DN. */
+export const IS_NAMED_BY_USERS = statement(`
+  select from user_references r join users u on u.key = r.from_key
+  where r.field = '${NAMED_GROUPS}' and r.target = $1 limit 1`);
+
 export type MembershipRow = [namedAs: NamedAs | null, role: number | null];
 
 /** The effective role of a user, by folded id, in a group, by its key. */
@@ -185,6 +202,16 @@ export const FIND_EFFECTIVE_ROLE = statement(`
 /** The DNs of quarantined entries that contain a text, ignoring case. */
 export const LIST_QUARANTINED_DNS = statement(
   'select dn from quarantined_entries where attribute is null and strpos(lower(dn), lower($1)) > 0',
+);
+
+/** Whether a user or a group has one of the entryUUIDs $1. */
+export const IS_AMONG = statement(
+  'select from users u where u.entry_uuid = any ($1::uuid[]) union all select from groups g where g.entry_uuid = any ($1::uuid[])',
+);
+
+/** Whether one of the groups with the entryUUIDs $1 shows whom it names. */
+export const SHOWS_MEMBERS = statement(
+  'select from groups g where g.entry_uuid = any ($1::uuid[]) and g.members_visible_to = 0',
 );
 
 export const READ_AS_OF = statement('select as_of from mirror_state');

@@ -1,14 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { notFound } from '../database/fields/object-table.js';
+import { REFERENCE_TABLES, referenceFields } from '../database/fields/field-references.js';
+import { storedName } from '../common/field.js';
 import { lookupOf, foldId } from '../common/identity.js';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 import { CONFIG } from '../config/config.module.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { Reader } from '../database/statements/statement.js';
 import { type GroupInput, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
 import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
 import { readIdHolders, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.model.js';
@@ -18,13 +22,16 @@ import {
   type EntryRow,
   FIND_MEMBERSHIP_STATE,
   FIND_NESTING,
+  IS_AMONG,
   IS_NAMED_BY_USER,
+  IS_NAMED_BY_USERS,
   FIND_EFFECTIVE_ROLE,
   LIST_QUARANTINED_DNS,
   type MembershipRow,
   MirroredEntryQueries,
   type MirroredGroup,
   type MirroredPerson,
+  SHOWS_MEMBERS,
 } from './mirrored-entries.queries.js';
 import type { CallerRole } from './policy.js';
 import { type PreviewContext, canReadAll, ownId, unreadable } from './rights.js';
@@ -150,22 +157,65 @@ export async function readNesting(
   return namedAs;
 }
 
-/**
- * Returns whether an entry already has this id or this DN, including entries that the API does not show.
- * @param id id of a group, which its DN contains
- */
-export async function isTaken(transaction: PreviewTransaction, id: string, dn: string): Promise<boolean> {
-  const dnKey = keyOfDn(dn);
-  const holders = await readIdHolders(transaction, 'group', [foldId(id)]);
-  const subjects = await readSubjects(transaction, [dnKey]);
-  const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
-  return holders.length + subjects.size > 0 || quarantined.some(([other]) => keyOfDn(other) === dnKey);
+/** Gives the users and groups with the entryUUIDs $1 another DN, and the groups another id, which no entry has. */
+const RENAME = [
+  'update users set dn_key = gen_random_uuid() where entry_uuid = any ($1::uuid[])',
+  `update groups set dn_key = gen_random_uuid(), id = entry_uuid::text, id_folded = entry_uuid::text
+   where entry_uuid = any ($1::uuid[])`,
+];
+
+/** Lets the references with the names $2, in fields and of users to their groups, lead to no entry instead of the DN $1. */
+const FORGET = Object.values(REFERENCE_TABLES).map(
+  (table) => `update ${table} set target = gen_random_uuid() where field = any ($2::text[]) and target = $1`,
+);
+
+/** In the preview, a new entry with this DN is not the target of references. */
+export async function forgetReferences(
+  transaction: PreviewTransaction,
+  dn: string,
+  { users, groups }: DirectoryMapping,
+): Promise<void> {
+  const names = referenceFields([...users.fields, ...groups.fields]).map(storedName);
+  for (const text of FORGET) await transaction.query(text, [keyOfDn(dn), [...names, NAMED_GROUPS]]);
 }
 
 /**
- * Returns whether a group names a DN that no entry has. A new entry with this DN is a member of that group
- * immediately, and its parents disclose the group.
+ * Returns whether an entry already has this id or this DN, including entries in quarantine. An entry that the viewer does not
+ * see is renamed in the preview instead: the answer is as if it did not exist, and the directory rejects the LDIF.
+ * @param id id of a group, which its DN contains
  */
-export async function isNamed(transaction: PreviewTransaction, dn: string): Promise<boolean> {
-  return (await readStoredReferences(transaction, [], [keyOfDn(dn)])).length > 0;
+export async function isTaken(
+  transaction: PreviewTransaction,
+  id: string,
+  dn: string,
+  mapping: DirectoryMapping,
+): Promise<boolean> {
+  const dnKey = keyOfDn(dn);
+  const holders = await readIdHolders(transaction, 'group', [foldId(id)]);
+  const subjects = await readSubjects(transaction, [dnKey]);
+  const uuids = [...holders, ...subjects.map(([, { uuid }]) => uuid)];
+  if (uuids.length > 0) {
+    if ((await transaction.read(IS_AMONG, [uuids])).length > 0) return true;
+    for (const text of RENAME) await transaction.query(text, [uuids]);
+    if (subjects.length > 0) await forgetReferences(transaction, dn, mapping);
+    if ((await readIdHolders(transaction, 'group', [foldId(id)])).length > 0) return true;
+  }
+  const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
+  return quarantined.some(([other]) => keyOfDn(other) === dnKey);
+}
+
+/**
+ * Returns whether a group that the viewer sees, with its members, or a user whom the viewer sees, names a DN that no entry has.
+ * A new group with this DN is a member of that group immediately, and has that user as a member: it discloses them.
+ */
+export async function isNamed(
+  transaction: PreviewTransaction,
+  dn: string,
+  usersName: boolean,
+): Promise<boolean> {
+  const key = keyOfDn(dn);
+  if (usersName && (await transaction.read(IS_NAMED_BY_USERS, [key])).length > 0) return true;
+  const references = await readStoredReferences(transaction, [], [key]);
+  const groups = references.map(({ group }) => group);
+  return groups.length > 0 && (await transaction.read(SHOWS_MEMBERS, [groups])).length > 0;
 }

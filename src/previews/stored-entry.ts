@@ -50,6 +50,8 @@ export interface OriginalGroup extends OriginalEntry {
   readonly id: string;
   /** Number of values of the member attribute: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;
+  /** Number of values of the attribute of owners. Absent: the directory allows any number. */
+  readonly ownerValues?: number;
 }
 
 /** A group that names an entry, and the attributes by which it does. */

@@ -1,5 +1,5 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import { type Field, type FieldReader, storedName } from '../common/field.js';
+import { type Field, type FieldReader, otherAttributesOf, storedName } from '../common/field.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import type { Filter } from '../ldap/filter/filter-parser.js';
@@ -24,6 +24,8 @@ interface TextChange {
   /** The field of the input, for errors. */
   readonly argument: string;
   readonly attribute: string;
+  /** The attributes from which the value is read without a value of `attribute`. */
+  readonly others: readonly string[];
   readonly shown: string | null;
   /** Undefined: the value stays unchanged. Null: the value is removed. */
   readonly wanted: string | null | undefined;
@@ -47,6 +49,7 @@ export function textChangesOf(
       return {
         argument: name,
         attribute,
+        others: otherAttributesOf(field),
         shown: textOfValue(field, entry[storedName(field)]),
         wanted: change[name],
         ...(write && { write }),
@@ -86,7 +89,7 @@ export function changeTexts(
 ): ChangedEntry {
   const asked = texts.filter(({ wanted, shown }) => wanted !== undefined && wanted !== shown);
   if (asked.length === 0) throw new BadUserInputError('The object has the requested values already', 'input');
-  const changed = asked.map((text) => replaceText(entry, text));
+  const changed = asked.flatMap((text) => replaceText(entry, text));
   const absent = changed.filter(({ before, after }) => before.length === 0 && after.length > 0);
   return modifyEntry(
     { dn: entry.dn, sourceValues: sourceValuesAfter(entry, changed) },
@@ -104,8 +107,23 @@ interface Replacement {
   readonly shown: string | null;
 }
 
-function replaceText(entry: OriginalEntry, text: TextChange): Replacement {
-  const { argument, attribute, shown, wanted = null } = text;
+/** A new value goes to the first attribute, which is read first. Without values in the others, it is removed. */
+function replaceText(entry: OriginalEntry, text: TextChange): Replacement[] {
+  const first = replaceValues(entry, text, text.shown);
+  if (text.wanted !== null) return [first];
+  const others = text.others
+    .filter((attribute) => entry.sourceValues?.[attribute.toLowerCase()] !== undefined)
+    .map((attribute) => replaceValues(entry, { ...text, attribute }, null));
+  const removed = [first, ...others];
+  if (removed.some(({ before }) => before.length > 0)) return removed;
+  throw conflict(
+    `The mirror does not have the attribute of ${text.argument}: remove the value in the directory`,
+    text,
+  );
+}
+
+function replaceValues(entry: OriginalEntry, text: TextChange, shown: string | null): Replacement {
+  const { argument, attribute, wanted = null } = text;
   const before = rawValues(entry, attribute, shown);
   if (before === null) {
     throw conflict(

@@ -4,6 +4,7 @@ import {
   validateGroupChange,
   validateNewGroup,
   validatePersonChange,
+  withChange,
 } from './validate.js';
 
 const group = { id: 'chess-club' };
@@ -201,5 +202,23 @@ describe('a clientMutationId', () => {
     expect(refusedBy(() => validateClientMutationId({ clientMutationId: 'x'.repeat(257) }))).toBe(
       'clientMutationId',
     );
+  });
+});
+
+describe('the change of a number', () => {
+  const change = { label: 'level', by: 'administrator', isRemovable: true } as const;
+  const rest = { description: 'The level.', attributes: ['level'], column: null, change };
+  const float = { ...rest, name: 'level', type: 'Float', reader: 'number' } as const;
+  const int = { ...rest, name: 'level', type: 'Int', reader: 'integer' } as const;
+
+  it('is a value that the mirror shows', () => {
+    expect(validatePersonChange({ level: 1e21 }, [float])).toEqual({ level: '1e+21' });
+    expect(validatePersonChange({ level: -7 }, [int])).toEqual({ level: '-7' });
+    expect(refusedBy(() => validatePersonChange({ level: Infinity }, [float]))).toBe('level');
+    expect(refusedBy(() => validatePersonChange({ level: 1.5 }, [int]))).toBe('level');
+  });
+
+  it('does not become part of an entry otherwise', () => {
+    expect(refusedBy(() => withChange({}, { level: 'Infinity' }, [float]))).toBe('level');
   });
 });

@@ -3,6 +3,7 @@ import { BadUserInputError } from '../common/errors.js';
 import { type FieldDefinition, type FieldReader, storedName } from '../common/field.js';
 import { LONGEST_ID } from '../common/identity.js';
 import { faultOfWebsite } from '../common/url.js';
+import { LONGEST_CLIENT_MUTATION_ID } from '../graphql/schema/user-errors.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
@@ -27,7 +28,6 @@ export interface NewGroup extends Readonly<Record<string, string | null>> {
  */
 const LONGEST_ADDRESS = 254;
 const LONGEST_LOCAL_PART = 64;
-const LONGEST_CLIENT_MUTATION_ID = 256;
 
 type Text = string | null | undefined;
 /** Returns the normalized text, or throws BadUserInputError. */
@@ -40,7 +40,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   text: paragraphs,
   website,
   url,
-  time: instant,
+  time: ofReader('time'),
+  integer: ofReader('integer'),
+  number: ofReader('number'),
+  boolean: ofReader('boolean'),
 };
 
 /**
@@ -79,7 +82,10 @@ export function validateNewGroup(
   return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
 }
 
-/** Returns an entry with new values of its fields (pure). */
+/**
+ * Returns an entry with new values of its fields (pure).
+ * @throws BadUserInputError when the mirror would not show one of them
+ */
 export function withChange<Entry extends object>(
   entry: Entry,
   change: FieldChanges,
@@ -88,7 +94,7 @@ export function withChange<Entry extends object>(
   const given = fields.flatMap((field): [string, unknown][] => {
     const text = change[field.name];
     if (text === undefined) return [];
-    return [[storedName(field), text === null ? null : parseValue(field, text)]];
+    return [[storedName(field), text === null ? null : parsed(field, text, field.name)]];
   });
   return { ...entry, ...Object.fromEntries(given) };
 }
@@ -172,18 +178,21 @@ function website(text: string, argument: string): string {
 
 /** The schema has parsed it as a URL, of any scheme. */
 function url(text: string, argument: string): string {
-  return fitting('url', trimmed(text, argument, LONGEST_TEXT), argument);
+  return ofReader('url')(trimmed(text, argument, LONGEST_TEXT), argument);
 }
 
-function instant(text: string, argument: string): string {
-  return fitting('time', text, argument);
+/** Returns the check that the mirror would show a text. */
+function ofReader(reader: FieldReader): Check {
+  return (text, argument) => {
+    parsed({ reader }, text, argument);
+    return text;
+  };
 }
 
-/** Returns the text if the mirror would show it. */
-function fitting(reader: FieldReader, text: string, argument: string): string {
-  const value = parseValue({ reader }, text);
+function parsed(field: Pick<FieldDefinition, 'reader'>, text: string, argument: string): unknown {
+  const value = parseValue(field, text);
   if (value instanceof Misfit) throw new BadUserInputError(`${argument} ${value.reason}`, argument);
-  return text;
+  return value;
 }
 
 /**

@@ -1,7 +1,9 @@
 import { MapperKind, mapSchema, printSchemaWithDirectives } from '@graphql-tools/utils';
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLNamedType, GraphQLSchema } from 'graphql';
 import type { Access } from '../auth/access.js';
 import type { FieldAudience } from '../common/field.js';
+import { describeScopes } from '../graphql/schema/access-directive.js';
+import { nameOfOriginal } from '../graphql/schema/preview-types.js';
 import type { ScopeDefinition } from '../config/scopes.js';
 
 /** A schema as the pages describe it. It can be sent to a thread. */
@@ -32,7 +34,7 @@ const AUDIENCES: Readonly<Record<string, Readonly<Record<FieldAudience, string>>
  * generators read directives.
  */
 export function describeSchema(schema: GraphQLSchema, scopes: readonly ScopeDefinition[]): DescribedSchema {
-  const annotate = <Described extends { extensions?: object | null }>(
+  const annotate = <Described extends { extensions?: object | null; description?: string | null }>(
     field: Described,
     audiences: Readonly<Record<FieldAudience, string>> | undefined,
   ): Described => {
@@ -40,19 +42,26 @@ export function describeSchema(schema: GraphQLSchema, scopes: readonly ScopeDefi
       access?: Access;
       visibleTo?: FieldAudience;
     };
-    const sentences = [
-      access === undefined ? null : describeAccess(access),
-      visibleTo === undefined ? null : audiences?.[visibleTo],
-    ];
+    const needed = access === undefined ? null : describeAccess(access);
+    const sentences = [needed, visibleTo === undefined ? null : audiences?.[visibleTo]];
     const what = sentences.filter((sentence) => typeof sentence === 'string').join(' ');
-    return { ...field, extensions: what === '' ? {} : { directives: { [NEEDS]: { what } } } };
+    // Descriptions of fields with scopes end with this sentence too.
+    const { description: whole } = field;
+    const description = needed === null ? whole : whole?.replace(` ${needed}`, '');
+    return { ...field, description, extensions: what === '' ? {} : { directives: { [NEEDS]: { what } } } };
   };
   const annotated = mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field, _name, type) =>
-      annotate(field, AUDIENCES[type === 'Profile' ? 'User' : type]),
+      annotate(field, AUDIENCES[audienceOf(schema.getType(type))]),
     [MapperKind.INPUT_OBJECT_FIELD]: (field) => annotate(field, undefined),
   });
   return { sdl: `${printSchemaWithDirectives(annotated)}\n${DEFINITION}`, scopes };
+}
+
+/** The type whose audiences the fields of a type have. */
+function audienceOf(type: GraphQLNamedType | undefined): string {
+  const name = type === undefined ? '' : nameOfOriginal(type);
+  return name === 'Profile' ? 'User' : name;
 }
 
 /** Describes in Markdown what a token needs for a field. Null: nothing beyond the access to its object. */
@@ -65,6 +74,6 @@ function describeAccess(access: Access): string | null {
     case 'inherited':
       return null;
     case 'scopes':
-      return `Needs the ${access.scopes.length === 1 ? 'scope' : 'scopes'} ${access.scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
+      return describeScopes(access.scopes);
   }
 }

@@ -5,6 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
+import { renderSiteHeader, SITE_HEADER_PLACE } from '../pages/site-header.js';
 import { ModelReference } from './model-reference.js';
 import { type ServedFile, servedFile } from './served-file.js';
 
@@ -47,7 +48,7 @@ export class ReferenceFiles {
     if (!existsSync(DIRECTORY)) return null;
     const includesSchema = this.config.disclosure.introspection;
     const isBuiltIn = this.config.modelFile === null || !includesSchema;
-    return serveFiles(isBuiltIn ? readFiles() : await this.model.render(), includesSchema);
+    return serveFiles(isBuiltIn ? readFiles() : await this.model.render(), this.config);
   }
 }
 
@@ -61,19 +62,24 @@ function readFiles(): Map<string, string> {
 }
 
 /** Without disclosure of the schema, there is only the page of errors. */
-function serveFiles(files: ReadonlyMap<string, string>, includesSchema: boolean): Map<string, ServedFile> {
+function serveFiles(files: ReadonlyMap<string, string>, config: Config): Map<string, ServedFile> {
+  const includesSchema = config.disclosure.introspection;
+  const header = renderSiteHeader(config, includesSchema ? 'Reference' : 'Errors');
   const served = new Map<string, ServedFile>();
   for (const [file, text] of files) {
-    const bytes = Buffer.from(text);
     const extension = extname(file);
     if (extension !== '.html') {
       if (!includesSchema && extension !== '.css') continue;
       const mediaType = MEDIA_TYPES[extension] ?? 'application/octet-stream';
-      served.set(file, servedFile(bytes, { 'content-type': mediaType, 'cache-control': ASSET_CACHE }));
+      served.set(
+        file,
+        servedFile(Buffer.from(text), { 'content-type': mediaType, 'cache-control': ASSET_CACHE }),
+      );
       continue;
     }
     const path = pathOf(file.slice(0, -extension.length), includesSchema);
-    if (path !== null) served.set(path, servedFile(bytes, PAGE_HEADERS));
+    const page = Buffer.from(text.replace(SITE_HEADER_PLACE, () => header));
+    if (path !== null) served.set(path, servedFile(page, PAGE_HEADERS));
   }
   return served;
 }

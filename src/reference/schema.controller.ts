@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { GRAPHQL_PATH } from '../graphql/http/pipeline-request.js';
 import { RejectionError } from '../http/rejection.js';
-import { printSdl } from '../graphql/schema/schema.js';
+import { printSdl } from '../graphql/schema/access-directive.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';
 
 /** Serves the schema as text where introspection is allowed; it contains the same information. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { matchesEtag } from '../media/pictures.service.js';
+import { matchesEtag } from '../http/entity-tags.js';
 
 /** A file that is the same for all clients while the process runs. */
 export interface ServedFile {

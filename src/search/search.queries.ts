@@ -5,6 +5,7 @@ import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import { escapeLike, searchCondition } from '../database/fields/filter-conditions.js';
+import { ANY_GROUP, ANY_USER } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
 import type { User } from '../users/user.model.js';
@@ -99,6 +100,8 @@ export class SearchQuery {
       },
       conditions: [],
       values,
+      // A key of a row is noted for both tables, because the kind is in another column.
+      reads: { bits: ANY_USER | ANY_GROUP, rows: { key: 'r.key', tables: ['users', 'groups'] } },
     };
   }
 

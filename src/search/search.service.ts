@@ -3,7 +3,7 @@ import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/statement.js';
+import type { PageReader } from '../database/statements/statement.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { groupProjection } from '../groups/group.queries.js';
 import { userProjection } from '../users/user.queries.js';
@@ -25,7 +25,7 @@ export class SearchService {
   async search(
     page: SearchArguments,
     selection: PageSelection,
-    reader: Reader,
+    reader: PageReader,
   ): Promise<Connection<SearchResult>> {
     const columns = this.query.select(selection);
     const found = await readPage(reader, this.query.sourceOf(page, columns), page, selection);

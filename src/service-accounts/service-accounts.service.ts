@@ -3,35 +3,22 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, MoreThan, Not, Or, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
-import { BadUserInputError, NotFoundError } from '../common/errors.js';
+import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
+import type {
+  AccountChanges,
+  AccountOperations,
+  DescribedAccount,
+  IssuedToken,
+  NewServiceAccount,
+} from './account-operations.js';
 import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
 import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
 
-export interface NewServiceAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly scopes: readonly Scope[];
-  readonly expiresAt: Date | null;
-  /** Who is responsible for the program. */
-  readonly contact?: string | null;
-  /** Why it reads personal data. */
-  readonly purpose?: string | null;
-  /** The ids of the groups to which the account is limited. Default: it is not limited. */
-  readonly groups?: readonly string[] | null;
-}
-
-/** An account with a token for it. The token is not stored, so it is known only now. */
-export interface IssuedToken {
-  readonly account: ServiceAccountEntity;
-  readonly token: string;
-}
-
-/** Creates, lists, rotates and revokes service accounts for an operator. */
+/** Creates, changes, lists, rotates and revokes service accounts for an operator. */
 @Injectable()
-export class ServiceAccountsService {
+export class ServiceAccountsService implements AccountOperations {
   constructor(
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {}
@@ -49,8 +36,29 @@ export class ServiceAccountsService {
     return accounts.map(withScopes);
   }
 
+  /** The accounts that are not revoked, by id, with their groups and tokens. */
+  async describeAll(): Promise<DescribedAccount[]> {
+    const accounts = await this.list();
+    const [ids, tokens] = [await this.listGroupIds(accounts), await this.countTokens()];
+    return accounts.map(({ limitedTo, limitedScopes: _scopes, revokedAt: _at, ...account }) => ({
+      ...account,
+      groups: limitedTo?.map((uuid) => ids.get(uuid) ?? uuid) ?? null,
+      tokens: tokens.get(account.id) ?? 0,
+    }));
+  }
+
+  /** The number of valid tokens, by the id of the account. */
+  private async countTokens(): Promise<Map<string, number>> {
+    const rows: { id: string; count: number }[] = await this.accounts.manager.query(
+      `select service_account_id as id, count(*)::integer as count from service_account_secrets
+       where expires_at is null or expires_at > $1 group by service_account_id`,
+      [new Date()],
+    );
+    return new Map(rows.map(({ id, count }) => [id, count]));
+  }
+
   /** The ids of the groups to which accounts are limited, by their entryUUIDs. Deleted groups are missing. */
-  async listGroupIds(accounts: readonly ServiceAccountEntity[]): Promise<Map<string, string>> {
+  private async listGroupIds(accounts: readonly ServiceAccountEntity[]): Promise<Map<string, string>> {
     const uuids = accounts.flatMap(({ limitedTo }) => limitedTo ?? []);
     if (uuids.length === 0) return new Map();
     const rows: { uuid: string; id: string }[] = await this.accounts.manager.query(
@@ -65,31 +73,41 @@ export class ServiceAccountsService {
    * @throws ServiceError CONFLICT if the id is taken, BAD_USER_INPUT if it is malformed or a group does not exist
    */
   async create(
-    { groups, ...account }: NewServiceAccount,
+    { groups, reuse = false, ...account }: NewServiceAccount,
     secret: string = newSecret(),
   ): Promise<IssuedToken> {
     const limitedTo = groups ? await this.findGroups(groups) : null;
-    const scopes = [...account.scopes];
     const created = {
       ...account,
       contact: account.contact ?? null,
       purpose: account.purpose ?? null,
-      scopes: limitedTo === null ? scopes : [],
-      limitedTo,
-      limitedScopes: limitedTo === null ? null : scopes,
+      ...scopeColumns(limitedTo, account.scopes),
       createdAt: new Date(),
       lastUsedAt: null,
       revokedAt: null,
     };
     try {
       await this.accounts.manager.transaction(async (manager) => {
-        await manager.getRepository(ServiceAccountEntity).insert(created);
+        const accounts = manager.getRepository(ServiceAccountEntity);
+        if (reuse) await accounts.delete({ id: account.id, revokedAt: Not(IsNull()) });
+        await accounts.insert(created);
         await addSecret(manager, account.id, secret);
       });
     } catch (error) {
-      throw databaseError(error);
+      throw await this.explainConflict(account.id, databaseError(error));
     }
     return { account: withScopes(created), token: buildToken(account.id, secret) };
+  }
+
+  private async explainConflict(id: string, error: Error): Promise<Error> {
+    if (!(error instanceof ServiceError && error.code === 'CONFLICT')) return error;
+    const isRevoked = await this.accounts.existsBy({ id, revokedAt: Not(IsNull()) });
+    return isRevoked
+      ? new ServiceError(
+          'CONFLICT',
+          `The service account «${id}» was revoked: --reuse creates another one with its id`,
+        )
+      : error;
   }
 
   /** The entryUUIDs of groups, which stay the same when a group is renamed. Throws BadUserInputError. */
@@ -121,13 +139,29 @@ export class ServiceAccountsService {
     return { account: withScopes(account), token: buildToken(id, secret) };
   }
 
+  /**
+   * Changes an account; its tokens stay valid.
+   * @throws NotFoundError; BadUserInputError if a group does not exist
+   */
+  async update(id: string, { groups, scopes, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
+    const limitedTo = groups ? await this.findGroups(groups) : groups;
+    const account = await this.accounts.manager.transaction(async (manager) => {
+      const before = await getLocked(manager, id);
+      const kept = before.limitedScopes ?? before.scopes;
+      const columns = scopeColumns(limitedTo === undefined ? before.limitedTo : limitedTo, scopes ?? kept);
+      await manager.getRepository(ServiceAccountEntity).update({ id }, { ...others, ...columns });
+      return Object.assign(before, others, columns);
+    });
+    return withScopes(account);
+  }
+
   /** Replaces the scopes of an account that is neither revoked nor limited to groups, if there is one. */
   async replaceScopes(id: string, scopes: readonly Scope[]): Promise<void> {
     await this.accounts.update({ id, revokedAt: IsNull(), limitedTo: IsNull() }, { scopes: [...scopes] });
   }
 
   /**
-   * Revokes an account at once and for ever: its id cannot be used again.
+   * Revokes an account at once and for ever. Only a new account that is created with `reuse` takes its id.
    * @throws NotFoundError
    */
   async revoke(id: string): Promise<void> {
@@ -137,6 +171,16 @@ export class ServiceAccountsService {
       await manager.getRepository(ServiceAccountSecretEntity).delete({ serviceAccountId: id });
     });
   }
+}
+
+/** Processes of the previous release do not know the limit: they find no scopes of a limited account. */
+function scopeColumns(
+  limitedTo: string[] | null,
+  scopes: readonly Scope[],
+): Pick<ServiceAccountEntity, 'scopes' | 'limitedTo' | 'limitedScopes'> {
+  return limitedTo === null
+    ? { scopes: [...scopes], limitedTo, limitedScopes: null }
+    : { scopes: [], limitedTo, limitedScopes: [...scopes] };
 }
 
 /** The account with its scopes where the API and the commands show them. */

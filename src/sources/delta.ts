@@ -64,3 +64,8 @@ export function weigh(entry: Entry | undefined): number {
   }
   return weight;
 }
+
+export function* entriesIn({ people, groups }: Delta): Generator<{ kind: EntryKind; entry: Entry }> {
+  for (const entry of people.values()) yield { kind: 'person', entry };
+  for (const entry of groups.values()) yield { kind: 'group', entry };
+}

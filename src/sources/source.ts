@@ -7,6 +7,8 @@ import type { Entry } from '../ldap/entry.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
 export const CONTENT_VERSION = 3;
+/** The version of the folding of DNs and ids. After a change, everything is read, and only the rows of other text stay. */
+export const FOLDING_VERSION = 2;
 
 export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
@@ -29,12 +31,14 @@ export interface DirectorySource {
   position(): string | null;
 }
 
+const VERSIONS = [CONTENT_VERSION, FOLDING_VERSION];
+
 /** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
 export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
   const { users, groups } = mapping;
   return createHash('sha256')
-    .update(JSON.stringify([CONTENT_VERSION, relevantOf(users), relevantOf(groups), visibility, from]))
+    .update(JSON.stringify([VERSIONS, relevantOf(users), relevantOf(groups), visibility, from]))
     .digest('base64url')
     .slice(0, 11);
 }

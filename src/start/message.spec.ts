@@ -6,6 +6,12 @@ describe('the log after a start', () => {
     expect(describeStart(readConfig({}), 'a-token')).toContain('Service account «demo», token a-token');
   });
 
+  it('has no token where programs keep the log, but says where it is', () => {
+    const text = describeStart(readConfig({}), 'a-token', false);
+    expect(text).not.toContain('a-token');
+    expect(text).toContain('Service account «demo»: only a log with LOG_FORMAT=text shows its token');
+  });
+
   it('describes how to create an account with a directory other than the sample', () => {
     const text = describeStart(readConfig({ DIRECTORY_URL: 'ldap://directory.example.org' }), null);
     expect(text).toContain('service-account create --id ID');

@@ -8,11 +8,13 @@ const GROUP_QUERY =
 const MODEL_QUERY =
   '{ user(user: {id: "tomas.dvorak"}) { name jobTitle phone manager { name } reports(first: 3) { totalCount nodes { name } } } }';
 
-export function describeStart(config: Config, demoToken: string | null): string {
-  const { baseUrl, auth, database, directory, disclosure, explorer, modelFile } = config;
+/** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
+export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
+  const { baseUrl, auth, database, directory, disclosure, explorer } = config;
   const lines = [
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
+    `  Changes    ${baseUrl}/changes/v1`,
     ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
     ...(disclosure.introspection ? [`  Reference  ${baseUrl}/reference`] : []),
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
@@ -30,19 +32,30 @@ export function describeStart(config: Config, demoToken: string | null): string 
     );
     lines.push(`  Clients    ${clients.join(', ')}`);
   }
-  if (auth.issuer === null && demoToken === null) {
-    lines.push('  Accounts   npm run directory -- service-account create --id ID --name NAME --scopes read');
-  }
-  if (demoToken !== null) {
-    lines.push(
-      `  Service account «demo», token ${demoToken}`,
-      'Try:',
-      ...queryCommand(baseUrl, demoToken, GROUP_QUERY),
-    );
-    if (modelFile === SAMPLE_MODEL)
-      lines.push(`Fields of ${modelFile}:`, ...queryCommand(baseUrl, demoToken, MODEL_QUERY));
-  }
+  if (auth.issuer === null) lines.push(...describeAccounts(config, demoToken, isShown));
   return lines.join('\n');
+}
+
+function describeAccounts(
+  { baseUrl, modelFile }: Config,
+  demoToken: string | null,
+  isShown: boolean,
+): string[] {
+  if (demoToken === null)
+    return [
+      '  Accounts   ./directory service-account create --id ID --name NAME --scopes read --contact TEXT --purpose TEXT',
+    ];
+  if (!isShown) return ['  Service account «demo»: only a log with LOG_FORMAT=text shows its token'];
+  const ofModel =
+    modelFile === SAMPLE_MODEL
+      ? [`Fields of ${modelFile}:`, ...queryCommand(baseUrl, demoToken, MODEL_QUERY)]
+      : [];
+  return [
+    `  Service account «demo», token ${demoToken}`,
+    'Try:',
+    ...queryCommand(baseUrl, demoToken, GROUP_QUERY),
+    ...ofModel,
+  ];
 }
 
 function queryCommand(baseUrl: string, token: string, query: string): string[] {

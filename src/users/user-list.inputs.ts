@@ -21,6 +21,22 @@ registerEnumType(UserOrderField, {
   },
 });
 
+@InputType({ description: 'Selects users by their membership in a group.' })
+export class UserMembershipFilter {
+  @Field(() => GroupInput, {
+    description: 'The group to which the users belong, directly or through other groups.',
+  })
+  group!: GroupInput;
+
+  @Field(() => RoleFilter, {
+    nullable: true,
+    description: 'The effective role in the group. If omitted, any membership counts.',
+  })
+  role?: RoleFilter | null;
+}
+
+const USE_IN_GROUP = 'Use `inGroup`. Deprecated since 2026-11-23, gone from 2027-06-01.';
+
 @DeriveFields(({ directory: { mapping } }) => [
   ...filtersOf(mapping.users.fields),
   addressInput(mapping.users.fields, {
@@ -51,15 +67,23 @@ export class UserFilter {
   @Field(() => Boolean, { nullable: true, description: 'Whether the accounts of the users are active.' })
   active?: boolean | null;
 
+  @Field(() => UserMembershipFilter, {
+    nullable: true,
+    description: 'The group to which the users belong, and their role in it.',
+  })
+  inGroup?: UserMembershipFilter | null;
+
   @Field(() => GroupInput, {
     nullable: true,
     description: 'The group to which the users belong, directly or through other groups.',
+    deprecationReason: USE_IN_GROUP,
   })
   memberOf?: GroupInput | null;
 
   @Field(() => RoleFilter, {
     nullable: true,
     description: 'The role in the group of `memberOf`, which is required with it.',
+    deprecationReason: USE_IN_GROUP,
   })
   role?: RoleFilter | null;
 

@@ -2,7 +2,7 @@ import { boundedList, foldAddress, foldId } from '../common/identity.js';
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import { isInAudience } from '../database/visibility/conditions.js';
-import { listConditions } from '../database/fields/filter-conditions.js';
+import { listConditions, listReads } from '../database/fields/filter-conditions.js';
 import { addressOf, type TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
@@ -12,6 +12,7 @@ import {
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
+import type { KeyValue } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
@@ -43,7 +44,11 @@ export function userSource(
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
-  if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
+  const keys: KeyValue[] = [];
+  if (groupKey !== null) {
+    keys.push(['members', values.all.length]);
+    conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
+  }
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
   conditions.push(...ownConditions(filter ?? {}, fields, values));
   conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
@@ -60,8 +65,12 @@ export function userSource(
     conditions,
     values,
     ...totalOf(conditions),
+    reads: listReads('users', { filter, order: orderBy?.field }, FOUND_BY, keys),
   };
 }
+
+/** Lists with these filters depend on what users are found by, and others on all values. */
+const FOUND_BY = ['ids', 'memberOf', 'role', 'search'];
 
 const IS_ACTIVE = 'u.is_active';
 

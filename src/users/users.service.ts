@@ -12,7 +12,7 @@ import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
 import type { User } from './user.model.js';
-import type { UserListArguments } from './user-list.inputs.js';
+import type { UserFilter, UserListArguments } from './user-list.inputs.js';
 import { userProjection, userSource, userTable } from './user.queries.js';
 
 @Injectable()
@@ -31,11 +31,27 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     return subject === null ? null : ((await this.find({ id: subject }, reader))?.id ?? null);
   }
 
-  /** @throws NotFoundError when the group of `memberOf` does not exist */
-  async sourceOf(page: UserListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
-    const { memberOf, role } = page.filter ?? {};
+  /** @throws NotFoundError when the group of the filter does not exist; BadUserInputError */
+  async sourceOf(
+    { filter: given, ...page }: UserListArguments,
+    columns: ProjectedColumns,
+    reader: Reader,
+  ): Promise<PageSource> {
+    const filter = given ? withoutNesting(given) : given;
+    const { memberOf, role } = filter ?? {};
     if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
-    const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, 'memberOf', reader) : null;
-    return userSource(page, groupKey, columns, this.projection, this.fields);
+    const argument = given?.inGroup ? 'inGroup' : 'memberOf';
+    const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, argument, reader) : null;
+    return userSource({ ...page, filter }, groupKey, columns, this.projection, this.fields);
   }
+}
+
+/** The filter with the group and the role of `inGroup` as `memberOf` and `role`. */
+function withoutNesting(filter: UserFilter): UserFilter {
+  const { inGroup, ...others } = filter;
+  if (!inGroup) return filter;
+  if (others.memberOf ?? others.role) {
+    throw new BadUserInputError('The filter inGroup takes the place of memberOf and role', 'inGroup');
+  }
+  return { ...others, memberOf: inGroup.group, role: inGroup.role ?? null };
 }

@@ -129,7 +129,7 @@ describe('added fields', () => {
     USER_FIELDS.push(...ADDED);
     GROUP_FIELDS.push(inJson('room', 'String', 'line'));
     MIGRATIONS.push(Phone1763683299999);
-    service = await TestService.start({ ldif: directory() });
+    service = await TestService.start({ ldif: directory(), logged: true });
     await stopFollowing(service);
     ({ schema } = service.app.get(GraphQLSchemaHost));
     dataSource = service.app.get(DataSource);

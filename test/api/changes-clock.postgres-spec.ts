@@ -38,6 +38,7 @@ describe('the log of changes with a wrong clock', () => {
     await administrate(server, 'postgres', 'create database directory');
     service = await TestService.start({
       ldif: ldif(),
+      logged: true,
       environment: { DATABASE_URL: server.url('directory') },
     });
     await stopFollowing(service);

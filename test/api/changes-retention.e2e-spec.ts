@@ -13,6 +13,7 @@ const GROUPS: TestGroup[] = [
 describe('expired changes', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(PEOPLE, GROUPS),
+    logged: true,
     environment: { DIRECTORY_CHANGES_DAYS: '7' },
   });
   let authorization: string;

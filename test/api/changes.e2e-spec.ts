@@ -23,7 +23,11 @@ describe('the log of changes', () => {
 
   beforeAll(async () => {
     // All deletions of these tests are intended.
-    service = await TestService.start({ ldif: start, environment: { DIRECTORY_GUARD_PERCENT: '100' } });
+    service = await TestService.start({
+      ldif: start,
+      logged: true,
+      environment: { DIRECTORY_GUARD_PERCENT: '100' },
+    });
     authorization = await service.serviceAccount('read', 'directory');
   });
 
@@ -204,6 +208,28 @@ describe('the log of changes', () => {
     expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
   });
 
+  it('has each change as the type of its kind', async () => {
+    const fields = 'id kind at userId groupId previousId roleBefore roleAfter user { id } group { id }';
+    const { changes } = await service.read<{ changes: { nodes: Record<string, unknown>[] } }>(
+      `{ changes(last: 100) { nodes { ${fields} detail {
+        __typename id kind at
+        ... on UserChange { userId user { id } previousId }
+        ... on GroupChange { groupId group { id } previousId }
+        ... on MembershipChange { userId user { id } groupId group { id } roleBefore roleAfter }
+      } } } }`,
+      { authorization },
+    );
+    const types = new Set<unknown>();
+    for (const { detail, ...change } of changes.nodes) {
+      const { __typename: type, ...typed } = detail as Record<string, unknown>;
+      types.add(type);
+      expect(change).toMatchObject(typed);
+      const [ofUser, ofGroup] = [change['userId'] !== null, change['groupId'] !== null];
+      expect(type).toBe(ofUser && ofGroup ? 'MembershipChange' : ofUser ? 'UserChange' : 'GroupChange');
+    }
+    expect(types.size).toBe(3);
+  });
+
   it('identifies the objects of changes that earlier releases wrote', async () => {
     const end = await findEnd();
     const dan = { id: 'dan2', uuid: randomUUID() };
@@ -328,5 +354,47 @@ describe('the log of changes', () => {
     const { changes } = await followChanges(service, authorization, end);
     expect(seen.map(({ id }) => id)).toEqual(changes.map(({ id }) => id));
     expect(changes).toHaveLength(2 + 4 + 4);
+  });
+});
+
+describe('the log of changes after the first revision', () => {
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, [CLUB, TEAM]) });
+  let authorization: string;
+
+  beforeAll(async () => {
+    authorization = await service.serviceAccount('directory');
+  });
+
+  async function readStart(): Promise<string> {
+    const { data } = await service.query<{ changes: { completeAfter: string } }>(
+      '{ changes(last: 1) { completeAfter } }',
+      { authorization },
+    );
+    return data?.changes.completeAfter ?? '';
+  }
+
+  it('is empty, and a copy that begins with a listing continues from the beginning of the log', async () => {
+    const empty = { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null } };
+    expect(await readChanges(service, authorization)).toMatchObject(empty);
+    const start = await readStart();
+    expect(await readChanges(service, authorization, `first: 9, after: "${start}"`)).toMatchObject(empty);
+    await takeOver(service, buildLdif([...PEOPLE, { id: 'emma' }], [CLUB, TEAM]));
+    for (const after of [null, start]) {
+      const { changes } = await followChanges(service, authorization, after);
+      expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma']);
+    }
+  });
+
+  it('says after which cursor it is complete when changes have expired', async () => {
+    const start = await readStart();
+    await service.app.get(DataSource).query(`update changes set at = at - interval '31 days'`);
+    const later = await readStart();
+    const read = async (after: string) => {
+      const { errors } = await service.query(`{ changes(first: 9, after: "${after}") { totalCount } }`, {
+        authorization,
+      });
+      return errors.map(({ extensions }) => extensions.code);
+    };
+    expect([await read(start), await read(later)]).toEqual([['CHANGE_CURSOR_EXPIRED'], []]);
   });
 });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { DataSource } from 'typeorm';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 import { repetitions } from '../support/repetitions.js';
@@ -37,7 +38,7 @@ const CONNECTIONS: Record<string, (args: string) => string> = {
 const NAMES = Object.keys(CONNECTIONS);
 
 describe('a cursor', () => {
-  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, GROUPS) });
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, GROUPS), logged: true });
   let authorization: string;
 
   beforeAll(async () => {
@@ -58,6 +59,29 @@ describe('a cursor', () => {
     const cursor = await firstCursor('users');
     const output = `{ users(first: 1, after: "${cursor}", orderBy: {field: NAME, direction: ASC}, filter: {}) { totalCount } }`;
     expect((await service.query(output, { authorization })).errors).toEqual([]);
+  });
+
+  it('has the numbers of rows only for those who may see all of them', async () => {
+    const limited = await service.limitedAccount(['all'], 'read', 'directory');
+    const numberIn = (cursor: string) =>
+      (JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]).at(-1);
+    const { page }: { page: { edges: { cursor: string }[] } } = await service.read(
+      CONNECTIONS['users']?.('first: 2') ?? '',
+      { authorization: limited },
+    );
+    expect(numberIn(page.edges[0]?.cursor ?? '')).toMatch(/^[\w-]{22}$/);
+    expect(numberIn(await firstCursor('users'))).toEqual(expect.any(Number));
+    // Either form is accepted from those who see everything.
+    expect(await codesOf('users', 'after', page.edges[0]?.cursor ?? '')).toEqual([]);
+    const { errors } = await service.query(
+      CONNECTIONS['users']?.(`first: 1, after: "${await firstCursor('users')}"`) ?? '',
+      { authorization: limited },
+    );
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
+    const [state]: { open: unknown }[] = await service.app
+      .get(DataSource)
+      .query('select changes_open_to as open from mirror_state');
+    expect(state).toEqual({ open: null });
   });
 
   it('is rejected if it is truncated, changed or invented', async () => {

@@ -22,7 +22,6 @@ class Pet {
   nick = 'R';
 }
 
-/** The product has no deprecated elements. */
 @Resolver()
 class PetsResolver {
   @Public()

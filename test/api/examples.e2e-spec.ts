@@ -15,6 +15,7 @@ import { variable } from '../support/servers/store.js';
 
 const service = TestService.forSuite(() => ({
   ldif: readFileSync('sample/directory.ldif', 'utf8'),
+  logged: true,
   environment: {
     DIRECTORY_MODEL: 'sample/model.yaml',
     AUTH_EMBEDDED_CLIENTS: writeClients(),

@@ -1,23 +1,15 @@
 import { DataSource } from 'typeorm';
 import type { SentStatement } from '../../src/database/statements/statement.js';
-import { collectStatements, explain, findScans, LISTS } from '../support/builders/explained-lists.js';
+import {
+  collectStatements,
+  explain,
+  findScans,
+  hideOnePercent,
+  LISTS,
+} from '../support/builders/explained-lists.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { writeClients } from '../support/clients/clients.js';
 import { TestService } from '../support/servers/service.js';
-
-/** Hides one of a hundred users, groups and lists of members, as synchronization writes it. */
-const HIDE = [
-  'update users set visible_to = 1 where key % 100 = 0',
-  'update groups set visible_to = 1 where key % 100 = 50',
-  'update groups set members_visible_to = 1 where key % 100 = 60',
-  `update effective_memberships m set user_visible_to = u.visible_to from users u
-   where u.key = m.user_key and u.visible_to > 0`,
-  `update effective_memberships m set group_visible_to = g.visible_to, group_members_visible_to = g.members_visible_to
-   from groups g where g.key = m.group_key and (g.visible_to > 0 or g.members_visible_to > 0)`,
-  `update changes c set user_visible_to = u.visible_to from users u where u.key = c.user_key and u.visible_to > 0`,
-  'update mirror_state set hides = true',
-  'vacuum analyze',
-];
 
 describe('on a hundred thousand people, of whom one of a hundred is hidden', () => {
   const service = TestService.forSuite(() => ({
@@ -32,7 +24,7 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    for (const statement of HIDE) await service.app.get(DataSource).query(statement);
+    await hideOnePercent(service.app.get(DataSource));
     authorization = await service.accessToken('read directory', 'viewer-app');
     sent = await collectStatements(ask);
   });

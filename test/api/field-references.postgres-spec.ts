@@ -21,7 +21,7 @@ const OF_USERS = [
   reference('manager', 'User', { reference: { to: 'user', reverse: 'reports' } }),
   reference('deputies', '[User!]!', { reference: { to: 'user', reverse: null } }),
   reference('department', 'Group', { reference: { to: 'group', reverse: 'staff' } }),
-  reference('mentor', 'User', { reference: { to: 'user', reverse: 'mentees', by: 'id' }, visibleTo: 'self' }),
+  reference('mentor', 'User', { reference: { to: 'user', reverse: 'mentees' }, visibleTo: 'self' }),
   reference('auditor', 'User', { reference: { to: 'user', reverse: 'audits' }, scopes: ['write'] }),
 ];
 const OF_GROUPS = [reference('contact', 'User', { reference: { to: 'user', reverse: 'contactOf' } })];
@@ -34,7 +34,7 @@ type Lines = Record<string, [attribute: string, value: string][]>;
 const LINES: Lines = {
   [VIEWER]: [
     ['manager', personDn('ben')],
-    ['mentor', 'CLEO'],
+    ['mentor', personDn('CLEO')],
     ['auditor', personDn('ben')],
   ],
   ben: [
@@ -43,7 +43,7 @@ const LINES: Lines = {
     ['deputies', `UID = Cleo ,ou=people,dc=example,dc=org`],
     ['deputies', personDn('late')],
     ['department', groupDn('choir')],
-    ['mentor', 'cleo'],
+    ['mentor', personDn('cleo')],
   ],
   cleo: [
     ['manager', personDn('ben')],
@@ -235,8 +235,31 @@ describe('references between users and groups', () => {
       });
       expect(data).toMatchObject({ user: { id: 'ben' } });
       expect(errors).toMatchObject([
-        { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['write'] } },
+        { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read', 'write'] } },
       ]);
+    }
+  });
+
+  it('lead beyond the own profile and groups only with the scope read', async () => {
+    const onlyProfile = await service.accessToken('profile');
+    const selections = [
+      'manager { id }',
+      'deputies { id }',
+      'department { id }',
+      'reports(first: 5) { totalCount nodes { id } }',
+      'contactOf(first: 5) { totalCount nodes { id } }',
+      'groups(first: 5) { nodes { group { id contact { id } } } }',
+      'groups(first: 5) { nodes { group { id staff(first: 5) { totalCount nodes { id } } } } }',
+    ];
+    for (const selection of selections) {
+      const query = `{ profile { id ${selection} } }`;
+      expect(await sendRequest(query, viewer)).toMatchObject({ profile: { id: VIEWER } });
+      const { data, errors } = await service.query(query, { authorization: onlyProfile });
+      expect(errors).toMatchObject([
+        { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'] } },
+      ]);
+      expect(data).toMatchObject({ profile: { id: VIEWER } });
+      expect(JSON.stringify(data)).not.toMatch(/totalCount|"ben"|"cleo"/);
     }
   });
 
@@ -261,7 +284,7 @@ describe('references between users and groups', () => {
     const change = async (people: string[], lines: Lines) => {
       service.replaceDirectory(directory(people, lines));
       const outcome = await service.synchronize();
-      if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.plan.hash });
+      if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.plan?.hash });
     };
     // Eve becomes a report of Dan. A deputy of Ben is created after the reference to it.
     await change([...NAMES, 'late'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });

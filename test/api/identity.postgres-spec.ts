@@ -32,7 +32,7 @@ const ANNA_AGAIN = [
 const CLUB_AGAIN = [{ id: 'CLUB' }, { nodeId: nodeIdOf('Group', CLUB) }];
 
 describe('an input that identifies an object', () => {
-  const service = TestService.forSuite({ ldif: LDIF });
+  const service = TestService.forSuite({ ldif: LDIF, logged: true });
   let authorization: string;
 
   beforeAll(async () => {

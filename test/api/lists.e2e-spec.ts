@@ -56,6 +56,76 @@ describe('a filter', () => {
     expect(data?.group.members.totalCount).toBe(people);
   });
 
+  it.each([
+    [['1A'], 1],
+    [['1A', '1a', '1A'], 2],
+    [['', '2B'], 0],
+    [[], 0],
+  ])('by several school years finds users with one of them: %j', async (schoolYears, people) => {
+    expect(await countPeople({ schoolYears })).toBe(people);
+    const { group } = await service.read<{ group: { members: { totalCount: number } } }>(
+      'query ($filter: UserMemberFilter) { group(group: {id: "club"}) { members(first: 1, filter: $filter) { totalCount } } }',
+      { authorization, variables: { filter: { schoolYears } } },
+    );
+    expect(group.members.totalCount).toBe(people);
+  });
+
+  it.each([
+    [{ schoolYears: Array.from({ length: 101 }, () => '1A') }, 'schoolYears'],
+    [{ inGroup: { group: { id: 'club' } }, memberOf: { id: 'club' } }, 'inGroup'],
+    [{ inGroup: { group: { id: 'club' } }, role: { is: 'OWNER' } }, 'inGroup'],
+  ])('is refused if it is too long, or has the same twice', async (filter, argument) => {
+    const { errors } = await service.query(COUNT, { authorization, variables: { filter } });
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['BAD_USER_INPUT', argument],
+    ]);
+  });
+
+  it.each(['schoolYear: "1A"', 'schoolYears: ["1A"]'])(
+    'of the groups of a user has no %s',
+    async (filter) => {
+      const text = `{ user(user: {id: "anna"}) { groups(first: 1, filter: {${filter}}) { totalCount } } }`;
+      const { errors } = await service.query(text, { authorization });
+      expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+        ['BAD_USER_INPUT', filter.split(':')[0]],
+      ]);
+    },
+  );
+
+  it('by a membership in a group selects as the deprecated members do, with the same cursors', async () => {
+    const list = (filter: string, more = '') =>
+      service.read<{ users: { nodes: object[]; pageInfo: { endCursor: string } } }>(
+        `{ users(first: 1, ${more} filter: {${filter}}) { nodes { id } pageInfo { endCursor } } }`,
+        { authorization },
+      );
+    const old = 'memberOf: {id: "club"}, role: {is: MEMBER}';
+    const nested = 'inGroup: {group: {id: "club"}, role: {is: MEMBER}}';
+    const first = await list(nested);
+    expect(first).toEqual(await list(old));
+    const after = `after: "${first.users.pageInfo.endCursor}",`;
+    expect(await list(old, after)).toEqual(await list(nested, after));
+    const groups = (filter: string) =>
+      service.read<{ groups: { nodes: object[] } }>(
+        `{ groups(first: 5, filter: {${filter}}) { nodes { id } } }`,
+        { authorization },
+      );
+    for (const [id, role] of [
+      ['anna', 'MEMBER'],
+      ['anna', 'OWNER'],
+      ['cleo', 'MEMBER'],
+    ]) {
+      const found = await groups(`withMember: {user: {id: "${id}"}, role: {is: ${role}}}`);
+      expect(found).toEqual(await groups(`hasMember: {id: "${id}"}, role: {is: ${role}}`));
+    }
+    const { errors } = await service.query(
+      '{ users(first: 1, filter: {inGroup: {group: {id: "unknown"}}}) { totalCount } }',
+      { authorization },
+    );
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['NOT_FOUND', 'inGroup'],
+    ]);
+  });
+
   it('that is null, in whole or in part, has no effect', async () => {
     const nothing = { search: null, schoolYear: null, memberOf: null, role: null, updatedSince: null };
     for (const filter of [null, {}, nothing]) expect(await countPeople(filter)).toBe(3);

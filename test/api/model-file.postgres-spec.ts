@@ -1,7 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { buildSchema } from 'graphql';
+import { declarationsOf } from '../../src/graphql/schema/deprecation.js';
+import { challengeOf, post } from '../support/clients/http.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { writeClients } from '../support/clients/clients.js';
-import { FormBrowser } from '../support/clients/form-browser.js';
+import { signIn } from '../support/clients/sign-in.js';
 import { TestService } from '../support/servers/service.js';
 
 const MODEL = `
@@ -10,6 +12,19 @@ users:
   fields:
     phone: {attribute: telephoneNumber, type: String, description: The phone number., access: contact, filterable: true}
     desk: {attribute: roomNumber, type: Int, description: The desk.}
+    fax:
+      attribute: facsimileTelephoneNumber
+      type: String
+      description: The fax number.
+      filterable: true
+      editable: true
+      deprecated: Use phone. Deprecated since 2026-01-01, gone from 2027-01-01.
+    deputy:
+      attribute: secretary
+      type: User
+      description: The deputy.
+      reverse: deputyOf
+      deprecated: Use phone. Deprecated since 2026-02-01, gone from 2026-09-01.
 groups:
   members: {attribute: memberUid, by: id}
   admins: {attribute: groupAdmin, by: uuid}
@@ -129,7 +144,7 @@ describe('a service with a model file', () => {
       authorization: await service.accessToken('read directory', 'without'),
     });
     expect([refused.status, refused.data]).toEqual([403, undefined]);
-    expect(refused.headers.get('www-authenticate')).toBe(
+    expect(challengeOf(refused.headers.get('www-authenticate'))).toBe(
       'Bearer error="insufficient_scope", scope="contact"',
     );
     expect(refused.errors).toMatchObject([
@@ -144,31 +159,14 @@ describe('a service with a model file', () => {
 
   it('describes its scopes to a user who signs in, and issues a token with them', async () => {
     const { baseUrl, explorer } = service.config;
-    const app = { client_id: explorer?.clientId ?? '', redirect_uri: explorer?.redirectUri ?? '' };
-    const verifier = randomBytes(32).toString('base64url');
-    const parameters = new URLSearchParams({
-      ...app,
-      response_type: 'code',
+    const { consentPage, grantedScope, authorization } = await signIn(baseUrl, {
+      clientId: explorer?.clientId ?? '',
+      redirectUri: explorer?.redirectUri ?? '',
+      userId: 'ada',
       scope: 'read contact',
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
     });
-    const browser = new FormBrowser(baseUrl);
-    const page = await browser.open(`${baseUrl}/oauth2/authorize?${parameters.toString()}`);
-    expect(await page.response.text()).toContain('<li>Phone numbers and addresses.</li>');
-    const { url } = await browser.open(page.url, { id: 'ada', answer: 'continue' });
-    const answer = await fetch(`${service.url}/oauth2/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        ...app,
-        grant_type: 'authorization_code',
-        code: new URL(url).searchParams.get('code') ?? '',
-        code_verifier: verifier,
-      }),
-    });
-    const token = (await answer.json()) as { access_token: string; scope: string };
-    expect(token).toMatchObject({ scope: 'read contact' });
-    const authorization = `Bearer ${token.access_token}`;
+    expect(consentPage).toContain('<li>Phone numbers and addresses.</li>');
+    expect(grantedScope).toBe('read contact');
     expect(await service.read(PHONE, { authorization })).toMatchObject({ user: { phone: '+41 Ada' } });
   });
 
@@ -189,5 +187,62 @@ describe('a service with a model file', () => {
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read confidential' }),
     });
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_scope' }]);
+  });
+
+  it('reports uses of deprecated fields and of what is derived from them', async () => {
+    const sdl = await (await fetch(`${service.url}/graphql/v1/schema.graphql`)).text();
+    const schema = buildSchema(sdl);
+    const deprecated = declarationsOf(schema).filter(({ deprecationReason }) => deprecationReason != null);
+    expect(deprecated.map(({ coordinate }) => coordinate).sort()).toEqual(
+      [
+        ...[
+          'Person.deputy',
+          'Person.deputyOf',
+          'Person.fax',
+          'Profile.deputy',
+          'Profile.deputyOf',
+          'Profile.fax',
+        ],
+        ...[
+          'UpdateUserInput.fax',
+          'User.deputy',
+          'User.deputyOf',
+          'User.fax',
+          'UserFilter.fax',
+          'UserMemberFilter.fax',
+        ],
+        ...['User', 'Profile'].flatMap((type) =>
+          ['deputy', 'deputyOf', 'fax'].map((name) => `${type}Preview.${name}`),
+        ),
+        // Of the built-in schema.
+        ...['ChangePreview.persisted', 'DirectoryStatus.blockedReason'],
+        ...['GroupFilter.hasMember', 'GroupFilter.role', 'UserFilter.memberOf', 'UserFilter.role'],
+      ].sort(),
+    );
+    const { headers, body } = await post(
+      service,
+      {
+        query:
+          '{ users(first: 1, filter: {fax: {is: "1"}}) { nodes { fax deputyOf(first: 1) { totalCount } } } }',
+      },
+      { authorization: await service.serviceAccount('read', 'directory') },
+    );
+    const { data, extensions } = JSON.parse(body) as Record<'data' | 'extensions', Record<string, unknown>>;
+    expect(data).toEqual({ users: { nodes: [] } });
+    const phone = (dates: string) => `Use phone. Deprecated since ${dates}.`;
+    expect(extensions['deprecations']).toEqual([
+      {
+        coordinate: 'UserFilter.fax',
+        reason: phone('2026-01-01, gone from 2027-01-01'),
+        sunset: '2027-01-01',
+      },
+      { coordinate: 'User.fax', reason: phone('2026-01-01, gone from 2027-01-01'), sunset: '2027-01-01' },
+      {
+        coordinate: 'User.deputyOf',
+        reason: phone('2026-02-01, gone from 2026-09-01'),
+        sunset: '2026-09-01',
+      },
+    ]);
+    expect([headers.deprecation, headers.sunset]).toEqual(['@1767225600', 'Tue, 01 Sep 2026 00:00:00 GMT']);
   });
 });

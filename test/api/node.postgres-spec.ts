@@ -24,6 +24,7 @@ interface FoundNode {
 
 describe('a node id', () => {
   const service = TestService.forSuite({
+    logged: true,
     environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: OWNER }]) },
     ldif: buildLdif(
       [

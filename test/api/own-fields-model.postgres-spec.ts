@@ -1,6 +1,8 @@
-import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { buildLdif, personDn } from '../support/builders/directory.js';
+import { runCommand } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
@@ -136,5 +138,63 @@ describe('own fields of a model file', () => {
       },
     });
     await service.stop();
+  });
+});
+
+describe('rules of visibility that a model file adds', () => {
+  const warned = jest.spyOn(Logger.prototype, 'warn');
+  const AWAITS = expect.stringMatching(/^The mirror was written with another model\. The rules /) as string;
+  const RULES = join(directory, 'rules.yaml');
+  writeFileSync(
+    RULES,
+    [
+      'scopes: {confidential: Hidden people.}',
+      'visibility: {bypass: confidential, users: [{where: (uid=anna), to: self}]}',
+      '',
+    ].join('\n'),
+  );
+
+  it('are reported until the directory has been read, and have an effect at once after a sync', async () => {
+    const first = await TestService.start({ ldif: LDIF });
+    const authorization = await first.serviceAccount('read', 'directory');
+    const { directoryFile } = first;
+    const { database } = first.config;
+    if (database.kind !== 'postgres') throw new Error('It is embedded');
+    const environment = {
+      DIRECTORY_MODEL: RULES,
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${directoryFile}`,
+    };
+    const away = `${directoryFile}.away`;
+    const idsOf = (service: TestService) =>
+      service.read('{ users(first: 5) { nodes { id } } }', { authorization });
+    const reasonOf = async (service: TestService) => {
+      const confidant = await service.serviceAccount('read', 'directory', 'confidential');
+      return service.read('{ directoryStatus { reason } }', { authorization: confidant });
+    };
+    await first.app.close();
+    renameSync(directoryFile, away);
+    const second = await TestService.start({ environment, confirmed: false });
+    expect(await idsOf(second)).toEqual({ users: { nodes: [{ id: 'anna' }, { id: 'ben' }] } });
+    expect(warned).toHaveBeenCalledWith(AWAITS);
+    expect(await reasonOf(second)).toEqual({
+      directoryStatus: {
+        reason: expect.stringContaining('. The mirror was written with another model.') as string,
+      },
+    });
+    await second.app.close();
+
+    renameSync(away, directoryFile);
+    const checked = await runCommand(['check'], environment);
+    expect(checked.stdout).toContain('The mirror was written with another model.');
+    const synchronized = await runCommand(['sync'], environment);
+    expect([synchronized.code, synchronized.stderr]).toEqual([0, '']);
+    renameSync(directoryFile, away);
+    warned.mockClear();
+    const third = await TestService.start({ environment, confirmed: false });
+    expect(await idsOf(third)).toEqual({ users: { nodes: [{ id: 'ben' }] } });
+    expect(warned).not.toHaveBeenCalledWith(AWAITS);
+    await third.app.close();
+    await first.stop();
   });
 });

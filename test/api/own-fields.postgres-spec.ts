@@ -256,7 +256,7 @@ describe('own fields', () => {
       const storedBy = async (query: string) => {
         const store = jest.spyOn(cache, 'store');
         for (let round = 0; round < 4; round++) await ask(query, viewer);
-        const dependencies = store.mock.calls.map(([, , each]) => [...each]);
+        const dependencies = store.mock.calls.map(([, each]) => [...each]);
         store.mockRestore();
         return dependencies[0];
       };

@@ -1,3 +1,4 @@
+/** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
@@ -6,9 +7,17 @@ import { takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 
-const PEOPLE = ['ada.martin', 'ben'].map((id) => ({ id, name: `Person ${id}` }));
-const ldif = (name: string) =>
-  buildLdif([...PEOPLE, { id: 'cleo', name }], [{ id: 'club', members: ['cleo', 'ben'] }]);
+/** The smallest valid picture. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+const ldif = (name: string, nameOfAda = 'Ada') =>
+  buildLdif(
+    [
+      { id: 'ada.martin', name: nameOfAda },
+      { id: 'ben', name: 'Person ben', photo: PHOTO },
+      { id: 'cleo', name },
+    ],
+    [{ id: 'club', members: ['cleo', 'ben'] }],
+  );
 const CLUB =
   '{ group(group: {id: "club"}) { name members(first: 5) { totalCount nodes { user { name photo } } } } }';
 
@@ -74,6 +83,46 @@ describe('a repeated request', () => {
     await takeOver(service, ldif('Cleopatra'));
     expect((await send(CLUB, reader)).body).toContain('Cleopatra');
     expect((await send(CLUB, reader)).read).toBe(false);
+  });
+
+  it('stays cached when a revision changes other users and groups, in its new revision', async () => {
+    await takeOver(service, ldif('Cleo'));
+    for (let time = 0; time < 2; time++) await send(CLUB, reader);
+    const before = await send(CLUB, reader);
+    await takeOver(service, ldif('Cleo', 'Ada Martin'));
+    const after = await send(CLUB, reader);
+    expect([before.read, after.read]).toEqual([false, false]);
+    expect(after.body).toBe(before.body);
+    expect(after.headers['directory-revision']).not.toBe(before.headers['directory-revision']);
+    expect(after.headers['directory-as-of']).not.toBe(before.headers['directory-as-of']);
+  });
+
+  it('stays cached at a new minute, with its URLs signed again', async () => {
+    const query =
+      '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { name photo small: photo(size: 64) } } } } }';
+    const before = await send(query, reader);
+    await send(query, reader);
+    const later = Date.now() + 60_000;
+    const timers = [
+      'nextTick',
+      'setImmediate',
+      'setInterval',
+      'setTimeout',
+      'performance',
+      'hrtime',
+    ] as const;
+    const more = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
+    jest.useFakeTimers({ now: later, doNotFake: [...timers, ...more] });
+    try {
+      const after = await send(query, reader);
+      expect(after.read).toBe(false);
+      const expected = (await send(`${query} # Not cached.`, reader)).body;
+      expect(after.body).toBe(expected);
+      expect(after.body).not.toBe(before.body);
+      expect(after.body).toMatch(/photo.v1.ben\?expires=\d{10}&signature=[0-9a-f]{64}&size=64/);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('is executed once for all concurrent clients', async () => {

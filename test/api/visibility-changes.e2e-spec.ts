@@ -1,8 +1,13 @@
-import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { TEST_RULES } from '../support/builders/visibility-model.js';
+import { EventStream } from '../support/clients/event-stream.js';
 import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
+import { variable } from '../support/servers/store.js';
 
 const VIEWERS = ['vera', 'mia', 'olaf'];
 
@@ -21,6 +26,8 @@ describe('changes of what is hidden', () => {
     },
   }));
   const tokens = new Map<string, string>();
+  /** A stream of each viewer, which has what GraphQL returns. */
+  const streams = new Map<string, EventStream>();
   /** The id of the last change that a viewer has read. */
   const lastIds = new Map<string, string>();
 
@@ -28,7 +35,15 @@ describe('changes of what is hidden', () => {
     await stopFollowing(service);
     for (const id of VIEWERS) tokens.set(id, await service.accessToken('read directory', `${id}-app`));
     tokens.set('machine', await service.serviceAccount('read', 'directory'));
-    tokens.set('confidant', await service.serviceAccount('read', 'directory', 'profile'));
+    tokens.set('confidant', await service.serviceAccount('read', 'directory', 'confidential'));
+    for (const [who, authorization] of tokens) {
+      const stream = await EventStream.open(service.url, '', { authorization });
+      streams.set(who, await stream.begun());
+    }
+  });
+
+  afterAll(() => {
+    for (const stream of streams.values()) stream.close();
   });
 
   const PEOPLE: TestPerson[] = VIEWERS.map((id) => ({ id }));
@@ -52,9 +67,18 @@ describe('changes of what is hidden', () => {
     expect(totalCount).toBe(nodes.length);
     const seen = nodes.findIndex(({ id }) => id === lastIds.get(who));
     lastIds.set(who, nodes.at(-1)?.id ?? '');
-    return nodes
-      .slice(seen + 1)
-      .map(({ kind, userId, groupId }) => [kind, userId, groupId].filter((part) => part !== null).join(' '));
+    const fresh = nodes.slice(seen + 1);
+    expect(await streamed(who, fresh.length)).toEqual(fresh.map(({ id }) => id));
+    return fresh.map(({ kind, userId, groupId }) =>
+      [kind, userId, groupId].filter((part) => part !== null).join(' '),
+    );
+  }
+
+  /** The ids of the next changes in the stream of a viewer. */
+  async function streamed(who: string, count: number): Promise<string[]> {
+    const stream = streams.get(who);
+    await stream?.receive(count);
+    return stream?.events.splice(0).map(({ data }) => data.id) ?? [];
   }
 
   async function newsOfAll(): Promise<Record<string, string[]>> {
@@ -149,5 +173,171 @@ describe('changes of what is hidden', () => {
     );
     expect(hidden.errors).toHaveLength(1);
     expect((await sendRequest('confidant', 'zoe')).data).toEqual({ changes: { totalCount: 1 } });
+  });
+
+  describe('have numbers that', () => {
+    type Edges = { edges: { cursor: string; node: { id?: string } }[] };
+
+    const edgesOf = async (authorization: string, field: string): Promise<Edges['edges']> => {
+      const data = await service.read(`{ ${field} }`, { authorization });
+      let value: unknown = data;
+      while (!(value as Partial<Edges>).edges) value = Object.values(value as object)[0];
+      return (value as Edges).edges;
+    };
+    const partsOf = (cursor: string) => JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    const forge = (parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+    const SEALED = /^[\w-]{22}$/;
+    const EDGES = 'edges { cursor node { __typename } }';
+    const LISTS: Record<string, (page: string) => string> = {
+      users: (page) => `users(${page}) { ${EDGES} }`,
+      groups: (page) => `groups(${page}, orderBy: {field: MEMBER_COUNT}) { ${EDGES} }`,
+      members: (page) => `group(group: {id: "club"}) { members(${page}) { ${EDGES} } }`,
+      memberships: (page) =>
+        `user(user: {id: "mia"}) { groups(${page}, orderBy: {field: ROLE}) { ${EDGES} } }`,
+      search: (page) => `search(query: "mia", ${page}) { ${EDGES} }`,
+      changes: (page) => `changes(${page}) { edges { cursor node { id } } }`,
+    };
+
+    it.each(Object.keys(LISTS))('no cursor discloses, and no client chooses: %s', async (name) => {
+      await apply([{ id: 'anna', familyName: 'hidden' }], [CLUB]);
+      const authorization = tokens.get('olaf') ?? '';
+      const list = LISTS[name] ?? String;
+      const edges = await edgesOf(authorization, list('first: 20'));
+      expect(edges.length).toBeGreaterThan(0);
+      const place = name === 'changes' ? -2 : -1;
+      for (const { cursor, node } of edges) {
+        const parts = partsOf(cursor);
+        expect(parts.at(place)).toMatch(SEALED);
+        if (node.id !== undefined) expect(node.id).toMatch(SEALED);
+        const { errors } = await service.query(`{ ${list(`first: 1, after: "${cursor}"`)} }`, {
+          authorization,
+        });
+        expect(errors).toEqual([]);
+        // Those of changes are in the next test.
+        if (name === 'changes') continue;
+        const refused = await service.query(
+          `{ ${list(`first: 1, after: "${forge(parts.with(place, 1))}"`)} }`,
+          {
+            authorization,
+          },
+        );
+        expect(refused.errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
+      }
+    });
+
+    it('stay as clients know them for changes before there were rules', async () => {
+      await apply([{ id: 'bob' }], [CLUB]);
+      const [limited, whole] = [
+        await service.limitedAccount(['club'], 'directory'),
+        tokens.get('olaf') ?? '',
+      ];
+      const [{ cursor: latest } = { cursor: '' }] = await edgesOf(whole, LISTS['changes']?.('last: 1') ?? '');
+      const [binding, , revision] = partsOf(latest);
+      const rows: { id: string }[] = await service.app
+        .get(DataSource)
+        .query('select id from changes where group_key is null and outside_of = 0 order by id');
+      const ids = rows.map(({ id }) => Number(id));
+      const place = 2;
+      await service.app.get(DataSource).query('update mirror_state set changes_open_to = $1', [ids[place]]);
+      const readFrom = (id: number | undefined, authorization: string) =>
+        service.query(
+          `{ changes(first: 100, after: "${forge([binding, id, revision])}") { nodes { id } } }`,
+          {
+            authorization,
+          },
+        );
+      const { data } = await readFrom(ids[place - 1], whole);
+      const [first, second] = (data as { changes: Log }).changes.nodes;
+      expect(first?.id).toBe(String(ids[place]));
+      expect(second?.id).toMatch(SEALED);
+      for (const [id, authorization] of [
+        [ids[place + 1], whole],
+        [ids[place - 1], limited],
+      ] as const) {
+        const { errors } = await readFrom(id, authorization);
+        expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
+      }
+      // The first revision with rules has set the number. Later ones keep it.
+      await apply([{ id: 'bob', email: 'bob@example.org' }], [CLUB]);
+      const [state]: { kept: string }[] = await service.app
+        .get(DataSource)
+        .query('select changes_open_to as kept from mirror_state');
+      expect(state?.kept).toBe(String(ids[place]));
+    });
+  });
+});
+
+const REFERRING_MODEL = `
+users: {fields: {boss: {attribute: manager, type: User, description: Boss}}}
+groups: {fields: {contact: {attribute: seeAlso, type: User, description: Contact}}}
+scopes: {confidential: Hidden people.}
+visibility: {bypass: confidential, users: [{where: (employeeType=hidden), to: groupAdmins}]}
+`;
+
+/** Ben, Mia and the club refer to Hans, who is hidden unless \`isOpen\`. Vera administers a group of Ben, and none of Hans. */
+function referringLdif(people: string[], isOpen = false): string {
+  const lines: Record<string, string> = {
+    ben: `manager: ${personDn('hans')}`,
+    mia: `manager: ${personDn('hans')}`,
+    club: `seeAlso: ${personDn('hans')}`,
+    ...(!isOpen && { hans: 'employeeType: hidden' }),
+  };
+  const ldif = buildLdif(
+    people.map((id) => ({ id })),
+    [{ id: 'club', members: ['mia', 'ben'], admins: ['vera'] }],
+  );
+  const records = ldif.split('\n\n').map((record) => {
+    const dn = Buffer.from(/^dn:: (\S+)$/m.exec(record)?.[1] ?? '', 'base64').toString();
+    const more = lines[/^\w+=(\w+),/.exec(dn)?.[1] ?? ''];
+    return more === undefined ? record : `${record.trimEnd()}\n${more}`;
+  });
+  return `${records.join('\n\n')}\n`;
+}
+
+describe('a change of an entry that refers to one that vanishes', () => {
+  const PEOPLE = [...VIEWERS, 'ben'];
+  const service = TestService.forSuite(() => {
+    const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'models-')), 'model.yaml');
+    writeFileSync(file, REFERRING_MODEL);
+    return {
+      ldif: referringLdif(PEOPLE),
+      environment: {
+        DIRECTORY_MODEL: file,
+        AUTH_EMBEDDED_CLIENTS: writeClients(VIEWERS.map((id) => ({ id: `${id}-app`, owner: id }))),
+        DIRECTORY_SYNC_SECONDS: '3600',
+        DIRECTORY_GUARD_PERCENT: '100',
+      },
+    };
+  });
+
+  it('is seen by everyone, or only with the scope that sees everything if the other entry is hidden', async () => {
+    await stopFollowing(service);
+    const tokens = {
+      confidant: await service.serviceAccount('read', 'directory', 'confidential'),
+      machine: await service.serviceAccount('read', 'directory'),
+      vera: await service.accessToken('read directory', 'vera-app'),
+      mia: await service.accessToken('read directory', 'mia-app'),
+    };
+    const updatesFor = async (authorization: string) => {
+      const { changes } = await service.read<{ changes: Log }>(
+        '{ changes(first: 50, filter: {kinds: [GROUP_UPDATED, USER_UPDATED]}) { totalCount nodes { id kind userId groupId } } }',
+        { authorization },
+      );
+      expect(changes.totalCount).toBe(changes.nodes.length);
+      return changes.nodes.map(({ userId, groupId }) => userId ?? groupId);
+    };
+    const apply = async (ldif: string) => {
+      service.replaceDirectory(ldif);
+      await service.synchronize();
+    };
+    const all = ['ben', 'mia', 'club'];
+    await apply(referringLdif([...PEOPLE, 'hans']));
+    await apply(referringLdif(PEOPLE));
+    expect((await updatesFor(tokens.confidant)).sort()).toEqual([...all, ...all].sort());
+    for (const who of ['machine', 'vera', 'mia'] as const)
+      expect([who, await updatesFor(tokens[who])]).toEqual([who, []]);
+    await apply(referringLdif([...PEOPLE, 'hans'], true));
+    for (const who of ['machine', 'vera', 'mia'] as const)
+      expect([who, (await updatesFor(tokens[who])).sort()]).toEqual([who, [...all].sort()]);
   });
 });

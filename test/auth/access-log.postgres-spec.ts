@@ -9,6 +9,7 @@ import { DirectoryDataSource } from '../../src/database/connections/data-source.
 import { ENTITIES } from '../../src/entities.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
+import { get } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -165,6 +166,13 @@ describe('the access log', () => {
     );
     expect(errors).toEqual([]);
     expect(await readCounts()).toEqual({ 'Profile.name': [1, 1], 'ChangePreview.ldif': [1, 1] });
+  });
+
+  it('counts no response without a body, also after an execution', async () => {
+    const query = `{ user(user: {id: "${OWNER}"}) { name } }`;
+    const answer = await get(service, { query }, { authorization: program, 'if-none-match': '*' });
+    expect(answer.status).toBe(304);
+    expect(await readCounts()).toEqual({});
   });
 
   it('counts pictures that are fetched by URL, once while the client caches them', async () => {

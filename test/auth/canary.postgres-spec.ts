@@ -160,7 +160,15 @@ describe('a service with all its dependencies', () => {
         expect([query, canaries.foundIn(body)]).toEqual([query, []]);
       }
     }
-    for (const path of ['/', '/_health', '/_readiness', '/metrics', '/photo/v1/anna']) {
+    for (const path of [
+      '/',
+      '/_health',
+      '/_readiness',
+      '/status',
+      '/status/history',
+      '/metrics',
+      '/photo/v1/anna',
+    ]) {
       const { headers, body } = await send(service, { path });
       expect([path, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([path, []]);
     }
@@ -224,7 +232,7 @@ describe('a service with all its dependencies', () => {
   it('ends after a fault of the program with the location of the fault only', async () => {
     expect(await service.fail('crash', FAULT)).toBe(1);
     expect(service.output).toContain('The program is at fault');
-    expect(service.output).toMatch(/at .*watch\.mjs:\d+/);
+    expect(service.output).toMatch(/at .*watch-main\.mjs:\d+/);
     expect(canaries.foundIn(service.output)).toEqual([]);
   });
 });

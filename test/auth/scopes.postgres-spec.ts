@@ -2,6 +2,7 @@ import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { type GraphQLObjectType, isIntrospectionType, isObjectType } from 'graphql';
 import type { Access } from '../../src/auth/access.js';
 import { type Scope, SCOPES } from '../../src/auth/principal.js';
+import { challengeOf } from '../support/clients/http.js';
 import { writeClients } from '../support/clients/clients.js';
 import {
   flatten,
@@ -97,6 +98,7 @@ function unreadableAmong(scopes: readonly Scope[]): [coordinate: string, argumen
 describe('scopes', () => {
   const service = TestService.forSuite({
     ldif: LDIF,
+    logged: true,
     environment: {
       AUTH_EMBEDDED_CLIENTS: writeClients([
         { id: 'walker', owner: 'anna' },
@@ -271,7 +273,7 @@ describe('scopes', () => {
       });
       if (isReached) continue;
       expect(data).toBeUndefined();
-      expect(headers.get('www-authenticate')).toBe(
+      expect(challengeOf(headers.get('www-authenticate'))).toBe(
         `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
       );
       expect(errors.map(({ extensions }) => extensions)).toMatchObject([
@@ -290,7 +292,7 @@ describe('scopes', () => {
         field: step.coordinate,
         status,
         codes: errors.map(({ extensions }) => extensions.code),
-        challenge: headers.get('www-authenticate'),
+        challenge: challengeOf(headers.get('www-authenticate')),
       }).toEqual({ field: step.coordinate, ...expected });
     }
   });
@@ -301,7 +303,9 @@ describe('scopes', () => {
       { authorization: await tokenWith(['profile']) },
     );
     expect(status).toBe(403);
-    expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="directory read"');
+    expect(challengeOf(headers.get('www-authenticate'))).toBe(
+      'Bearer error="insufficient_scope", scope="directory read"',
+    );
     expect(errors).toHaveLength(1);
     // users requires one of them and groups another: both are named.
     expect(errors[0]?.message).toMatch(/ Query\.users .*needs the scope.* Query\.groups .*needs the scope/);

@@ -56,12 +56,30 @@ describe('directory service-account', () => {
         contact: 'it@example.org',
         purpose: 'The year book',
         lastUsedAt: null,
+        groups: null,
+        tokens: 1,
         expiresSoon: false,
       }),
     ]);
     expect((await run('service-account', 'list')).stdout).toMatch(
-      /^ {2}ID .*\n {2}library {2}never {6}20\S+ {2}read directory\n {6}Library · it@example\.org · The year book\n$/,
+      /^ {2}ID .*\n {2}library {2}never {6}20\S+ {2}1 {7}read directory\n {6}Library · it@example\.org · The year book\n$/,
     );
+  });
+
+  it('changes an account, and nothing that is not named', async () => {
+    const read = async () => {
+      const [account] = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];
+      return account;
+    };
+    const before = await read();
+    const more = ['--name', 'The Library', '--scopes', 'read', '--purpose', 'Loans', '--expires', 'never'];
+    const updated = await run('service-account', 'update', 'library', ...more, '--json');
+    const expected = { ...before, name: 'The Library', scopes: ['read'], purpose: 'Loans', expiresAt: null };
+    expect([updated.code, await read()]).toEqual([0, expected]);
+    const nothing = await run('service-account', 'update', 'library');
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Nothing would change')]);
+    const unknown = await run('service-account', 'update', 'nothing', '--scopes', 'read');
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no service account «nothing»\n']);
   });
 
   it('rotates the token, revokes the account, and then does not find it', async () => {
@@ -74,6 +92,19 @@ describe('directory service-account', () => {
     expect((await run('service-account', 'list', '--json')).stdout.trim()).toBe('[]');
     const again = await run('service-account', 'rotate', 'library');
     expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
+  });
+
+  it('uses the id of a revoked account again only on request', async () => {
+    const refused = await create();
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      'The service account «library» was revoked: --reuse creates another one with its id\n',
+    ]);
+    const about = ['--contact', 'it@example.org', '--purpose', 'The year book'];
+    expect((await create('--reuse', ...about)).code).toBe(0);
+    const taken = await create('--reuse');
+    expect([taken.code, taken.stderr]).toEqual([1, 'A service account with this id exists already\n']);
+    expect((await run('service-account', 'revoke', 'library')).code).toBe(0);
   });
 
   it('lists the access to personal data, with the owner of each account', async () => {
@@ -201,8 +232,18 @@ describe('directory service-account', () => {
         /Scores · only (chess, choir|choir, chess)/,
       );
       // A process of the previous release reads this column only.
-      const { rows } = await client.query(`select scopes from service_accounts where id = 'scoreboard'`);
-      expect(rows).toEqual([{ scopes: [] }]);
+      const readScopes = async () =>
+        (await client.query(`select scopes from service_accounts where id = 'scoreboard'`)).rows as unknown;
+      expect(await readScopes()).toEqual([{ scopes: [] }]);
+      const update = (...more: string[]) => run('service-account', 'update', 'scoreboard', ...more, '--json');
+      expect((await update('--scopes', 'read,directory', '--groups', 'choir')).code).toBe(0);
+      expect(await readScopes()).toEqual([{ scopes: [] }]);
+      expect(JSON.parse((await run('service-account', 'list', '--json')).stdout)).toContainEqual(
+        expect.objectContaining({ id: 'scoreboard', scopes: ['read', 'directory'], groups: ['choir'] }),
+      );
+      expect((await update('--groups', 'choir', '--all-groups')).code).toBe(2);
+      expect((await update('--all-groups')).code).toBe(0);
+      expect(await readScopes()).toEqual([{ scopes: ['read', 'directory'] }]);
     } finally {
       await client.end();
     }

@@ -4,7 +4,8 @@ import { type MetricFamily, readExpression, readMetricsTable } from '../support/
 
 /** Metrics of Prometheus itself: those of processes and alerts. */
 const OF_PROMETHEUS = ['up', 'ALERTS'];
-const LABELS_OF_PROMETHEUS = ['job', 'instance', 'alertname', 'alertstate'];
+/** Labels of all metrics: those of Prometheus, and that of the service. */
+const COMMON_LABELS = ['job', 'instance', 'alertname', 'alertstate', 'service_name'];
 /** Columns of a dashboard. */
 const WIDTH = 24;
 
@@ -83,7 +84,7 @@ describe('the dashboard', () => {
     expect(dashboard.schemaVersion).toBeGreaterThanOrEqual(39);
     expect(dashboard.templating.list.map(({ name, type }) => `${name}: ${type}`)).toEqual([
       'datasource: datasource',
-      'job: query',
+      'service_name: query',
     ]);
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -113,12 +114,12 @@ describe('the dashboard', () => {
 /** Unknown metrics and labels of an expression. */
 function unknownIn(expression: string): string[] {
   const { metrics, groupedBy } = readExpression(expression);
-  const known = new Set(LABELS_OF_PROMETHEUS);
+  const known = new Set(COMMON_LABELS);
   const unknown = metrics.flatMap(({ name, labels }) => {
     const own = labelsOf(name);
     if (own === null) return [name];
     for (const label of own) known.add(label);
-    return labels.filter((label) => !own.includes(label) && !LABELS_OF_PROMETHEUS.includes(label));
+    return labels.filter((label) => !own.includes(label) && !COMMON_LABELS.includes(label));
   });
   return [...unknown, ...groupedBy.filter((label) => !known.has(label))];
 }

@@ -1,10 +1,11 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
+import { Client } from 'pg';
 import { nodeIdOf } from '../../src/common/identity.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -109,6 +110,23 @@ describe('a service that has not read its directory yet', () => {
         new Set(['SERVICE_UNAVAILABLE']),
       );
       expect(data?.[field] ?? null).toBeNull();
+    }
+  });
+
+  it('does not wait for the tables that a first revision fills', async () => {
+    if (service.config.database.kind !== 'postgres') throw new Error('This is for a server');
+    const writer = new Client({ connectionString: service.config.database.url });
+    await writer.connect();
+    try {
+      await writer.query('begin');
+      await writer.query('lock table users, groups, memberships, nestings, effective_memberships');
+      const responses = await Promise.all(
+        Object.values(READING).map((query) => service.query(query, { authorization: person })),
+      );
+      const codes = responses.flatMap(({ errors }) => errors.map(({ extensions }) => extensions.code));
+      expect(new Set(codes)).toEqual(new Set(['SERVICE_UNAVAILABLE']));
+    } finally {
+      await writer.end();
     }
   });
 

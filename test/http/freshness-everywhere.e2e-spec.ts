@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { send } from '../support/clients/http.js';
@@ -176,7 +176,7 @@ describe('freshness, on each kind of database', () => {
       };
       expect(report.details.mirror.ageSeconds).toBeLessThan(1800);
       const metrics = await (await fetch(`${service.url}/metrics`)).text();
-      expect(Number(/^directory_mirror_age_seconds (\S+)$/m.exec(metrics)?.[1])).toBeLessThan(1800);
+      expect(Number(/^directory_mirror_age_seconds\{[^}]*\} (\S+)$/m.exec(metrics)?.[1])).toBeLessThan(1800);
       const revisions: { agrees: boolean }[] = await service.app
         .get(DataSource)
         .query(`select max(applied_at) <= clock_timestamp() as agrees from revisions`);

@@ -49,7 +49,9 @@ describe('the health of a service', () => {
       response.headers.get('content-type'),
       response.headers.get('cache-control'),
     ]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
-    expect(await response.text()).toContain('\ndirectory_mirror_state{state="IDLE"} 1\n');
+    expect(await response.text()).toContain(
+      '\ndirectory_mirror_state{state="IDLE",service_name="directory-service"} 1\n',
+    );
   });
 
   it('does not depend on the mirror: with a broken file, the service stays ready', async () => {

@@ -21,7 +21,7 @@ import { PassOnFilter } from '../../src/http/rejection.js';
 import { MediaModule } from '../../src/media/media.module.js';
 import { PICTURE_REJECTIONS } from '../../src/media/media.controller.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signed-urls.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 
 const ID = 'Jörg / Müßig 100% 👩‍🏫 '.padEnd(120, 'x');
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type CollectedSpan, Collector } from '../support/servers/collector.js';
@@ -11,12 +12,15 @@ import {
   readSamples,
 } from '../support/clients/metrics.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
+import { requireProgram } from '../support/servers/system-packages.mjs';
 import { WatchedService } from '../support/watched-service.js';
 
 const QUERY =
   'query Members { group(group: {id: "club"}) { members(first: 2) { nodes { user { name } } } } }';
 
 type Line = Record<string, unknown>;
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
 let collector: Collector;
 let issuer: ExternalIssuerProcess;
@@ -37,6 +41,7 @@ beforeAll(async () => {
       ...collector.environment,
       OTEL_SERVICE_NAME: 'directory-under-test',
       LOG_REQUESTS: 'true',
+      LOG_LEVEL: 'debug',
       METRICS_PORT: String(metricsPort),
       // No server listens there.
       DATABASE_REPLICA_URLS: 'postgres://directory@127.0.0.1:1/directory',
@@ -50,9 +55,9 @@ afterAll(async () => {
   await Promise.all([issuer.stop(), collector.stop()]);
 });
 
-function lines(): Line[] {
+function linesOf({ output }: WatchedService): Line[] {
   // The last line may be incomplete.
-  return service.output
+  return output
     .split('\n')
     .slice(0, -1)
     .filter((line) => line.startsWith('{'))
@@ -61,7 +66,7 @@ function lines(): Line[] {
 
 async function lineOf(requestId: string): Promise<Line> {
   await service.untilPrinted(new RegExp(`"requestId":"${requestId}".*\n`));
-  const [line, ...others] = lines().filter((each) => each['requestId'] === requestId);
+  const [line, ...others] = linesOf(service).filter((each) => each['requestId'] === requestId);
   if (line === undefined || others.length > 0) throw new Error(`There are ${others.length} other lines`);
   return line;
 }
@@ -194,13 +199,22 @@ describe('the metrics', () => {
     expect(after('directory_replica_up', {})).toBe(0);
   });
 
+  it('have no fault that promtool knows', () => {
+    const checked = spawnSync(requireProgram('promtool'), ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    expect([checked.status, checked.stdout + checked.stderr]).toEqual([0, '']);
+  });
+
   it('match the table', () => {
     const shown = families.map(({ name, type, help }) => ({ name, type, help }));
     expect(table.map(({ name, type, help }) => ({ name, type, help }))).toEqual(shown);
     const labels = families.filter((family) => family.labels !== null);
     const expected = table.filter(({ name }) => labels.some((family) => family.name === name));
+    const ofAll = ['service_name'];
     expect(labels.map((family) => [family.name, family.labels?.filter((label) => label !== 'le')])).toEqual(
-      expected.map((family) => [family.name, family.labels]),
+      expected.map((family) => [family.name, [...(family.labels ?? []), ...ofAll].sort()]),
     );
   });
 });
@@ -222,7 +236,7 @@ describe('the alerts and the dashboard', () => {
       ),
     );
     const unknown = asked
-      .filter(({ label }) => label !== 'job')
+      .filter(({ label }) => label !== 'service_name')
       .filter(
         ({ metric, label, value }) =>
           !samples.some(({ name, labels }) => name === metric && labels[label] === value),
@@ -269,7 +283,11 @@ describe('a trace', () => {
         'directory.request.id': 'traced',
       },
     ]);
-    expect(request.resource).toMatchObject({ 'service.name': 'directory-under-test' });
+    expect(request.resource).toMatchObject({
+      'service.name': 'directory-under-test',
+      'service.version': version,
+      'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/) as string,
+    });
     expect(await lineOf('traced')).toMatchObject({ traceId });
     expect(collector.received).not.toMatch(/\b(anna|ben)\b/i);
   });
@@ -296,6 +314,15 @@ describe('a trace', () => {
       'graphql.operation.name': 'Known',
       'directory.remembered': true,
     });
+  });
+
+  it('is not recorded for a probe', async () => {
+    for (const path of ['/_health', '/_readiness', '/status/history']) await send(service, { path });
+    const traceId = 'decade'.padEnd(32, '0');
+    const headers = { traceparent: `00-${traceId}-${'3'.repeat(16)}-01` };
+    await send(service, { path: '/nothing', headers });
+    await collector.until((span) => span.traceId === traceId);
+    expect(collector.spans.filter(({ name }) => /health|readiness|status/.test(name))).toEqual([]);
   });
 
   it('is recorded for a synchronization', async () => {
@@ -331,7 +358,19 @@ describe('the log', () => {
     const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
     await Promise.all(ids.map((id) => sendRequest(id)));
     expect(await service.fail('crash', {})).toBe(1);
-    const loggedIds = new Set(lines().map((line) => line['requestId']));
+    const loggedIds = new Set(linesOf(service).map((line) => line['requestId']));
     expect(ids.filter((id) => !loggedIds.has(id))).toEqual([]);
+  });
+
+  it('is complete after SIGTERM, and short by default', async () => {
+    const ended = await WatchedService.start({ environment: { LOG_REQUESTS: 'true' } });
+    const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
+    const query = 'query Build { buildInfo { version } }';
+    await Promise.all(ids.map((id) => post(ended, { query }, { 'x-request-id': id })));
+    await ended.stop();
+    const requests = linesOf(ended).filter(({ msg }) => msg === 'request');
+    expect(new Set(requests.map(({ requestId }) => requestId))).toEqual(new Set(ids));
+    const names = ['level', 'time', 'requestId', 'route', 'status', 'milliseconds'];
+    expect(Object.keys(requests[0] ?? {})).toEqual([...names, 'operation', 'principal', 'price', 'msg']);
   });
 });

@@ -1,3 +1,4 @@
+import { LockingRejectionError } from '../../src/ldap/client/bind-error.js';
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
 import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
@@ -106,6 +107,20 @@ describe('Samba as a domain controller', () => {
       codeName: 'strongerAuthRequired',
       message: expect.stringContaining('It accepts passwords only with TLS (StartTLS or ldaps)') as string,
     });
+  });
+
+  it('names the cause for which it rejects a password', async () => {
+    const wrong = {
+      host: samba.host,
+      ca: samba.ca,
+      tls: 'ldaps',
+      port: 636,
+      ...ACCOUNT,
+      bindPassword: 'no',
+    } as const;
+    const error = await errorOf(LdapConnection.connect(wrong));
+    expect(error).toBeInstanceOf(LockingRejectionError);
+    expect(error.message).toMatch(/invalidCredentials \(49\)\. The account or its password is wrong$/);
   });
 
   it.each([

@@ -161,6 +161,25 @@ describe('the model that is suggested for slapd', () => {
     expect(found.filter((line) => line.startsWith('problem'))).toEqual([]);
   });
 
+  it('is made of 200 users and 200 groups', async () => {
+    const numbers = Array.from({ length: 230 }, (_, index) => index + 1);
+    const people = numbers.map((each) => account('people', `person${each}`, each, 'carLicense: A'));
+    const clubs = numbers.map((each) =>
+      entry(
+        `cn=club${each},ou=groups`,
+        ...['objectClass: groupOfUniqueNames', `cn: club${each}`, 'businessCategory: sport'],
+        `uniqueMember: uid=person${each},ou=people,${SUFFIX}`,
+      ),
+    );
+    slapd = await startSlapd({ ldif: [...people, ...clubs].join('\n') });
+    const file = join(slapd.directory, 'dump.ldif');
+    writeFileSync(file, await slapd.dump());
+    const fromFile = await runCommand(['model', '--suggest'], { DIRECTORY_URL: `file:${file}` });
+    for (const text of [await suggest(), fromFile.stdout])
+      for (const name of ['carLicense', 'businessCategory'])
+        expect(text).toContain(`    # in 200 of 200 entries\n    ${name}:\n`);
+  });
+
   it('has members with identifiers, owners and references between groups', async () => {
     await start(MIXED);
     const text = await suggest();

@@ -19,7 +19,10 @@ async function examineLdif(ldif: string, model = ''): Promise<string[]> {
   try {
     const file = join(directory, 'directory.ldif');
     writeFileSync(file, ldif);
-    const config = readConfig({ DIRECTORY_URL: `file:${file}`, ...modelSetting(model) }).directory;
+    const config = readConfig({
+      DIRECTORY_URL: `file:${file}`,
+      ...modelSetting(model === '' ? '# The built-in model.' : model),
+    }).directory;
     if (config.source.kind !== 'file') throw new Error('It is no file');
     const findings = await checkFile(config, config.source, () => undefined);
     return findings

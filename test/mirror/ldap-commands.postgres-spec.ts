@@ -48,11 +48,15 @@ describe('the commands on a directory server', () => {
   it.each([
     ['the server is unreachable', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
     ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'rejects the bind of cn=mirror,'],
-    ['there is no user below the base', modelSetting('users: {base: ou=staff}'), 'noSuchObject (32)'],
+    [
+      'there is no user below the base',
+      modelSetting('users: {base: ou=staff}'),
+      `noSuchObject (32) for the base ou=staff,${SUFFIX}`,
+    ],
   ])('fail with the reason if %s', async (_, settings, reason) => {
     const failed = await run(['sync'], settings);
     expect([failed.code, failed.stderr]).toEqual([1, '']);
-    expect(failed.stdout).toMatch(/^Nothing was changed: .*\nnpm run directory -- check finds the cause\n$/);
+    expect(failed.stdout).toMatch(/^Nothing was changed: .*\n\.\/directory check finds the cause\n$/);
     expect(failed.stdout).toContain(reason);
     expect(failed.stdout).not.toContain('guessed');
   });

@@ -52,7 +52,12 @@ describe.each([
       );
       await eventually(() => readMembers(directory.service, 'club'), ['anna MEMBER', 'cleo OWNER']);
       expect(await readIds(directory.service)).toEqual(['anna', 'cleo']);
-      expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+      expect(await readStatus(directory.service)).toMatchObject({
+        state: 'IDLE',
+        blockedReason: null,
+        mode: 'POLLED',
+        refusals: expect.stringContaining('content synchronization') as string,
+      });
     });
 
     it('is checked in the same way', async () => {

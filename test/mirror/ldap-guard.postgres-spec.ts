@@ -1,9 +1,10 @@
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
-import { FollowedDirectory } from '../support/servers/ldap.js';
+import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
+import { TestService } from '../support/servers/service.js';
 import { countDeletions, readIds, readPeople } from '../support/builders/ldap-mirror.js';
 import { readStatus } from '../support/clients/mirror.js';
-import { MIRROR_DN } from '../support/servers/slapd.mjs';
+import { MIRROR_DN, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
 /** Of forty, two may be deleted within ten minutes, and three in any case. */
 const PEOPLE = Array.from({ length: 30 }, (_, index) => `p${index + 10}`);
@@ -100,5 +101,37 @@ describe.each([
       `dn: uid=new,${YEAR}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\n`,
     );
     await eventually(async () => (await readIds(directory.service)).includes('new'), true);
+  });
+});
+
+describe('two servers of one setting with different content', () => {
+  let first: TestSlapd;
+  let second: TestSlapd;
+  let service: TestService;
+
+  beforeAll(async () => {
+    first = await startSlapd({ ldif: LDIF });
+    second = await startSlapd({ ldif: buildLdif([{ id: 'stranger' }, { id: 'p10' }]) });
+    service = await TestService.start({
+      environment: { ...directorySettings(first), DIRECTORY_URL: `${first.url} ${second.url}` },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await Promise.all([first.remove(), second.remove()]);
+  });
+
+  it('delete nothing while the second one answers, and the first one is followed again', async () => {
+    expect(await readIds(service)).toEqual(ALL_USERS);
+    await first.stop();
+    await service.until(async () => {
+      const { state, blockedReason } = await readStatus(service);
+      return state === 'BLOCKED' || blockedReason?.includes('behind') === true;
+    });
+    expect(await readIds(service)).toEqual(ALL_USERS);
+    await first.start();
+    await eventually(async () => (await readStatus(service)).state, 'IDLE');
+    expect(await readIds(service)).toEqual(ALL_USERS);
   });
 });

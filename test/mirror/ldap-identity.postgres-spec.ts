@@ -77,7 +77,7 @@ describe('in a directory that is followed', () => {
       '{ changes(first: 9, filter: {user: {id: "ben"}}) { nodes { kind } } }',
       { authorization },
     );
-    expect(changes.nodes).toEqual(['USER_CREATED', 'USER_UPDATED', 'USER_UPDATED'].map((kind) => ({ kind })));
+    expect(changes.nodes).toEqual(['USER_UPDATED', 'USER_UPDATED'].map((kind) => ({ kind })));
   });
 
   it('changes of a deleted user are found by the node id, and not by the address', async () => {

@@ -1,7 +1,7 @@
 import { BASE_DN } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
-import { countDeletions, readIds, readPeople } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
 import { readLeftOut, readStatus } from '../support/clients/mirror.js';
 
 const personDn = (cn: string) => `cn=${cn},ou=people,${BASE_DN}`;
@@ -84,6 +84,29 @@ describe.each([
     await eventually(async () => (await reasons()).length, 2);
     await directory.change(`dn: ${personDn('three')}\nchangetype: delete\n`);
     await eventually(async () => (await readPeople(directory.service))['u1']?.dn, personDn('five'));
+  });
+
+  it('and DNs that differ by the form of a sigma belong to two users, and a group names one', async () => {
+    const greek = (id: string, name: string) => person(name, id);
+    const members = () => readMembers(directory.service, 'greek');
+    const withMember = (cn: string) =>
+      group('ou=groups,').replaceAll('club', 'greek').replace(personDn('one'), personDn(cn));
+    const before = await readIds(directory.service);
+    await directory.change(greek('ΣΑΣ', 'ΓΙΩΡΓΟΣ'), withMember('γιωργοσ'));
+    await eventually(members, ['ΣΑΣ MEMBER']);
+    await directory.change(greek('σας', 'Γιωργος'), greek('İx', 'İx'));
+    await eventually(async () => (await readIds(directory.service)).length, before.length + 3);
+    expect(await members()).toEqual(['ΣΑΣ MEMBER']);
+    await directory.change(
+      `dn: cn=greek,ou=groups,${BASE_DN}\nchangetype: modify\nadd: member\nmember: ${personDn('ix')}\n`,
+    );
+    await eventually(members, ['İx MEMBER', 'ΣΑΣ MEMBER']);
+    await directory.change(
+      ...[personDn('ΓΙΩΡΓΟΣ'), personDn('Γιωργος'), personDn('İx'), `cn=greek,ou=groups,${BASE_DN}`].map(
+        (dn) => `dn: ${dn}\nchangetype: delete\n`,
+      ),
+    );
+    await eventually(() => readIds(directory.service), before);
   });
 
   it('of groups are handled in the same way', async () => {

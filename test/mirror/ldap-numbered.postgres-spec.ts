@@ -12,7 +12,7 @@ import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror
 import { modelSetting } from '../support/builders/model-file.js';
 import { readStatus, stopFollowing } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
-import { TestDirectory389 } from '../support/servers/directory-389.js';
+import { MANAGER, TestDirectory389 } from '../support/servers/directory-389.js';
 import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
 import { TestService } from '../support/servers/service.js';
 import { SUFFIX } from '../support/servers/slapd.mjs';
@@ -278,7 +278,34 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 
-  if (kind.server === '389ds')
+  if (kind.server === '389ds') {
+    it.each([
+      ['a role', 'cn=role', ['objectClass: organizationalRole'], 'kurt'],
+      ['a user', 'uid=chief', named(kind.person, 'chief'), 'lena'],
+    ])('move with %s that they are below', async (_, rdn, lines, id) => {
+      const dn = `${rdn},${elsewhere}`;
+      await change(add(dn, lines), person(id, dn), person(`${id}-next`));
+      await eventually(async () => (await readIds(service)).includes(`${id}-next`), true);
+      await change(move(dn, rdn, people));
+      await eventually(async () => (await readIds(service)).includes(id), true);
+    });
+
+    it('are not read beyond a limit of the account, whose setting is named', async () => {
+      const before = await readIds(service);
+      const limits = ['nsSizeLimit', 'nsPagedSizeLimit'];
+      await restart(async () => {
+        await change(...limits.map((name) => replace(kind.account.dn, name, '2')));
+        await withPosition(({ count }) => ({ count: { ...count, origin: 'another server' } }));
+      });
+      await eventually(async () => (await readStatus(service)).state, 'FAILING');
+      const { reason } = await service.app.get(MirrorState).get();
+      expect(reason).toContain('set nsSizeLimit');
+      expect(reason).not.toContain('OpenLDAP');
+      expect(await readIds(service)).toEqual(before);
+      await restart(() => change(...limits.map((name) => replace(kind.account.dn, name, '-1'))));
+      await eventually(async () => (await readStatus(service)).state, 'IDLE');
+    });
+
     it('delete nothing when the account loses its rights', async () => {
       const before = await readIds(service);
       const access = `aci: (targetattr="*")(version 3.0; acl "mirror"; allow (read, search, compare) userdn="ldap:///${kind.account.dn}";)\n`;
@@ -290,11 +317,17 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
       await rights('delete');
       await service.until(async () => ['BLOCKED', 'FAILING'].includes((await readStatus(service)).state));
       expect(await readIds(service)).toEqual(before);
+      const { directory } = readConfig(environment);
+      if (directory.source.kind === 'file') throw new Error('It is a file');
+      const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+      const problems = findings.filter(({ result }) => result === 'problem').map(({ text }) => text ?? '');
+      expect(problems.join()).toMatch(/that the account sees|may not read/);
       // A held plan is checked again after an interval, or by the next start.
       await restart(() => rights('add'));
       await eventually(async () => (await readStatus(service)).state, 'IDLE');
       expect(await readIds(service)).toEqual(before);
     });
+  }
 
   it('are reported by a check', async () => {
     const { directory } = readConfig(environment);
@@ -304,5 +337,62 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
     expect(changes?.text).toMatch(
       new RegExp(`^the server numbers them \\(${kind.changed}\\): asked for every second`),
     );
+  });
+});
+
+describe('389 Directory Server that pushes changes', () => {
+  let server: TestDirectory389;
+  let settings: Environment;
+
+  const change = async (...records: string[]) => {
+    const { code, stderr } = await server.modify(records.join('\n'));
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+  };
+  const person = (id: string) =>
+    `dn: uid=${id},ou=people,${SUFFIX}\nchangetype: add\nobjectClass: inetOrgPerson\ncn: ${id}\nsn: ${id}\n`;
+
+  beforeAll(async () => {
+    server = await TestDirectory389.start({ pushes: true });
+    await change(
+      ...['people', 'groups'].map(
+        (name) => `dn: ou=${name},${SUFFIX}\nchangetype: add\nobjectClass: organizationalUnit\n`,
+      ),
+      person('anna'),
+      `dn: cn=club,ou=groups,${SUFFIX}\nchangetype: add\nobjectClass: groupOfNames\nmember: uid=anna,ou=people,${SUFFIX}\n`,
+    );
+    settings = {
+      DIRECTORY_URL: server.url,
+      DIRECTORY_BASE_DN: SUFFIX,
+      DIRECTORY_BIND_DN: MANAGER.dn,
+      DIRECTORY_BIND_PASSWORD: MANAGER.password,
+      DIRECTORY_SYNC_SECONDS: '3600',
+      DIRECTORY_RECONCILE_SECONDS: '3600',
+    };
+  });
+
+  afterAll(() => server.remove());
+
+  it.each([
+    ['told', 'nsUniqueId', 'PUSHED', 'the server pushes them (RFC 4533)'],
+    ['told', 'entryUUID', 'COUNTED', 'Pushed changes are not identified by entryUUID'],
+    ['auto', 'nsUniqueId', 'COUNTED', 'of 389ds is used only with follow: told'],
+  ])('with follow: %s and the identity %s is followed in the mode %s', async (follow, uuid, mode, text) => {
+    const environment = { ...settings, ...modelSetting(`server: 389ds\nfollow: ${follow}\nuuid: ${uuid}\n`) };
+    const service = await TestService.start({ environment });
+    try {
+      await eventually(async () => (await readStatus(service)).mode, mode);
+      const added = `${follow}-${uuid.toLowerCase()}`;
+      const isShown = async () => (await readIds(service)).includes(added);
+      await change(person(added));
+      await eventually(isShown, true);
+      await change(`dn: uid=${added},ou=people,${SUFFIX}\nchangetype: delete\n`);
+      await eventually(isShown, false);
+      const { directory } = readConfig(environment);
+      if (directory.source.kind === 'file') throw new Error('It is a file');
+      const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+      expect(findings.find(({ what }) => what === 'changes')?.text).toContain(text);
+    } finally {
+      await service.stop();
+    }
   });
 });

@@ -1,6 +1,6 @@
 /** @isolated It adds to the tables of fields. */
 import { DataSource } from 'typeorm';
-import { kindOf } from '../../src/changes/change.model.js';
+import { kindOf } from '../../src/common/change-kind.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { own } from '../support/builders/own-fields.js';

@@ -30,7 +30,7 @@ const uuidOf = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
 const KINDS = [
   { name: 'times of RFC 3339', hasTimes: true, hasIdentity: true, kind: 'look' },
   { name: 'no times', hasTimes: false, hasIdentity: true, kind: 'hash' },
-  { name: 'neither times nor identities', hasTimes: false, hasIdentity: false, kind: null },
+  { name: 'neither times nor identities', hasTimes: false, hasIdentity: false, kind: 'hash' },
 ] as const;
 
 describe.each(KINDS)(
@@ -47,6 +47,7 @@ describe.each(KINDS)(
       uid: [IDS[index] ?? ''],
       cn: [name],
       jpegPhoto: [PHOTO],
+      photoHash: ['1'],
       ...(hasIdentity ? { entryUUID: [uuidOf(index)] } : {}),
       ...times(),
     });
@@ -83,7 +84,7 @@ describe.each(KINDS)(
         DIRECTORY_SYNC_SECONDS: '1',
         DIRECTORY_GUARD_PERCENT: '100',
         ...modelSetting(
-          'server: lldap\nusers: {name: cn, fields: {photo: jpegPhoto}}\ngroups: {members: {attribute: uniqueMember}}\n',
+          'server: lldap\nusers: {name: cn, fields: {photo: jpegPhoto}, photoStamp: photoHash}\ngroups: {members: {attribute: uniqueMember}}\n',
         ),
       };
       service = await TestService.start({ environment });
@@ -105,8 +106,7 @@ describe.each(KINDS)(
       expect(Object.values(await readPeople(service)).every(({ hasPhoto }) => hasPhoto)).toBe(true);
       expect(await readStatus(service)).toMatchObject({ state: 'IDLE', mode: 'POLLED' });
       const { position } = await service.app.get(MirrorState).get();
-      if (kind === null) expect(position).toBeNull();
-      else expect(JSON.parse(position ?? '')).toHaveProperty(kind === 'hash' ? 'hash' : 'since');
+      expect(JSON.parse(position ?? '')).toHaveProperty(kind === 'hash' ? 'hash' : 'since');
     });
 
     it('is polled for changes', async () => {
@@ -130,26 +130,74 @@ describe.each(KINDS)(
       expect(changes?.text).toContain('refuses to send pages: all entries are read at once');
     });
 
+    it('is named by its vendor, or by its kind', async () => {
+      const { directory } = readConfig(environment);
+      const { source } = directory;
+      if (source.kind === 'file') throw new Error('It is a file');
+      const nameOf = async () => {
+        const [finding] = await checkDirectory(directory, source, new AbortController().signal);
+        return finding?.text?.split(', ').at(-1);
+      };
+      const { root } = server;
+      const shown = { objectClass: ['top'], namingContexts: [SUFFIX] };
+      server.root = { ...shown, vendorName: ['LLDAP'] };
+      expect(await nameOf()).toBe('LLDAP');
+      server.root = { ...shown, supportedCapabilities: ['1.2.840.113556.1.4.800'] };
+      expect(await nameOf()).toBe('active-directory');
+      server.root = root;
+    });
+
+    it('sends photos only of entries that changed', async () => {
+      const photos = () => server.sent.get('jpegphoto') ?? 0;
+      // The latest change is read once more, because others may have the same time.
+      await isPolledAgain();
+      await isPolledAgain();
+      const before = photos();
+      await isPolledAgain();
+      await isPolledAgain();
+      expect(photos()).toBe(before);
+      server.entries.set(personDn('cleo'), { ...person(2, 'Cleo Berg'), jpegPhoto: [] });
+      await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, false);
+      expect(photos() - before).toBe(0);
+      server.entries.set(personDn('cleo'), person(2, 'Cleo'));
+      await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, true);
+      await isPolledAgain();
+      await isPolledAgain();
+      const after = photos();
+      await isPolledAgain();
+      expect(photos()).toBe(after);
+    });
+
     if (hasIdentity)
-      it('sends photos only of entries that changed', async () => {
+      it('does not show an entry with an identity of zeros, and deletes no other', async () => {
+        const zeros = '00000000-0000-0000-0000-000000000000';
+        server.entries.set(personDn('zero'), { ...person(0, 'Zero'), uid: ['zero'], entryUUID: [zeros] });
+        const before = await readIds(service);
+        await isPolledAgain();
+        await isPolledAgain();
+        expect(await readIds(service)).toEqual(before);
+        const { directory } = readConfig(environment);
+        if (directory.source.kind === 'file') throw new Error('It is a file');
+        const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+        expect(findings.map(({ text }) => text)).toContainEqual(
+          expect.stringMatching(/^1 of \d entries have an invalid entryUUID, and are omitted$/),
+        );
+        server.entries.delete(personDn('zero'));
+      });
+
+    if (!hasTimes)
+      it('sends a photo when the attribute that changes with it differs', async () => {
+        const hasPhoto = async () => (await readPeople(service))['anna']?.hasPhoto;
         const photos = () => server.sent.get('jpegphoto') ?? 0;
-        // The latest change is read once more, because others may have the same time.
-        await isPolledAgain();
-        await isPolledAgain();
         const before = photos();
+        server.entries.set(personDn('anna'), { ...person(0, 'Anna Berg'), jpegPhoto: [], photoHash: ['2'] });
+        await eventually(hasPhoto, false);
+        server.entries.set(personDn('anna'), { ...person(0, 'Anna Berg'), photoHash: ['2'] });
         await isPolledAgain();
         await isPolledAgain();
-        expect(photos()).toBe(before);
-        server.entries.set(personDn('cleo'), { ...person(2, 'Cleo Berg'), jpegPhoto: [] });
-        await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, false);
-        expect(photos() - before).toBe(0);
-        server.entries.set(personDn('cleo'), person(2, 'Cleo'));
-        await eventually(async () => (await readPeople(service))['cleo']?.hasPhoto, true);
-        await isPolledAgain();
-        await isPolledAgain();
-        const after = photos();
-        await isPolledAgain();
-        expect(photos()).toBe(after);
+        expect([await hasPhoto(), photos()]).toEqual([false, before]);
+        server.entries.set(personDn('anna'), { ...person(0, 'Anna Berg'), photoHash: ['3'] });
+        await eventually(hasPhoto, true);
       });
   },
 );

@@ -113,4 +113,31 @@ describe.each([
       ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
     );
   });
+
+  it.each([
+    ['a country', 'country', 'c=de', 'c=fr'],
+    ['a role', 'organizationalRole', 'cn=staff', 'cn=employees'],
+    ['a user', 'inetOrgPerson', 'uid=boss', 'uid=director'],
+  ])('users below %s keep their memberships when it is renamed', async (_, objectClass, rdn, renamed) => {
+    const people = `ou=people,${BASE_DN}`;
+    const add = (dn: string, type: string, ...lines: string[]) =>
+      `dn: ${dn}\nchangetype: add\nobjectClass: ${type}\n${lines.map((line) => `${line}\n`).join('')}`;
+    const [attribute = '', id = ''] = rdn.split('=');
+    const names = objectClass === 'inetOrgPerson' ? ['cn: boss', 'sn: boss'] : [];
+    const user = `below-${id}`;
+    const group = `of-${id}`;
+    await directory.change(
+      add(`${rdn},${people}`, objectClass, `${attribute}: ${id}`, ...names),
+      add(`uid=${user},${rdn},${people}`, 'inetOrgPerson', `cn: ${user}`, `sn: ${user}`),
+      add(`cn=${group},ou=groups,${BASE_DN}`, 'groupOfNames', `member: uid=${user},${rdn},${people}`),
+    );
+    await eventually(() => readMembers(directory.service, group), [`${user} MEMBER`]);
+    const dn = `uid=${user},${renamed},${people}`;
+    await directory.change(
+      move(`${rdn},${people}`, renamed),
+      `dn: cn=${group},ou=groups,${BASE_DN}\nchangetype: modify\nreplace: member\nmember: ${dn}\n`,
+    );
+    await eventually(async () => (await readPeople(directory.service))[user]?.dn, dn);
+    await eventually(() => readMembers(directory.service, group), [`${user} MEMBER`]);
+  });
 });

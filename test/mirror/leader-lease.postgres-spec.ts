@@ -63,14 +63,14 @@ describe('two processes on one database', () => {
     const { revisions } = await observer.contents();
     const before = await observer.lease();
     const waited = countWaiting(leader);
-    process.kill(leader.process.id, 'SIGSTOP');
+    leader.process.freeze();
     try {
       const name = replaceDirectory();
       expect(await observer.countAttemptsUntilTakenOver(before.token)).toBeLessThanOrEqual(MAX_ATTEMPTS);
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
       expect((await observer.lease()).token).toBe(before.token + 1);
     } finally {
-      process.kill(leader.process.id, 'SIGCONT');
+      leader.process.resume();
     }
     await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
     const name = replaceDirectory();
@@ -87,7 +87,7 @@ describe('two processes on one database', () => {
     replaceDirectory();
     await eventually(() => observer.countBlockedBy(locking), 1);
     const { token } = await observer.lease();
-    process.kill(leader.process.id, 'SIGSTOP');
+    leader.process.freeze();
     try {
       const name = replaceDirectory();
       // Its statement ends, and its transaction stays open and holds locks that the next leader needs.
@@ -95,7 +95,7 @@ describe('two processes on one database', () => {
       expect(await observer.countAttemptsUntilTakenOver(token)).toBeLessThanOrEqual(MAX_ATTEMPTS);
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
     } finally {
-      process.kill(leader.process.id, 'SIGCONT');
+      leader.process.resume();
     }
     await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
     const name = replaceDirectory();
@@ -110,7 +110,7 @@ describe('two processes on one database', () => {
     await locking.run('begin; lock table revisions in share mode');
     const name = replaceDirectory();
     await eventually(() => observer.countBlockedBy(locking), 1);
-    process.kill(leader.process.id, 'SIGSTOP');
+    leader.process.freeze();
     try {
       // The statement does not end by itself: the next leader waits for the same lock, but not for this one.
       await eventually(async () => (await observer.lease()).token, before.token + 1);
@@ -118,7 +118,7 @@ describe('two processes on one database', () => {
       await locking.run('rollback');
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
     } finally {
-      process.kill(leader.process.id, 'SIGCONT');
+      leader.process.resume();
     }
     await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
     expect(await observer.contents()).toEqual({ name, revisions: revisions + 1 });

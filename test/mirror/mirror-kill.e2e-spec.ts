@@ -130,7 +130,8 @@ describe('a process that writes continuously', () => {
       held: PEOPLE.length,
       direct: PEOPLE.length / 2,
       latest: true,
-      reported: PEOPLE.length,
+      // The first revision is not in the log.
+      reported: found === 1 ? 0 : PEOPLE.length,
     });
     expect(found).toBeGreaterThanOrEqual(revision);
     expect(known).toEqual(expect.arrayContaining(accounts));

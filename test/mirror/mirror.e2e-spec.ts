@@ -3,8 +3,10 @@ import { appendFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
+import { BareTables } from '../../src/mirror/apply/bare-tables.js';
 import { createApp } from '../../src/create-app.js';
 import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { isEmpty } from '../../src/mirror/plan/plan.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { readRevision, readStatus, takeOver } from '../support/clients/mirror.js';
@@ -33,7 +35,7 @@ function withGroup(id: string, changes: Partial<TestGroup>): TestGroup[] {
 describe('a directory file that changes', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(PEOPLE, GROUPS),
-    environment: { DIRECTORY_SYNC_SECONDS: '1' },
+    environment: { DIRECTORY_SYNC_SECONDS: '1', DIRECTORY_GUARD_PERCENT: '100' },
   });
   let authorization: string;
 
@@ -224,6 +226,24 @@ describe('a directory file that changes', () => {
     expect(await readRevision(service)).toBe(before);
   });
 
+  it('is applied by changed records as if all were read', async () => {
+    const others = PEOPLE.slice(1);
+    const states: [TestPerson[], TestGroup[]][] = [
+      [withPerson('anna', { name: 'Zoë' }), GROUPS],
+      // The id of a renamed user, whose references remain.
+      [withPerson('anna', { id: 'anna.b' }), GROUPS],
+      [others, GROUPS],
+      [[...PEOPLE, { id: 'gus' }], withGroup('club', { members: ['gus', 'anna', '@team'] })],
+      [PEOPLE, GROUPS],
+    ];
+    for (const [people, groups] of states) {
+      await takeOver(service, buildLdif(people, groups));
+      const outcome = await service.synchronize({ dryRun: true });
+      if (outcome.kind !== 'planned') throw new Error(`The run is ${outcome.kind}`);
+      expect(isEmpty(outcome.plan)).toBe(true);
+    }
+  });
+
   it('is confirmed repeatedly while it does not change', async () => {
     const { asOf } = await readStatus(service);
     await service.until(async () => ((await readStatus(service)).asOf ?? '') > (asOf ?? ''));
@@ -284,5 +304,29 @@ describe('a second start', () => {
     } finally {
       await service.stop();
     }
+  });
+});
+
+describe('the tables of a large first revision', () => {
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, GROUPS) });
+
+  const READ_DEFINITIONS = `
+    select pg_get_constraintdef(oid) as definition from pg_constraint where connamespace = current_schema()::regnamespace
+    union all
+    select indexdef from pg_indexes where schemaname = current_schema() order by 1`;
+
+  it('have the same indexes and foreign keys afterwards, and no copies of rows', async () => {
+    await service.app.get(DataSource).transaction(async (manager) => {
+      const definitions = () => manager.query<{ definition: string }[]>(READ_DEFINITIONS);
+      const before = await definitions();
+      const counts = () => manager.query<object[]>('select id, group_count from users order by id');
+      const counted = await counts();
+      const bare = await BareTables.begin(manager);
+      const dropped = before.length - (await definitions()).length;
+      await manager.query('update users set group_count = group_count');
+      await bare.finish();
+      expect(dropped).toBeGreaterThan(30);
+      expect([await definitions(), await counts()]).toEqual([before, counted]);
+    });
   });
 });

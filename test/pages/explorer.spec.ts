@@ -4,8 +4,10 @@ import { type Environment, readConfig } from '../../src/config/config.js';
 import type { PageSettings } from '../../src/explorer/page-settings.js';
 import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer.controller.js';
 import { examplesFor } from '../../web/explorer/source/examples.js';
+import { parseLinkedOperation } from '../../web/explorer/source/linked-operation.js';
 import { operationNameIn } from '../../web/explorer/source/operation-name.js';
 import { findPictures } from '../../web/explorer/source/pictures.js';
+import { findMissingScopes } from '../../web/explorer/source/missing-scopes.js';
 import { parseRateLimit } from '../../web/explorer/source/rate-limit.js';
 
 const BASE_URL = 'https://directory.example.org/school';
@@ -64,11 +66,28 @@ describe('the explorer', () => {
     expect(findPictures(null, BASE_URL)).toEqual([]);
   });
 
+  it('reads an operation in its address', () => {
+    const parameters = new URLSearchParams({ query: '{ a(b: "ü&=#") }', variables: '{"c": 1}' });
+    const operation = { query: '{ a(b: "ü&=#") }', variables: '{"c": 1}' };
+    expect(parseLinkedOperation(`#${parameters.toString()}`)).toEqual(operation);
+    expect(parseLinkedOperation('#query=%7Ba%7D')).toEqual({ query: '{a}', variables: null });
+    expect(parseLinkedOperation('#types')).toBeNull();
+  });
+
   it('sends an operation name only if the document contains it', () => {
     expect(operationNameIn('query A { a } query B { b }', 'B')).toBe('B');
     expect(operationNameIn('query A { a }', 'B')).toBeNull();
     expect(operationNameIn('{ a }', null)).toBeNull();
     expect(operationNameIn('query A {', 'A')).toBe('A');
+  });
+
+  it('finds the scopes that an operation needs beside those of the token', () => {
+    const failure = (code: string, requiredScopes?: string[]) => ({ extensions: { code, requiredScopes } });
+    const body = { errors: [failure('INSUFFICIENT_SCOPE', ['profile', 'write']), failure('NOT_FOUND')] };
+    expect(findMissingScopes(body, ['profile'])).toEqual(['write']);
+    expect(findMissingScopes({ errors: [failure('UNAUTHENTICATED')] }, [])).toEqual([]);
+    expect(findMissingScopes({ errors: [failure('NOT_FOUND')] }, [])).toBeNull();
+    expect(findMissingScopes({ data: {} }, [])).toBeNull();
   });
 
   it('reads the cost and the remaining limits', () => {

@@ -93,7 +93,7 @@ describe('the start page', () => {
     const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(
       expect.arrayContaining(
-        ['explorer', 'reference', 'graphql/v1/schema.graphql', '_readiness'].map((path) => `/school/${path}`),
+        ['explorer', 'reference', 'graphql/v1/schema.graphql', 'status'].map((path) => `/school/${path}`),
       ),
     );
     for (const href of links) {
@@ -166,8 +166,13 @@ describe('the explorer', () => {
   it('signs out, and sends requests without the token', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    // The response of the session is gone, with its photos.
+    await page.getByText('Sign in, and run an operation.').waitFor();
+    expect(await page.locator('.graphiql-response').textContent()).not.toContain('Chess');
+    expect(await page.getByRole('img', { name: 'Anna' }).count()).toBe(0);
     expect(await execute()).toBeUndefined();
     await page.getByText('HTTP 401').waitFor();
+    await page.getByText('Sign in with read').waitFor();
     await visit.forgive(/401/);
   });
 
@@ -214,10 +219,24 @@ describe('the explorer', () => {
     }
   });
 
-  it('fits the width of a phone', async () => {
+  it('has dialogs that a visible button closes', async () => {
+    await page.getByRole('button', { name: 'Open short keys dialog' }).click();
+    const close = page.getByRole('dialog').getByRole('button', { name: 'Close' });
+    // An icon without an area is an empty square.
+    const drawing = await close.locator('path').first().boundingBox();
+    expect(drawing?.width).toBeGreaterThan(4);
+    await close.click();
+  });
+
+  it('fits the width of a phone, where all tabs can be scrolled to', async () => {
     await page.setViewportSize(PHONE.viewport);
     await expectFittingWidth(page);
     await expectAccessible(page);
+    const last = page.locator('.graphiql-tab').last();
+    await last.scrollIntoViewIfNeeded();
+    const box = await last.boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? PHONE.viewport.width)).toBeLessThanOrEqual(PHONE.viewport.width);
+    await last.click();
   });
 });
 
@@ -342,6 +361,15 @@ describe('in production', () => {
       async (path) => (await fetch(`${production.url}${path}`)).status,
     );
     expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
+  });
+
+  it('shows on the status page how fresh the mirror is, and no number of requests', async () => {
+    expect((await fetch(`${production.url}/status`)).status).toBe(200);
+    const { minutes } = (await (await fetch(`${production.url}/status/history`)).json()) as {
+      minutes: object[];
+    };
+    expect(minutes.length).toBeGreaterThan(0);
+    for (const minute of minutes) expect(Object.keys(minute)).toEqual(['at', 'ageSeconds']);
   });
 
   it('has a start page without secrets and without a link to the explorer', async () => {

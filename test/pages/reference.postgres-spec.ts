@@ -4,8 +4,11 @@ import {
   buildSchema,
   getIntrospectionQuery,
   type IntrospectionQuery,
+  Kind,
   lexicographicSortSchema,
+  parse,
   printSchema,
+  valueFromASTUntyped,
 } from 'graphql';
 import type { Page } from 'playwright-core';
 import { readConfig } from '../../src/config/config.js';
@@ -59,6 +62,24 @@ describe('the schema as text', () => {
     expect((await send(builtIn, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
   });
 
+  it('has the scopes of each field, in a directive and in its description', async () => {
+    const { body } = await send(builtIn, { path: SDL });
+    const found: Record<string, unknown> = {};
+    const inDescriptions: Record<string, unknown> = {};
+    for (const definition of parse(body).definitions) {
+      if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
+      for (const { name, description, directives = [] } of definition.fields ?? []) {
+        const coordinate = `${definition.name.value}.${name.value}`;
+        const [, said] = /Needs the scopes? (.*)\.$/.exec(description?.value ?? '') ?? [];
+        if (said !== undefined) inDescriptions[coordinate] = said.replaceAll('`', '').split(' and ');
+        for (const { name: directive, arguments: [scopes] = [] } of directives)
+          if (directive.value === 'access' && scopes) found[coordinate] = valueFromASTUntyped(scopes.value);
+      }
+    }
+    expect(found).toEqual(NEEDED);
+    expect(inDescriptions).toEqual(NEEDED);
+  });
+
   it('has the fields, references and filters of a model file, and is what introspection and the command return', async () => {
     const { body } = await send(service, { path: SDL });
     expect(body).toBe(await buildSdl(readConfig({ DIRECTORY_MODEL: 'sample/model.yaml' })));
@@ -67,7 +88,9 @@ describe('the schema as text', () => {
       expect(body).toContain(field);
       expect(readFileSync('schema.graphql', 'utf8')).not.toContain(field);
     }
-    const answer = await post(service, { query: getIntrospectionQuery({ oneOf: true }) });
+    const answer = await post(service, {
+      query: getIntrospectionQuery({ oneOf: true, specifiedByUrl: true, inputValueDeprecation: true }),
+    });
     const introspected = buildClientSchema(dataOf(answer) as unknown as IntrospectionQuery);
     expect(printSchema(lexicographicSortSchema(introspected))).toBe(
       printSchema(lexicographicSortSchema(buildSchema(body))),
@@ -100,6 +123,8 @@ describe('the pages of a model file', () => {
     expect(sectionOf('User.jobTitle')).toContain('The position of the person at the school.');
     expect(sectionOf('User.phone')).toContain('Needs the scope <code>contact</code>.');
     expect(sectionOf('UserFilter.phone')).toContain('Needs the scope <code>contact</code>.');
+    for (const coordinate of ['Profile.manager', 'User.reports'])
+      expect(sectionOf(coordinate)).toContain('Needs the scope <code>read</code>.');
     expect(sectionOf('Profile.mobiles')).toMatch(
       /Needs the scope <code>contact<\/code>\. Only the user and those who are at least ADMIN in a group/,
     );
@@ -143,7 +168,10 @@ describe('the links of the pages', () => {
         links.add(new URL(href, urlOf(path)).href);
       }
     }
-    const others = ['/', SDL].map((path) => new URL(path, urlOf('')).href);
+    const specification = 'https://scalars.graphql.org/andimarek/date-time.html';
+    const others = ['/', '/explorer', '/status', SDL, specification].map(
+      (path) => new URL(path, urlOf('')).href,
+    );
     const broken = [...links].filter((href) => {
       const [address = '', anchor] = href.split('#');
       const ids = anchors.get(address);
@@ -191,6 +219,9 @@ describe('the pages', () => {
     const first = page.locator('#search-results a').first();
     for (const [typed, found] of [
       ['inheritedfrom', 'inheritedFrom'],
+      ['member', 'Group.members'],
+      ['memebr', 'Group.members'],
+      ['group.members', 'Group.members'],
       ['not found', 'NOT_FOUND'],
       ['ldapmodfy', 'ldif'],
     ] as const) {
@@ -198,9 +229,28 @@ describe('the pages', () => {
       await first.filter({ hasText: found }).waitFor();
     }
     await expectAccessible(page);
+    await field.fill('xylophone');
+    await page.getByText('Nothing found for “xylophone”').waitFor();
+    await field.fill('ldapmodfy');
+    await first.filter({ hasText: 'ldif' }).waitFor();
     await field.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForURL(addressOf('/objects#ChangePreview.ldif'));
+  });
+
+  it('have examples to copy and to open in the explorer, and mark the current section', async () => {
+    await page.setViewportSize({ width: 1200, height: 800 });
+    await page.goto(addressOf('/queries#users'));
+    await page.locator('.contents a[aria-current="location"]', { hasText: /^users$/ }).waitFor();
+    const example = page.locator('#users pre[aria-label="Example of users"]');
+    const buttons = page.locator('#users .code-buttons', { has: page.getByText('Open in explorer') });
+    await buttons.getByRole('button', { name: 'Copy' }).click();
+    await buttons.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(await example.textContent());
+    await buttons.getByRole('link', { name: 'Open in explorer' }).click();
+    await page.getByRole('button', { name: 'Execute' }).waitFor();
+    expect(new URL(page.url()).hash).toBe('');
+    await page.locator('.graphiql-tab').first().getByText('Class').waitFor();
   });
 
   it('explain every error code at its URL', async () => {

@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildLdif } from '../support/builders/directory.js';
+import { buildLdif, groupDn } from '../support/builders/directory.js';
 import { writeClients } from '../support/clients/clients.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
@@ -37,21 +37,23 @@ const LDIF = buildLdif(
   })
   .join('\n\n');
 
+function serviceOf(ldif: string, model: string) {
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'models-')), 'model.yaml');
+  writeFileSync(file, model);
+  return {
+    ldif,
+    environment: {
+      DIRECTORY_MODEL: file,
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'viewer-app', owner: 'vera' }]),
+    },
+  };
+}
+
 describe.each([
   ['hides nothing', FIELDS, [{ user: { id: 'hans', phone: null } }]],
   ['hides a user', FIELDS + RULES, []],
 ])('a preview in a directory that %s', (_title, model, hans) => {
-  const service = TestService.forSuite(() => {
-    const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'models-')), 'model.yaml');
-    writeFileSync(file, model);
-    return {
-      ldif: `${LDIF}\n`,
-      environment: {
-        DIRECTORY_MODEL: file,
-        AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'viewer-app', owner: 'vera' }]),
-      },
-    };
-  });
+  const service = TestService.forSuite(() => serviceOf(`${LDIF}\n`, model));
 
   it('shows its viewer no field or user that only its own roles and memberships would show', async () => {
     const authorization = await service.accessToken('profile read directory write', 'viewer-app');
@@ -91,5 +93,89 @@ describe.each([
       removed: { group: { members: { nodes: [ben, dan] }, found: { totalCount: 1 }, ...club } },
       later: { user: { name: 'Daniel', phone: null } },
     });
+  });
+});
+
+describe('a preview of a new group', () => {
+  const MODEL = `users:
+  memberOf: businessCategory
+  fields:
+    likes: {attribute: seeAlso, type: Group, description: Liked., reverse: likedBy}
+groups:
+  fields:
+    area: {attribute: seeAlso, type: Group, description: Area., reverse: areaOf}
+scopes: {confidential: Hidden groups.}
+visibility:
+  bypass: confidential
+  groups: [{where: (description=secret), to: members}]
+`;
+  /** The group `unseen` is hidden, and `later` does not exist. */
+  const NAMING: Record<string, string[]> = {
+    vera: [`seeAlso: ${groupDn('unseen')}`],
+    dan: [`businessCategory: ${groupDn('unseen')}`, `businessCategory: ${groupDn('later')}`],
+    club: [`seeAlso: ${groupDn('unseen')}`],
+  };
+  const DIRECTORY = buildLdif(
+    ['vera', 'ben', 'dan'].map((id) => ({ id })),
+    [
+      { id: 'club', members: ['ben'] },
+      { id: 'unseen', members: ['ben'], description: 'secret' },
+    ],
+  )
+    .split('\n\n')
+    .map((record) => {
+      const dn = Buffer.from(/^dn:: (\S+)$/m.exec(record)?.[1] ?? '', 'base64').toString();
+      const id = /^\w+=(\w+),/.exec(dn)?.[1] ?? '';
+      return [record.trimEnd(), ...(NAMING[id] ?? [])].join('\n');
+    })
+    .join('\n\n');
+  const service = TestService.forSuite(() => serviceOf(`${DIRECTORY}\n`, MODEL));
+
+  const create = (authorization: string, id: string, more = '') =>
+    service.query(
+      `mutation { createGroup(input: {id: "${id}", name: "New"${more}}) {
+        group { members(first: 9) { totalCount nodes { user { id } } }
+          parents(first: 9) { nodes { id members(first: 9) { nodes { user { id } } } } }
+          likedBy(first: 9) { totalCount nodes { id } } areaOf(first: 9) { totalCount nodes { id } } } } }`,
+      { authorization },
+    );
+  const EMPTY = { totalCount: 0, nodes: [] };
+  const NEW = { members: EMPTY, parents: { nodes: [] }, likedBy: EMPTY, areaOf: EMPTY };
+
+  it('with the id of a hidden one shows nothing that refers to the hidden one', async () => {
+    const authorization = await service.serviceAccount('read', 'directory', 'write');
+    for (const id of ['unseen', 'another']) {
+      const { data, errors } = await create(authorization, id);
+      expect({ data, errors }).toEqual({ data: { createGroup: { group: NEW } }, errors: [] });
+    }
+    const { data } = await create(authorization, 'later');
+    const members = { totalCount: 1, nodes: [{ user: { id: 'dan' } }] };
+    expect(data).toEqual({ createGroup: { group: { ...NEW, members } } });
+  });
+
+  it('is a CONFLICT for a token that cannot read its members if users name it already', async () => {
+    const authorization = await service.accessToken('write', 'viewer-app');
+    const codes = async (id: string) => {
+      const { errors } = await service.query(
+        `mutation { createGroup(input: {id: "${id}", name: "New"}) { preview { ldif } } }`,
+        { authorization },
+      );
+      return errors.map(({ extensions }) => extensions.code);
+    };
+    expect(await codes('later')).toEqual(['CONFLICT']);
+    expect(await codes('unseen')).toEqual([]);
+    expect(await codes('another')).toEqual([]);
+  });
+
+  it('shows it to an account that is limited to other groups, and nothing outside of the limit', async () => {
+    const authorization = await service.limitedAccount(['club'], 'read', 'directory', 'write');
+    for (const id of ['later', 'unseen', 'another']) {
+      const { data, errors } = await create(authorization, id);
+      expect({ data, errors }).toEqual({ data: { createGroup: { group: NEW } }, errors: [] });
+      const inside = await create(authorization, id, ', parent: {id: "club"}');
+      const club = { id: 'club', members: { nodes: [{ user: { id: 'ben' } }] } };
+      expect(inside.errors).toEqual([]);
+      expect(inside.data).toEqual({ createGroup: { group: { ...NEW, parents: { nodes: [club] } } } });
+    }
   });
 });

@@ -1,6 +1,6 @@
 /** @isolated The suite adds mutations. */
 import { buildLdif } from '../support/builders/directory.js';
-import { get, post, refusalOf } from '../support/clients/http.js';
+import { challengeOf, get, post, refusalOf } from '../support/clients/http.js';
 import { addTestMutations, TestMutations } from '../support/builders/mutations.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
@@ -75,7 +75,7 @@ describe('a mutation operation', () => {
       third: testRename(group: "school", name: "Academy") { group { ...Seen } }
       last: testRename(group: "club", name: "Go") { group { ...Seen } }
     }
-    fragment Seen on Group { name members(first: 30) { totalCount } parents(first: 1) { nodes { name } } }`);
+    fragment Seen on GroupPreview { name members(first: 30) { totalCount } parents(first: 1) { nodes { name } } }`);
     expect(errors).toEqual([]);
     const seen = (name: string, totalCount: number, parents: string[]) => ({
       group: {
@@ -162,7 +162,7 @@ describe('a mutation operation', () => {
     const query = 'mutation { testAdministrate(group: "club") { group { name } } }';
     const refused = await post(service, { query }, { authorization });
     expect(refusalOf(refused)).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(refused.headers['www-authenticate']).toBe(
+    expect(challengeOf(refused.headers['www-authenticate'])).toBe(
       'Bearer error="insufficient_scope", scope="directory write"',
     );
     expect(refusalOf(await post(service, { query }))).toEqual([401, 'UNAUTHENTICATED']);

@@ -91,6 +91,9 @@ describe('directory schema with a model file', () => {
     const lines = stderr.trimEnd().split('\n');
     expect(lines).toContain(`${file}:3:5: Field 'User.jobTitle' changed type from 'String' to 'Int'`);
     expect(lines).toContain(`${file}:2:3: Field 'reports' was removed from object type 'User'`);
+    // Every change comes from the file: also that of an interface.
+    expect(lines.slice(0, -1).filter((line) => !line.startsWith(`${file}:`))).toEqual([]);
+    expect(lines).toContain(`${file}:3:5: Field 'Person.jobTitle' changed type from 'String' to 'Int'`);
     expect(lines.at(-1)).toContain(`break clients of ${schemaFile}.`);
     expect((await runWith('--check', '--write')).code).toBe(2);
     const { code: same, stdout: object } = await runWith('--against', schemaFile, '--json');
@@ -100,10 +103,38 @@ describe('directory schema with a model file', () => {
     ]);
   });
 
+  it('rejects a field that needs another scope', async () => {
+    writeFileSync(file, modelOf(jobTitle('String, access: directory'), manager));
+    const { code, stderr } = await runWith('--check');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${file}:3:5: Field 'User.jobTitle' needs the scope 'directory'\n`);
+  });
+
   it('accepts additions', async () => {
     const phone = '    phone: {attribute: telephoneNumber, type: String, description: The number.}';
     writeFileSync(file, modelOf(phone, jobTitle('String'), manager));
     expect(await runWith('--check')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('accepts the removal of a field after the day that its deprecation names', async () => {
+    const others = [jobTitle('String'), manager];
+    const fields = (since: string, gone: string) =>
+      ['String, filterable: true, editable: true', 'User, reverse: deputyOf'].map(
+        (type, index) =>
+          `    old${index}: {attribute: pager, type: ${type}, description: Old., deprecated: "Use jobTitle. Deprecated since ${since}, gone from ${gone}."}`,
+      );
+    const checkRemoval = async (since: string, gone: string) => {
+      writeFileSync(file, modelOf(...fields(since, gone), ...others));
+      expect((await runWith('--write')).code).toBe(0);
+      writeFileSync(file, modelOf(...others));
+      return runWith('--check');
+    };
+    expect(await checkRemoval('2024-01-01', '2024-07-01')).toMatchObject({ code: 0, stderr: '' });
+    const early = await checkRemoval('2024-01-01', '2999-01-01');
+    expect([early.code, early.stderr]).toEqual([
+      2,
+      textLike(/Field 'old0' .*was removed from object type 'User'/),
+    ]);
   });
 });
 
@@ -262,7 +293,8 @@ describe('the help', () => {
     expect(commands).toContain('access-log');
     const described = [
       ...commands,
-      ...['create', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
+      ...['create', 'update', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
+      'signing-key rotate',
     ];
     const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
     for (const { code, stdout } of helps) {

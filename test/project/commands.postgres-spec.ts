@@ -1,6 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
+import { MIGRATIONS } from '../../src/database/connections/data-source.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -82,7 +85,7 @@ describe('directory sync', () => {
     expect(held.code).toBe(1);
     const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
     expect(held.stdout).toContain('Blocked: It would delete 4 of 5 people: at most 3 are let through.');
-    expect((await run('check')).stdout).toContain(`npm run directory -- sync --confirm ${hash}\n`);
+    expect((await run('check')).stdout).toContain(`./directory sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
     expect([looked.code, looked.stdout.replace('It would be blocked: ', 'Blocked: ')]).toEqual([
       0,
@@ -136,7 +139,142 @@ describe('directory check', () => {
   });
 });
 
+describe('directory check of a database', () => {
+  async function findingsOf(settings: Environment): Promise<Record<string, unknown>[]> {
+    const checked = await runCommand(['check', '--json'], { ...environment, ...settings });
+    return json(checked).findings as Record<string, unknown>[];
+  }
+  const ofDatabase = (findings: readonly Record<string, unknown>[]) =>
+    findings.filter(({ what }) => what === 'database');
+
+  it('changes nothing in an empty one', async () => {
+    const empty = await createDatabase('template0');
+    const client = new pg.Client(empty.url);
+    await client.connect();
+    try {
+      const findings = await findingsOf({ DATABASE_URL: empty.url });
+      expect(ofDatabase(findings)).toEqual([
+        { what: 'database', result: 'ok', text: 'empty: the first start creates the tables', fix: null },
+      ]);
+      const { rows } = await client.query(`select from pg_class where relnamespace = 'public'::regnamespace`);
+      expect(rows).toEqual([]);
+    } finally {
+      await client.end();
+      await empty.drop();
+    }
+  });
+
+  it('changes nothing in one of an earlier release', async () => {
+    const earlier = await createDatabase('template0');
+    const release = new DataSource({
+      type: 'postgres',
+      url: earlier.url,
+      migrations: MIGRATIONS.slice(0, 5),
+    });
+    await release.initialize();
+    try {
+      await release.runMigrations({ transaction: 'each' });
+      const readSchema = () =>
+        release.query('select table_name, column_name from information_schema.columns order by 1, 2');
+      const before: unknown = await readSchema();
+      const findings = await findingsOf({ DATABASE_URL: earlier.url });
+      expect(ofDatabase(findings)).toMatchObject([
+        {
+          result: 'ok',
+          text: `of an earlier release: the next start migrates it (${MIGRATIONS.length - 5} steps)`,
+        },
+      ]);
+      expect(findings.map(({ result }) => result)).not.toContain('problem');
+      expect(await readSchema()).toEqual(before);
+    } finally {
+      await release.destroy();
+      await earlier.drop();
+    }
+  });
+
+  it('has a remedy for each cause', async () => {
+    const url = new URL(database.url);
+    const fixOf = async (change: (changed: URL) => void) => {
+      const changed = new URL(url);
+      change(changed);
+      const [finding] = ofDatabase(await findingsOf({ DATABASE_URL: changed.href }));
+      expect(finding).toMatchObject({ result: 'problem' });
+      return finding?.['fix'];
+    };
+    expect(await fixOf((changed) => (changed.hostname = 'database.invalid'))).toMatch(
+      /host name in DATABASE_URL|PostgreSQL/,
+    );
+    expect(await fixOf((changed) => (changed.port = '1'))).toMatch(
+      /^Start PostgreSQL, or correct host and port/,
+    );
+    expect(await fixOf((changed) => (changed.pathname = '/nothing'))).toMatch(/^Create the database/);
+    const empty = await createDatabase('template0');
+    const client = new pg.Client(empty.url);
+    await client.connect();
+    try {
+      await client.query(`create role reader_of_check login`);
+      const withoutRights = await fixOf((changed) => {
+        changed.username = 'reader_of_check';
+        changed.pathname = new URL(empty.url).pathname;
+      });
+      expect(withoutRights).toMatch(/^Make the role the owner of the database/);
+      await client.query(`drop role reader_of_check`);
+    } finally {
+      await client.end();
+      await empty.drop();
+    }
+  });
+});
+
+describe('a variable that is similar to a setting', () => {
+  const misspelled = { DIRECTORY_BASEDN: 'dc=example,dc=org' };
+  const hint = 'DIRECTORY_BASEDN is not a setting, and has no effect: did you mean DIRECTORY_BASE_DN?';
+
+  it('is a warning of every command, and prevents none', async () => {
+    const listed = await runCommand(['service-account', 'list', '--json'], { ...environment, ...misspelled });
+    expect([listed.code, listed.stdout, listed.stderr]).toEqual([0, '[]\n', `${hint}\n`]);
+    const checked = await runCommand(['check'], { ...environment, ...misspelled });
+    expect([checked.code, checked.stderr]).toEqual([0, '']);
+    expect(checked.stdout.split('\n').slice(1, 3)).toEqual([
+      `WARNING  settings: ${hint}`,
+      expect.stringMatching(/^ +→ Correct the variable/),
+    ]);
+  });
+});
+
 describe('directory serve', () => {
+  it('logs its build and settings first, and the begin and the end of its shutdown last', async () => {
+    const service = TestProcess.start('cli', ['serve'], { ...environment, DIRECTORY_BASEDN: 'x' });
+    await service.untilPrinted(/Ready at/);
+    const { code, stdout } = await service.kill('SIGTERM');
+    const lines = stdout.trimEnd().split('\n');
+    expect([code, lines[0]]).toEqual([
+      0,
+      expect.stringMatching(
+        /^\S+ INFO {2}\[Service\] Version \d+\.\d+\.\d+, commit (\w+), Node\.js \d[\d.]+; settings other than the defaults:$/,
+      ),
+    ]);
+    const settings = lines.slice(
+      1,
+      lines.findIndex((line) => line.includes('DIRECTORY_BASEDN')),
+    );
+    expect(settings).toEqual([
+      `  PORT=${environment['PORT'] ?? ''}`,
+      '  WORKERS=1',
+      '  LOG_FORMAT=text',
+      '  LOG_REQUESTS=false',
+      '  DATABASE_URL=(set)',
+      `  DIRECTORY_URL=${environment['DIRECTORY_URL'] ?? ''}`,
+      '  URL_SIGNING_KEYS=(set)',
+    ]);
+    expect(lines.find((line) => line.includes('DIRECTORY_BASEDN'))).toMatch(
+      / WARN .* did you mean DIRECTORY_BASE_DN\?$/,
+    );
+    const begin = lines.findIndex((line) => line.endsWith('[Service] The shutdown begins: SIGTERM'));
+    expect(begin).toBeGreaterThan(lines.findIndex((line) => line.includes('Ready at')));
+    expect(lines.at(-1)).toMatch(/\[Service\] The shutdown is complete$/);
+  });
+
   it('notices the result of a concurrent sync, and continues', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);
     await service.untilPrinted(/Ready at/);

@@ -128,6 +128,7 @@ describe('the source', () => {
 /** Examples of files that a reader creates. */
 const TO_BE_MADE = new Set([
   'src/database/migrations/0003-nickname',
+  'deploy/kubernetes-example/ca.pem',
   'deploy/secrets/',
   'deploy/secrets/ldap-password',
 ]);

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +13,8 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 import { readData } from '../support/clients/graphql.js';
+import { signIn } from '../support/clients/sign-in.js';
+import { EXAMPLES } from '../../web/explorer/source/examples.js';
 
 const execute = promisify(execFile);
 
@@ -85,7 +90,7 @@ describe('the examples, with a service on the sample', () => {
       await shown.getByRole('button', { name: answer }).click();
     }
 
-    async function signIn(): Promise<Page> {
+    async function openSignedIn(): Promise<Page> {
       const shown = await visit.open(`${page.url}#chess-club`);
       await shown.getByRole('button', { name: 'Sign in' }).click();
       await answerProvider(shown, 'Continue');
@@ -102,7 +107,7 @@ describe('the examples, with a service on the sample', () => {
       const shown = await visit.open(page.url);
       await expectAccessible(shown);
       await shown.close();
-      const club = await signIn();
+      const club = await openSignedIn();
       await club.getByRole('heading', { name: 'Chess Club' }).waitFor();
       expect(await club.getByText(/^\d+ of \d+ people$/).textContent()).toBe(`24 of ${people.length} people`);
       await club.getByRole('button', { name: 'Show more people' }).click();
@@ -132,7 +137,7 @@ describe('the examples, with a service on the sample', () => {
     });
 
     it('says that members are private, where a rule hides them from the user', async () => {
-      const shown = await signIn();
+      const shown = await openSignedIn();
       await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
       await shown.evaluate(`location.hash = 'peer-counseling'`);
       await shown.getByRole('heading', { name: 'Peer Counseling' }).waitFor();
@@ -158,14 +163,14 @@ describe('the examples, with a service on the sample', () => {
         const isLess = location !== route.request().url();
         await (isLess ? route.fulfill({ status: 302, headers: { location } }) : route.continue());
       });
-      const shown = await signIn();
+      const shown = await openSignedIn();
       await shown.getByRole('heading', { name: 'This page may not read your clubs' }).waitFor();
       await expectAccessible(shown);
       expectClean(/status of 403/);
     });
 
     it('asks to sign in again after the session has expired, and returns to the same club', async () => {
-      const shown = await signIn();
+      const shown = await openSignedIn();
       await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
       await shown.evaluate(`sessionStorage.setItem('session',
         JSON.stringify({ accessToken: 'of.another.day', expiresAt: Date.now() + 1000000 }))`);
@@ -180,7 +185,7 @@ describe('the examples, with a service on the sample', () => {
     it('offers a retry while the service is unavailable, and shows initials if a photo does not load', async () => {
       await visit.context.route('**/graphql/v1', (route) => route.abort());
       await visit.context.route('**/photo/v1/**', (route) => route.abort());
-      const shown = await signIn();
+      const shown = await openSignedIn();
       await shown.getByText('Your clubs cannot be read at the moment.').waitFor();
       await expectAccessible(shown);
       await visit.context.unroute('**/graphql/v1');
@@ -190,7 +195,7 @@ describe('the examples, with a service on the sample', () => {
     });
 
     it('removes all data when the user signs out', async () => {
-      const shown = await signIn();
+      const shown = await openSignedIn();
       await shown.getByRole('button', { name: 'Sign out' }).click();
       await shown.getByRole('heading', { name: 'You are signed out' }).waitFor();
       expect(await shown.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).toBe('{}');
@@ -205,7 +210,61 @@ describe('the examples, with a service on the sample', () => {
     });
   });
 
+  describe('the operations of the explorer', () => {
+    const title = (query: string) => /(?:query|mutation) (\w+)/.exec(query)?.[1] ?? '';
+    const named = EXAMPLES.map((example) => [title(example.query), example] as const);
+
+    it.each(named)('%s works with the scopes that it names', async (_title, { query, variables, scopes }) => {
+      const { authorization } = await signIn(url, {
+        clientId: 'explorer',
+        redirectUri: `${url}/explorer/callback`,
+        userId: 'anna.svensson',
+        scope: scopes.length === 0 ? 'profile' : scopes.join(' '),
+      });
+      const parsed = JSON.parse(variables ?? '{}') as Record<string, unknown>;
+      const data = await readData(url, query, { authorization, variables: parsed });
+      expect(JSON.stringify(data)).toMatch(/"nodes":\[\{|"nodeCount":\d{4}|"ldif":"version: 1/);
+      // The comment in the operation names the same scopes.
+      const [comment = ''] = /# Scopes?: .*/.exec(query) ?? [];
+      expect(scopes.filter((scope) => !new RegExp(`\\b${scope}\\b`).test(comment))).toEqual([]);
+    });
+  });
+
   describe('the script', () => {
+    it('prints all addresses although requests are rejected or lost in the middle of the list', async () => {
+      let requests = 0;
+      const server = createServer((request, response) => {
+        const refused = [null, null, 429, 503, 'lost'][++requests] ?? null;
+        if (refused === 'lost') request.socket.destroy();
+        else if (refused !== null)
+          response.writeHead(Number(refused), { 'retry-after': '0' }).end('{"errors":[]}');
+        else {
+          const { method = '', headers } = request;
+          const { authorization = '', 'content-type': type = '' } = headers;
+          void text(request)
+            .then((body) =>
+              fetch(`${url}/graphql/v1`, { method, body, headers: { authorization, 'content-type': type } }),
+            )
+            .then((answer) => answer.text())
+            .then((body) => response.end(body));
+        }
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      try {
+        const run = async (address: string) => {
+          const TOKEN = service.authorization.slice('Basic '.length);
+          const env = { PATH: process.env.PATH, SERVICE_URL: address, TOKEN };
+          return execute(process.execPath, ['examples/script/emails.mjs', 'community-clubs'], { env });
+        };
+        const { port } = server.address() as AddressInfo;
+        const { stdout } = await run(`http://127.0.0.1:${port}`);
+        expect(requests).toBeGreaterThan(5);
+        expect(stdout).toBe((await run(url)).stdout);
+      } finally {
+        server.close();
+      }
+    });
+
     it('prints the addresses of a group, or an error for an unknown group', async () => {
       const env = {
         PATH: process.env.PATH,

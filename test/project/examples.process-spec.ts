@@ -10,9 +10,8 @@ describe('the generated types of the club page', () => {
 });
 
 describe('the script', () => {
-  it('has ten lines and a comment', () => {
+  it('has at most 25 lines with comments', () => {
     const lines = readFileSync('examples/script/emails.mjs', 'utf8').trimEnd().split('\n');
-    expect(lines.filter((line) => !line.startsWith('//'))).toHaveLength(10);
-    expect(lines).toHaveLength(11);
+    expect(lines.filter((line) => line !== '').length).toBeLessThanOrEqual(25);
   });
 });

@@ -5,12 +5,29 @@ import { explainBreaks, findBreaks } from '../support/builders/breaking-changes.
 const released = readFileSync('released/schema.graphql', 'utf8');
 const [, releasedVersion = ''] = /^# (.+)\n/.exec(released) ?? [];
 
+/** Breaks that the changelog explains under «Changed». */
+const INTENDED_BREAKS: readonly string[] = [
+  // A cache would take the objects below payloads for those of the directory.
+  ...[
+    ['AddGroupMemberPayload.membership', 'GroupMembership'],
+    ['CreateGroupPayload.group', 'Group'],
+    ['RemoveGroupMemberPayload.group', 'Group'],
+    ['UpdateGroupMemberPayload.membership', 'GroupMembership'],
+    ['UpdateGroupPayload.group', 'Group'],
+    ['UpdateProfilePayload.profile', 'Profile'],
+    ['UpdateUserPayload.user', 'User'],
+  ].map(([field, type]) => `Field '${field}' changed type from '${type}!' to '${type}Preview!'`),
+];
+
 describe('the schema', () => {
   it('has no breaking change since the released one', async () => {
     const current = buildSchema(readFileSync('schema.graphql', 'utf8'));
     const breaks = await findBreaks(buildSchema(released), current, new Date());
+    // Remove them from the list with the next release, which records the schema.
+    const unintended = breaks.filter((each) => !INTENDED_BREAKS.includes(each));
+    expect(INTENDED_BREAKS.filter((each) => !breaks.includes(each))).toEqual([]);
     // Printed instead of compared, because the list contains the remedies.
-    if (breaks.length > 0) throw new Error(explainBreaks(breaks, releasedVersion));
+    if (unintended.length > 0) throw new Error(explainBreaks(unintended, releasedVersion));
   });
 
   it('is released with the version of the package (npm run release:schema)', () => {

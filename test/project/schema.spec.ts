@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import {
   buildSchema,
+  getNamedType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
   isInputObjectType,
   isObjectType,
   isRequiredArgument,
@@ -28,6 +31,8 @@ describe('the schema', () => {
   it('requires nothing of clients that the contract does not require', () => {
     const required = Object.values(schema.getTypeMap()).flatMap((type) => {
       if (isInputObjectType(type)) {
+        // An input that the contract does not have may have required members.
+        if (!contract.has(type.name)) return [];
         const fields = Object.values(type.getFields()).filter(isRequiredInputField);
         return fields.map((field) => `${type.name}.${field.name}`);
       }
@@ -54,5 +59,49 @@ describe('the schema', () => {
       ({ description }) => (description ?? '').trim() === '',
     );
     expect(undescribed.map(({ coordinate }) => coordinate)).toEqual([]);
+  });
+});
+
+describe('the types below payloads', () => {
+  const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const payloads = objects.filter(({ name }) => name.endsWith('Payload'));
+
+  function reachableFrom(types: readonly GraphQLObjectType[]): Set<GraphQLNamedType> {
+    const found = new Set<GraphQLNamedType>(types);
+    for (const type of found) {
+      if (!isObjectType(type)) continue;
+      for (const field of Object.values(type.getFields())) found.add(getNamedType(field.type));
+    }
+    return found;
+  }
+
+  it('are no nodes, and never those of queries', () => {
+    const below = [...reachableFrom(payloads)].filter(isObjectType);
+    expect(below.filter((type) => type.getInterfaces().length > 0)).toEqual([]);
+    const shared = [...reachableFrom([schema.getQueryType() as GraphQLObjectType])].filter(isObjectType);
+    expect(below.filter((type) => shared.includes(type)).map(({ name }) => name)).toEqual(['PageInfo']);
+  });
+
+  it('have the fields of the types of queries, with the same types and arguments', () => {
+    const shown = (text: string) => text.replace(/Preview/g, '');
+    for (const type of reachableFrom(payloads)) {
+      const original = schema.getType(shown(type.name));
+      if (
+        !isObjectType(type) ||
+        !isObjectType(original) ||
+        original === type ||
+        type.name === 'ChangePreview'
+      )
+        continue;
+      const fieldsOf = ({ name }: GraphQLObjectType) =>
+        [...signaturesOf(schema)]
+          .filter(([coordinate]) => coordinate.startsWith(`${name}.`))
+          .map(([coordinate, signature]) => [coordinate.slice(name.length), shown(signature)]);
+      expect({ type: type.name, fields: fieldsOf(type) }).toEqual({
+        type: type.name,
+        fields: fieldsOf(original),
+      });
+    }
   });
 });

@@ -44,6 +44,7 @@ const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   reconciliations: [],
   service_account_secrets: [],
   service_accounts: [],
+  webhooks: [],
 };
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })

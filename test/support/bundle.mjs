@@ -11,6 +11,8 @@ const STAMP = 'inputs.sha256';
 const WORKER = 'pglite.worker.mjs';
 const INPUTS = {
   main: 'dist/main.js',
+  follower: 'dist/follower.js',
+  worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // watch.mjs counts its calls.
   operations: 'dist/graphql/execution/operations.js',

@@ -63,6 +63,7 @@ export class WatchedService {
       LIMIT_FAILED_LOGINS: '1000000',
       // Only tests that say so read them.
       LOG_REQUESTS: 'false',
+      WORKERS: '1',
       ...environment,
     };
     const child = spawnBound(process.execPath, ['--import', './test/support/watch.mjs', `${build}/main.js`], {

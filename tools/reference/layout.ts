@@ -1,4 +1,5 @@
 import { escapeHtml, renderDocument } from '../../src/pages/html.js';
+import { SITE_HEADER_PLACE } from '../../src/pages/site-header.js';
 import { linkFrom, type PageName } from './links.js';
 import type { SearchEntry } from './search-entries.js';
 
@@ -34,15 +35,15 @@ export interface ReferenceSite {
 /** Renders a whole page with its navigation. */
 export function renderReferencePage(page: ReferencePage, { assets, isWhole }: ReferenceSite): string {
   const asset = (file: string) => linkFrom(page.name, `${assets}/${file}`);
-  const script = isWhole ? `\n<script type="module" src="${asset('search.mjs')}"></script>` : '';
+  const scripts = isWhole
+    ? ['page.mjs', 'search.mjs'].map((file) => `\n<script type="module" src="${asset(file)}"></script>`)
+    : [];
   return renderDocument({
     title: `${page.title} · Directory Service`,
-    head: `<link rel="stylesheet" href="${asset('style.css')}">${script}`,
+    head: `<link rel="stylesheet" href="${asset('style.css')}">${scripts.join('')}`,
     body: `<a class="skip" href="#content">Skip to the content</a>
-<header>
-<p class="brand"><a href="${page.name === '' ? './' : '../'}">Directory Service</a></p>
-${isWhole ? navigation(page) + SEARCH : ''}</header>
-<div class="page">
+${SITE_HEADER_PLACE}
+${isWhole ? `<div class="bar">\n${navigation(page)}${SEARCH}</div>\n` : ''}<div class="page">
 ${contents(page)}<main id="content" tabindex="-1">
 <h1>${escapeHtml(page.title)}</h1>
 ${page.body}</main>
@@ -64,7 +65,7 @@ const SEARCH = `<form id="search-form" role="search" hidden>
 
 function navigation(page: ReferencePage): string {
   const items: [href: string, label: string, name: PageName | null][] = [
-    [page.name === '' ? 'reference' : '../reference', 'Reference', ''],
+    [page.name === '' ? 'reference' : '../reference', 'Overview', ''],
     ...NAVIGATION.map(([name, label]): [string, string, PageName] => [
       linkFrom(page.name, name),
       label,
@@ -76,7 +77,7 @@ function navigation(page: ReferencePage): string {
     const current = name === page.name ? ' aria-current="page"' : '';
     return `<li><a href="${href}"${current}>${label}</a></li>`;
   });
-  return `<nav aria-label="Pages"><ul>${list.join('')}</ul></nav>\n`;
+  return `<nav aria-label="Reference"><ul>${list.join('')}</ul></nav>\n`;
 }
 
 function contents({ contents: names }: ReferencePage): string {

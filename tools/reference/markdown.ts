@@ -1,13 +1,17 @@
 import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
 import { ERROR_CODES } from '../../src/common/errors.js';
 import { escapeHtml } from '../../src/pages/html.js';
+import { highlight } from './highlight.mjs';
 import { linkFrom, type PageName } from './links.js';
 
 /** Rules of both renderers: HTML is escaped, and links lead only to places of the pages. */
 const COMMON: RendererObject = {
   html: ({ text }) => escapeHtml(text),
   // The first word is the language, the rest is the label of the block.
-  code: ({ text, lang = '' }) => codeBlock(text, /^\w+ (.+)$/.exec(lang)?.[1]),
+  code: ({ text, lang = '' }) => {
+    const [, language = '', label] = /^(\w+)(?: (.+))?$/.exec(lang) ?? [];
+    return codeBlock(text, language, label);
+  },
 };
 
 /** Renderer of Markdown that is written by hand. */
@@ -99,14 +103,16 @@ function linkCodes(html: string, page: PageName): string {
 const CODE = new RegExp(`\\b(${ERROR_CODES.join('|')})\\b`, 'g');
 
 /** Renders a code block. If it is wider than the page, it can be scrolled with the keyboard too. */
-function codeBlock(text: string, label = 'Code'): string {
-  return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${escapeHtml(text)}</code></pre>\n`;
+function codeBlock(text: string, word: string, label = 'Code'): string {
+  const code = highlight(text, word) ?? escapeHtml(text);
+  return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${code}</code></pre>\n`;
 }
 
 /** Returns only the text of Markdown, for the search. */
 export function plainText(markdown: string): string {
   return markdown
     .replace(/```[\s\S]*?```/g, ' ')
+    .replace(/^> ?/gm, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/[`*]/g, '')
     .replace(/\s+/g, ' ')

@@ -17,14 +17,46 @@ function tokenize(text, fieldName) {
   return (fieldName === undefined ? parts : [...new Set([...words, ...parts])]).filter((word) => word !== '');
 }
 
+/** `members` and `member` are the same word. */
+function processTerm(term) {
+  const word = term.toLowerCase();
+  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+}
+
+/** The last part of a title: `members` of `Group.members`. */
+function nameOf({ title }) {
+  return title.slice(title.lastIndexOf('.') + 1);
+}
+
+/** What readers look for most often is first. All other kinds have the weight 1. */
+const WEIGHTS = { query: 3, object: 3, field: 2, mutation: 2, error: 2, input: 1.5 };
+/** Of entries whose whole name is the word. */
+const WHOLE_NAME = 4;
+
+/** The number of wrong letters that a word may have. Two letters in the wrong order are two of them. */
+function allowedErrors(term) {
+  if (term.length < 4) return false;
+  return term.length < 5 ? 1 : 2;
+}
+
 async function loadIndex() {
   const response = await fetch(new URL('entries.json', import.meta.url));
   const index = new MiniSearch({
     idField: 'place',
-    fields: ['title', 'text'],
+    fields: ['name', 'title', 'text'],
     storeFields: ['title', 'kind', 'text'],
+    extractField: (entry, field) => (field === 'name' ? nameOf(entry) : entry[field]),
     tokenize,
-    searchOptions: { boost: { title: 4 }, prefix: true, fuzzy: 0.2, combineWith: 'AND' },
+    processTerm,
+    searchOptions: {
+      boost: { name: 6, title: 3 },
+      boostDocument: (_place, term, entry) =>
+        (WEIGHTS[entry.kind] ?? 1) * (processTerm(nameOf(entry)) === term ? WHOLE_NAME : 1),
+      prefix: true,
+      fuzzy: allowedErrors,
+      weights: { prefix: 0.4, fuzzy: 0.1 },
+      combineWith: 'AND',
+    },
   });
   index.addAll(await response.json());
   return index;
@@ -50,12 +82,26 @@ function resultItem({ id, title, kind, text }) {
   return item;
 }
 
+function nothingFound(query) {
+  const item = document.createElement('li');
+  item.className = 'nothing';
+  item.textContent = `Nothing found for “${query}”`;
+  return item;
+}
+
+/** The entry of a whole title, such as `Group.members`, is what its reader looks for. */
+function exactFirst(hits, query) {
+  const isExact = ({ title }) => title.toLowerCase() === query.toLowerCase();
+  return [...hits.filter(isExact), ...hits.filter((hit) => !isExact(hit))];
+}
+
 async function search() {
   const query = field.value.trim();
   const hits = query === '' ? [] : (await index()).search(query);
   // The search text has changed in the meantime.
   if (query !== field.value.trim()) return;
-  results.replaceChildren(...hits.slice(0, MOST).map(resultItem));
+  const items = exactFirst(hits, query).slice(0, MOST).map(resultItem);
+  results.replaceChildren(...(query !== '' && items.length === 0 ? [nothingFound(query)] : items));
   found.textContent = query === '' ? '' : `${hits.length} found`;
 }
 

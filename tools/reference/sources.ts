@@ -21,6 +21,7 @@ export function readSources(): Sources {
     errors: readFileSync('docs/http.md', 'utf8'),
     introduction: readFileSync('tools/reference/introduction.md', 'utf8'),
     scripts: {
+      'page.mjs': readFileSync('tools/reference/page.mjs', 'utf8'),
       'search.mjs': readFileSync('tools/reference/search.mjs', 'utf8'),
       'minisearch.js': readFileSync(findMiniSearch(), 'utf8'),
     },

@@ -1,23 +1,23 @@
+import { SITE_HEADER_STYLE } from '../../src/pages/site-header.js';
 import { PALETTE } from '../../src/pages/style.js';
 
 /** The style sheet of the reference. */
-export const REFERENCE_STYLE = `${PALETTE}
-html { scroll-padding-top: 1rem; }
-body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+export const REFERENCE_STYLE = `${PALETTE}${SITE_HEADER_STYLE}
+html { scroll-padding-top: 4.5rem; }
+body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 a { color: var(--accent); text-underline-offset: 0.15em; }
-code { font: 0.925em ui-monospace, monospace; }
+code { font: 0.925em ui-monospace, monospace; overflow-wrap: anywhere; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; padding: 0.5rem 1rem; background: var(--card); z-index: 2; }
-header {
-  display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; align-items: center; padding: 0.75rem 1.5rem;
-  background: var(--card); border-bottom: 1px solid var(--edge);
+.bar {
+  position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 0.375rem 1.5rem; align-items: center;
+  padding: 0.5rem 1.25rem; background: var(--card); border-bottom: 1px solid var(--edge);
 }
-.brand { margin: 0; font-weight: 700; }
-.brand a { color: inherit; text-decoration: none; }
-header nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 0.5rem; margin: 0; padding: 0; list-style: none; }
-header nav a { display: block; padding: 0.25rem 0.5rem; border-radius: 0.5rem; text-decoration: none; }
-header nav a:hover { text-decoration: underline; }
-header nav a[aria-current] { background: var(--accent); color: var(--on-accent); }
+.bar nav { min-width: 0; overflow-x: auto; }
+.bar nav ul { display: flex; gap: 0.25rem; margin: 0; padding: 0; list-style: none; }
+.bar nav a { display: block; padding: 0.25rem 0.5rem; border-radius: 0.5rem; text-decoration: none; white-space: nowrap; }
+.bar nav a:hover { text-decoration: underline; }
+.bar nav a[aria-current] { background: var(--accent); color: var(--on-accent); }
 #search-form { position: relative; flex: 1 1 14rem; display: flex; align-items: center; gap: 0.5rem; }
 #search-form[hidden] { display: none; }
 #search-field {
@@ -30,6 +30,7 @@ header nav a[aria-current] { background: var(--accent); color: var(--on-accent);
   padding: 0.25rem; overflow-y: auto; list-style: none; background: var(--card); border: 1px solid var(--line);
   border-radius: 0.5rem; box-shadow: 0 0.5rem 1.5rem #0004;
 }
+#search-results .nothing { padding: 0.375rem 0.5rem; color: var(--quiet); }
 #search-results:empty { display: none; }
 #search-results a { display: block; padding: 0.375rem 0.5rem; border-radius: 0.375rem; color: inherit; text-decoration: none; }
 #search-results a:hover, #search-results a:focus { background: var(--page); }
@@ -45,10 +46,11 @@ main:focus { outline: none; }
 .contents li { break-inside: avoid; }
 .contents a { display: block; padding: 0.125rem 0; text-decoration: none; }
 .contents a:hover { text-decoration: underline; }
+.contents a[aria-current] { font-weight: 600; border-left: 3px solid var(--accent); padding-left: 0.5rem; }
 @media (min-width: 64rem) {
   .page { grid-template-columns: 17rem minmax(0, 1fr); }
   .page > main:only-child { grid-column: 1 / -1; max-width: none; }
-  .contents { position: sticky; top: 1.5rem; align-self: start; max-height: calc(100vh - 3rem); overflow-y: auto; }
+  .contents { position: sticky; top: 4.5rem; align-self: start; max-height: calc(100vh - 6rem); overflow-y: auto; }
   .contents ul { columns: 1; }
 }
 h1 { margin: 0 0 1rem; font-size: 1.75rem; line-height: 1.25; }
@@ -76,7 +78,18 @@ pre {
   margin: 0 0 0.75rem; padding: 0.75rem 1rem; overflow-x: auto; background: var(--page); border: 1px solid var(--edge);
   border-radius: 0.5rem; font-size: 0.875rem; line-height: 1.45; overflow-wrap: normal;
 }
+.code-buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; justify-content: flex-end; margin-bottom: 0.25rem; font-size: 0.875rem; }
+.code-buttons > * {
+  padding: 0.125rem 0.625rem; border: 1px solid var(--line); border-radius: 0.375rem; background: var(--card);
+  color: inherit; font: inherit; text-decoration: none; cursor: pointer;
+}
+.hljs-keyword, .hljs-literal, .hljs-built_in { color: var(--code-keyword); }
+.hljs-string { color: var(--code-string); }
+.hljs-number, .hljs-symbol, .hljs-variable { color: var(--code-value); }
+.hljs-attr, .hljs-title { color: var(--accent); }
+.hljs-comment { color: var(--quiet); }
 table { margin: 0 0 0.75rem; border-collapse: collapse; font-size: 0.9375rem; }
+td code { overflow-wrap: normal; }
 th, td { padding: 0.375rem 0.75rem 0.375rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
 .list { margin: 0; padding: 0; list-style: none; }
 .list li { padding: 0.25rem 0; }
@@ -91,7 +104,8 @@ figure { margin: 0; }
 .picture .edge text { fill: var(--quiet); }
 figcaption { margin-top: 0.75rem; font-size: 0.9375rem; color: var(--quiet); }
 @media (max-width: 40rem) {
-  header { padding: 0.75rem 1rem; }
+  html { scroll-padding-top: 7rem; }
+  .bar { padding: 0.5rem 1rem; }
   .page { padding: 1rem; }
   section, .card { padding: 1rem; }
   .contents ul { max-height: 11rem; overflow-y: auto; columns: 1; }

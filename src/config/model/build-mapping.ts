@@ -20,6 +20,7 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
       disabled: model.users?.disabled ?? preset.users.disabled,
       rules: [],
       ...memberOfIn(model, preset),
+      ...(model.users?.photoStamp !== undefined && { photoStamp: [model.users.photoStamp].flat() }),
     },
     groups: {
       ...everyEntry,
@@ -92,5 +93,8 @@ function roleOf(
   written: { attribute: string | string[]; by?: RoleMapping['by'] | undefined } | undefined,
   preset: RoleMapping,
 ): RoleMapping {
-  return written === undefined ? preset : { attributes: [written.attribute].flat(), by: written.by ?? 'dn' };
+  if (written === undefined) return preset;
+  const attributes = [written.attribute].flat();
+  const isSingle = preset.isSingle === true && attributes.join() === preset.attributes.join();
+  return { attributes, by: written.by ?? 'dn', ...(isSingle && { isSingle }) };
 }

@@ -1,18 +1,50 @@
 import { checkField } from './check-field.js';
+import { checkModel } from './read-model.js';
 
 const field = { type: 'String', description: 'A field.' } as const;
 
 describe('fields of credentials', () => {
-  it.each(['userPassword', 'USERPASSWORD;x-a', '2.5.4.35', 'unicodePwd', 'krbPrincipalKey'])(
-    'are rejected: %s',
-    (attribute) => {
-      const problem = { key: 'attribute', text: expect.stringContaining('holds credentials') as string };
-      expect(checkField({ ...field, attribute })).toEqual([problem]);
-      expect(checkField({ ...field, attribute: ['mail', attribute] })).toEqual([problem]);
-    },
-  );
+  it.each([
+    ...['userPassword', 'USERPASSWORD;x-a', 'unicodePwd', 'krbPrincipalKey', 'sambaNTPassword'],
+    ...['2.5.4.35', '2.5.4.35;x-a', '1.2.840.113556.1.4.90', '2.16.840.1.113719.1.301.4.39.1'],
+    ...['1.3.6.1.4.1.7165.2.1.25', '1.2.840.113556.1.6.44.1.6', '2.16.840.1.113730.3.8.11.5'],
+  ])('are rejected: %s', (attribute) => {
+    const problem = { key: 'attribute', text: expect.stringContaining('holds credentials') as string };
+    expect(checkField({ ...field, attribute })).toEqual([problem]);
+    expect(checkField({ ...field, attribute: ['mail', attribute] })).toEqual([problem]);
+  });
 
   it('are not those whose names begin alike', () => {
     expect(checkField({ ...field, attribute: 'userPasswordHint' })).toEqual([]);
+  });
+});
+
+describe('attributes of credentials', () => {
+  it.each([
+    'users: {id: userPassword}',
+    'users: {name: [cn, userPassword]}',
+    'users: {photoStamp: unicodePwd}',
+    'users: {fields: {email: "userPassword;lang-de"}}',
+    'users: {fields: {givenName: USERPASSWORD}}',
+    'users: {memberOf: ms-Mcs-AdmPwd}',
+    'groups: {members: {attribute: 2.5.4.35}}',
+    'groups: {name: msLAPS-EncryptedPassword}',
+    'groups: {id: krbPwdHistory}',
+    'uuid: userPKCS12',
+  ])('are rejected beside own fields, too: %s', (yaml) => {
+    expect(checkModel(yaml).problems).toMatchObject([
+      { text: expect.stringMatching(/^[\w.]+ is an attribute that holds credentials\./) as string },
+    ]);
+  });
+
+  it.each([
+    'users: {disabled: (!(userPassword=*))}',
+    'visibility: {users: [{where: (uid=a), to: self}, {where: (&(uid=b)(2.5.4.35=secret)), to: self}]}',
+    'visibility: {groups: [{where: (unicodePwd=*), to: admins}]}',
+    'visibility: {members: [{where: (USERPASSWORD;x-a=*), to: admins}]}',
+  ])('are rejected in filters that the service evaluates: %s', (yaml) => {
+    expect(checkModel(yaml).problems).toMatchObject([
+      { text: expect.stringMatching(/^[\w.]+ reads an attribute that holds credentials\./) as string },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { isCredential } from './credentials.js';
 import type { OwnField, ValueType } from './model.schema.js';
 
 export interface FieldPlace {
@@ -27,10 +28,6 @@ export function isReference(field: Pick<OwnField, 'type'>): boolean {
   return REFERENCES.includes(valueTypeOf(field));
 }
 
-/** Attributes that hold credentials (RFC 2307, [MS-ADA3], Samba and MIT Kerberos), also with options, and userPassword by its OID. */
-const CREDENTIALS =
-  /^(?:userPassword|2\.5\.4\.35|authPassword|unicodePwd|dBCSPwd|(?:nt|lm)PwdHistory|pwdHistory|passwordHistory|supplementalCredentials|samba(?:NT|LM)Password|sambaPasswordHistory|sambaClearTextPassword|krbPrincipalKey|krbExtraData|ipaNTHash)(?:;|$)/i;
-
 /** Whether a key does not go with the rest of a field, and the problem. */
 interface Rule {
   readonly key: keyof OwnField;
@@ -41,7 +38,7 @@ interface Rule {
 const RULES: readonly Rule[] = [
   {
     key: 'attribute',
-    isBroken: ({ attribute }) => [attribute].flat().some((name) => CREDENTIALS.test(name)),
+    isBroken: ({ attribute }) => [attribute].flat().some(isCredential),
     text: () => 'is read from an attribute that holds credentials. Remove the field',
   },
   {

@@ -1,12 +1,20 @@
 import { mappableFields } from './built-in-fields.js';
 import { checkField, type FieldPlace } from './check-field.js';
+import { isCredential, readsCredential } from './credentials.js';
 import { closestTo } from './did-you-mean.js';
+import { normalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import type { Model, OwnField } from './model.schema.js';
 import { isReserved } from './reserved-names.js';
-import { type ModelProblem, type Path, quote, type YamlFile } from './yaml-file.js';
+import { quote } from './quote.js';
+import type { ModelProblem, Path, YamlFile } from './yaml-file.js';
 
 const MOST_FIELDS = 100;
+
+interface AttributePlace {
+  readonly path: readonly string[];
+  readonly value: string | readonly string[] | undefined;
+}
 
 type Kind = 'users' | 'groups';
 const KINDS: readonly Kind[] = ['users', 'groups'];
@@ -14,7 +22,7 @@ const KINDS: readonly Kind[] = ['users', 'groups'];
 /** Finds what is wrong between values that are valid one by one. */
 export class ModelCheck {
   readonly problems: ModelProblem[] = [];
-  private readonly scopes: readonly string[];
+  private readonly ownScopes: readonly string[];
 
   constructor(
     private readonly model: Model,
@@ -22,17 +30,40 @@ export class ModelCheck {
   ) {
     // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
     const declared = (file.value as { scopes?: unknown } | null | undefined)?.scopes;
-    const names = typeof declared === 'object' && declared !== null ? Object.keys(declared) : [];
-    this.scopes = [...BUILT_IN_SCOPES.map(({ name }) => name), ...names];
+    this.ownScopes = typeof declared === 'object' && declared !== null ? Object.keys(declared) : [];
   }
 
   run(): readonly ModelProblem[] {
     this.checkScopes();
-    for (const kind of KINDS) this.checkFields(kind);
+    for (const kind of KINDS) {
+      this.checkBases(kind);
+      this.checkFields(kind);
+    }
+    for (const { path, value } of attributesOf(this.model)) {
+      if ([value ?? []].flat().some(isCredential))
+        this.atValue(path, `${path.join('.')} is an attribute that holds credentials. Name another one`);
+    }
+    for (const { path, value } of evaluatedFilters(this.model)) {
+      if (readsCredential(value))
+        this.atValue(
+          path,
+          `${path.join('.')} reads an attribute that holds credentials. Write another filter`,
+        );
+    }
     this.checkReverseNames();
-    const { bypass } = this.model.visibility ?? {};
-    if (bypass !== undefined) this.checkScope(bypass, ['visibility', 'bypass']);
+    this.checkBypass();
     return this.problems;
+  }
+
+  private checkBases(kind: Kind): void {
+    const known = new Set<string>();
+    for (const [index, base] of [this.model[kind]?.base ?? []].flat().entries()) {
+      const dn = normalizeDn(base);
+      const path = [kind, 'base', String(index)];
+      if (known.has(dn))
+        this.atValue(path, `${path.join('.')} is the same DN as a base before it. Keep one of them`);
+      known.add(dn);
+    }
   }
 
   private checkScopes(): void {
@@ -41,6 +72,8 @@ export class ModelCheck {
       if (isBuiltIn) this.atKey(['scopes', name], `${quote(name)} is a built-in scope. Choose another name`);
       if (FOREIGN_SCOPES.includes(name))
         this.atKey(['scopes', name], `${quote(name)} is a scope of OpenID Connect. Choose another name`);
+      if (name in Object.prototype)
+        this.atKey(['scopes', name], `${quote(name)} is a name of JavaScript objects. Choose another name`);
     }
   }
 
@@ -112,14 +145,30 @@ export class ModelCheck {
     return new Set(Object.keys(this.model[kind]?.fields ?? {}));
   }
 
-  private checkScope(name: string, path: Path): void {
-    if (this.scopes.includes(name)) return;
-    const closest = closestTo(name, this.scopes);
+  /** Tokens have the scopes of the built-in schema for other purposes, and would see everything from the next start on. */
+  private checkBypass(): void {
+    const { bypass } = this.model.visibility ?? {};
+    const path = ['visibility', 'bypass'];
+    if (BUILT_IN_SCOPES.some(({ name }) => name === bypass))
+      this.atValue(
+        path,
+        `${quote(bypass ?? '')} is a built-in scope, which tokens have for other purposes: they would see everything that is hidden. Declare a scope of your own under scopes, and name it here`,
+      );
+    else if (bypass !== undefined) this.checkScope(bypass, path, this.ownScopes);
+  }
+
+  private checkScope(name: string, path: Path, known = this.scopes): void {
+    if (known.includes(name)) return;
+    const closest = closestTo(name, known);
     const cure =
       closest === null
         ? 'Declare it under scopes'
         : `Did you mean ${closest}? Otherwise declare it under scopes`;
     this.atValue(path, `The scope ${quote(name)} does not exist. ${cure}`);
+  }
+
+  private get scopes(): readonly string[] {
+    return [...BUILT_IN_SCOPES.map(({ name }) => name), ...this.ownScopes];
   }
 
   private atKey(path: Path, text: string): void {
@@ -129,6 +178,41 @@ export class ModelCheck {
   private atValue(path: Path, text: string): void {
     this.problems.push({ ...this.file.placeOfValue(path), text });
   }
+}
+
+/** The attributes of a model besides those of own fields. */
+function attributesOf({ uuid, createdAt, modifiedAt, users, groups }: Model): AttributePlace[] {
+  const { members, admins, owners } = groups ?? {};
+  const shortFields = KINDS.flatMap((kind) =>
+    Object.entries((kind === 'users' ? users : groups)?.fields ?? {}).flatMap(([name, value]) =>
+      isOwn(value) ? [] : [{ path: [kind, 'fields', name], value }],
+    ),
+  );
+  return [
+    ...Object.entries({ uuid, createdAt, modifiedAt }).map(([key, value]) => ({ path: [key], value })),
+    ...(['id', 'name', 'memberOf', 'photoStamp'] as const).map((key) => ({
+      path: ['users', key],
+      value: users?.[key],
+    })),
+    ...(['id', 'name'] as const).map((key) => ({ path: ['groups', key], value: groups?.[key] })),
+    ...Object.entries({ members, admins, owners }).map(([key, from]) => ({
+      path: ['groups', key, 'attribute'],
+      value: from?.attribute,
+    })),
+    ...shortFields,
+  ];
+}
+
+/** The filters whose attributes the service reads; it sends the others to the server. */
+function evaluatedFilters({ users, visibility = {} }: Model): { path: string[]; value: string }[] {
+  const rules = (['users', 'groups', 'members'] as const).flatMap((list) =>
+    (visibility[list] ?? []).map(({ where }, index) => ({
+      path: ['visibility', list, String(index), 'where'],
+      value: where,
+    })),
+  );
+  const disabled = users?.disabled;
+  return disabled === undefined ? rules : [{ path: ['users', 'disabled'], value: disabled }, ...rules];
 }
 
 /** A built-in field has no options, but one of its own can have them. */

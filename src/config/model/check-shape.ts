@@ -1,7 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { closestTo } from './did-you-mean.js';
-import { MODEL, type Model, modelJsonSchema } from './model.schema.js';
-import { type ModelProblem, type Path, quote, type YamlFile } from './yaml-file.js';
+import { clean, quote } from './quote.js';
+import type { ModelProblem, Path, YamlFile } from './yaml-file.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -13,35 +13,44 @@ interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[];
 }
 
-const SCHEMA = modelJsonSchema() as SchemaNode;
-
 /** The most issues of the file, and keys of an issue, that are described. */
 const MOST = 200;
 
-/** The rest of a model after the removal of invalid parts, so that everything else can be checked, too. */
-interface CheckedShape {
-  readonly model: Model;
-  readonly problems: readonly ModelProblem[];
+/** What a file may contain. */
+export interface Declaration<Shape> {
+  readonly schema: z.ZodType<Shape>;
+  /** The words for the whole file in problems. */
+  readonly whole: string;
+  /** What remains of a file that is invalid as a whole. */
+  readonly nothing: Shape;
 }
 
-/** Compares a file with the declaration of the model. */
-export function checkShape(file: YamlFile): CheckedShape {
-  // An empty file is a model without keys.
+/** The rest of a file after the removal of invalid parts, so that everything else can be checked, too. */
+interface CheckedShape<Shape> {
+  readonly shape: Shape;
+  readonly problems: readonly ModelProblem[];
+  /** The number of problems that are not described. */
+  readonly more: number;
+}
+
+/** Compares a file with its declaration. */
+export function checkShape<Shape>(file: YamlFile, declaration: Declaration<Shape>): CheckedShape<Shape> {
+  const { schema, nothing } = declaration;
+  // An empty file is a map without keys.
   const value: unknown = structuredClone(file.value ?? {});
-  const problems: ModelProblem[] = [];
-  let result = MODEL.safeParse(value);
-  if (!result.success)
-    problems.push(
-      ...specific(result.error.issues)
-        .slice(0, MOST)
-        .flatMap((issue) => describe(issue, file)),
-    );
+  let result = schema.safeParse(value);
+  const found = result.success ? [] : specific(result.error.issues);
+  const problems = found
+    .slice(0, MOST)
+    .flatMap((issue) => describe(issue, file, declaration))
+    .slice(0, MOST);
+  const all = found.reduce((sum, issue) => sum + ('keys' in issue ? issue.keys.length : 1), 0);
   // Each attempt removes at least one value; the bound is for values that occur in several places by aliases.
   for (let attempt = 0; !result.success && attempt < 10; attempt++) {
     for (const issue of specific(result.error.issues)) remove(value, issue);
-    result = MODEL.safeParse(value);
+    result = schema.safeParse(value);
   }
-  return { model: result.success ? result.data : {}, problems };
+  return { shape: result.success ? result.data : nothing, problems, more: all - problems.length };
 }
 
 /** Replaces an issue of a union by the issues of the alternative that the value was meant to be. */
@@ -58,12 +67,14 @@ function isOfOtherType({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_union');
 }
 
-function describe(issue: Issue, file: YamlFile): ModelProblem[] {
+function describe(issue: Issue, file: YamlFile, declaration: Declaration<unknown>): ModelProblem[] {
+  const nameOf = (path: Path) => (path.length === 0 ? declaration.whole : clean(path.map(String).join('.')));
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') {
+    const known = keysAt(z.toJSONSchema(declaration.schema, { io: 'input' }) as SchemaNode, path);
     return issue.keys
       .slice(0, MOST)
-      .map((key) => ({ ...file.placeOfKey([...path, key]), text: unknownKey(key, path) }));
+      .map((key) => ({ ...file.placeOfKey([...path, key]), text: unknownKey(key, nameOf(path), known) }));
   }
   if (issue.code === 'invalid_key') {
     const [reason] = issue.issues;
@@ -75,12 +86,11 @@ function describe(issue: Issue, file: YamlFile): ModelProblem[] {
   return [{ ...place, text: `${nameOf(path)} ${isMissing ? 'is missing. Add it' : messageOf(issue)}` }];
 }
 
-function unknownKey(key: string, path: Path): string {
-  const known = keysAt(SCHEMA, path);
+function unknownKey(key: string, map: string, known: readonly string[]): string {
   const closest = closestTo(key, known);
   const cure =
     closest === null ? `Remove it: the keys here are ${known.join(', ')}` : `Did you mean ${closest}?`;
-  return `${quote(key)} is not a key of ${nameOf(path)}. ${cure}`;
+  return `${quote(key)} is not a key of ${map}. ${cure}`;
 }
 
 function messageOf(issue: Issue): string {
@@ -138,8 +148,4 @@ export function valueAt(root: unknown, path: Path): unknown {
         : undefined,
     root,
   );
-}
-
-export function nameOf(path: Path): string {
-  return path.length === 0 ? 'the model' : path.map(String).join('.').slice(0, 200);
 }

@@ -52,7 +52,7 @@ scopes: {contact: Phone numbers.}
   });
 
   it.each([
-    ['built-in', ''],
+    ['built-in', '# the defaults\n'],
     ['with fields', 'users: {fields: {own: {attribute: x, type: Int, description: A number.}}}'],
   ])('is a model file with the same meaning: %s', (_, yaml) => {
     const before = modelSetting(yaml);

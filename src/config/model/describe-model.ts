@@ -49,6 +49,7 @@ function effectiveModel(model: Model): object {
       ...describeEntries('users', users, model),
       ...(users.disabled !== null && { disabled: users.disabled }),
       ...(users.memberOf !== undefined && { memberOf: oneOrList(users.memberOf) }),
+      ...(users.photoStamp !== undefined && { photoStamp: oneOrList(users.photoStamp) }),
     },
     groups: {
       ...describeEntries('groups', groups, model),

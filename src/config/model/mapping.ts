@@ -14,6 +14,8 @@ export interface DirectoryMapping {
      * Undefined: only groups name their members.
      */
     readonly memberOf?: readonly string[];
+    /** Attributes of users that change with their photo. Undefined: there are none. */
+    readonly photoStamp?: readonly string[];
   };
   readonly groups: EntryMapping & {
     /** Rules for the visibility of members. */
@@ -35,6 +37,8 @@ export type NamedBy = 'dn' | 'id' | 'uuid';
 export interface RoleMapping {
   readonly attributes: readonly string[];
   readonly by: NamedBy;
+  /** Whether the attribute has at most one value. Default: it can have many. */
+  readonly isSingle?: boolean;
 }
 
 /** Members that the mappings of users and groups share. */
@@ -59,6 +63,11 @@ export interface EntryMapping {
 
 export function mappingOf({ users, groups }: DirectoryMapping, kind: 'person' | 'group'): EntryMapping {
   return kind === 'person' ? users : groups;
+}
+
+/** Whether rules can hide something from someone. */
+export function hasRules({ users, groups }: DirectoryMapping): boolean {
+  return users.rules.length + groups.rules.length + groups.memberRules.length > 0;
 }
 
 /** Adds the rules of visibility, which are stored with the entries that they match. */

@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import { findReasonProblem } from '../../common/deprecation.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { InvalidFilterError, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
 
 // Schemas of single values of the model file. A message is the end of a sentence whose subject is the value, and the cure.
 
-/** RFC 4512 §1.4: a descriptor or a numeric OID. Options, such as `;lang-fr`, belong to the name (RFC 4512 §2.5). */
+/** RFC 4512 §1.4: a descriptor or a numeric OID. */
+const DESCRIPTOR_OR_OID = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)$/;
+/** The same with options, such as `;lang-fr`, which belong to the name of an attribute (RFC 4512 §2.5). */
 const ATTRIBUTE = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
 /** RFC 6749 §3.3, without spaces. */
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
@@ -23,6 +26,15 @@ const NEITHER =
 export const attributes = z.union([attribute, z.array(attribute).min(1).max(20)], { error: NEITHER });
 
 export const attributesOrNone = z.union([attribute, z.array(attribute).max(20)], { error: NEITHER });
+
+const NOT_A_CLASS = 'is not the name of an object class. Write a name such as groupOfNames';
+
+const objectClass = named(NOT_A_CLASS).regex(DESCRIPTOR_OR_OID, { error: NOT_A_CLASS });
+
+export const objectClasses = z.union([objectClass, z.array(objectClass).min(1).max(20)], {
+  error:
+    'is neither the name of an object class nor a list of names. Write a name, or a list such as [groupOfNames, schoolGroup]',
+});
 
 const filterBy = (read: (text: string) => unknown) =>
   z
@@ -76,6 +88,12 @@ export const sentence = z
   .trim()
   .min(1, { error: 'is empty. Write a sentence for the readers of the schema' })
   .max(1000, { error: 'is too long. Write at most 1,000 characters' });
+
+/** The reason of a deprecation: see parseDeprecation. */
+export const deprecation = sentence.superRefine((text, context) => {
+  const problem = findReasonProblem(text);
+  if (problem !== null) context.addIssue(problem);
+});
 
 export const flag = z.boolean({ error: 'is neither true nor false. Write true or false' });
 

@@ -4,9 +4,11 @@ import {
   attributes,
   attributesOrNone,
   bases,
+  deprecation,
   fieldName,
   filter,
   flag,
+  objectClasses,
   oneOf,
   scopeName,
   searchFilter,
@@ -42,7 +44,9 @@ const ownField = z
       })
       .describe('The GraphQL type. A list has all values, a single value is the first.'),
     description: sentence.describe('The description of the GraphQL field.'),
-    access: scopeName.optional().describe('The scope that reads the field. Default: that of the object.'),
+    access: scopeName
+      .optional()
+      .describe('The scope that reads the field. Default: that of the object. References need `read`, too.'),
     visibleTo: oneOf(['everyone', 'groupAdmins', 'self'])
       .optional()
       .describe('Who sees the value besides principals with the scope visibility.bypass. Default: everyone.'),
@@ -50,6 +54,11 @@ const ownField = z
     searchable: flag.optional().describe('Whether search finds objects by the field.'),
     editable: flag.optional().describe('Whether previews can change the field.'),
     personal: flag.optional().describe('Whether the access log counts the field. Default: true.'),
+    deprecated: deprecation
+      .optional()
+      .describe(
+        'Why clients must stop using the field, and until when, such as: Use mobiles. Deprecated since 2026-12-01, gone from 2027-06-01.',
+      ),
     reverse: fieldName
       .optional()
       .describe('For User and Group: the name of the connection of the other side.'),
@@ -128,6 +137,11 @@ export const MODEL = z
           .describe(
             'Attributes of users that name their groups: memberOf, where the members of groups cannot be read, or primaryGroupID.',
           ),
+        photoStamp: attributes
+          .optional()
+          .describe(
+            'Attributes of users that change with their photo, such as its size or hash: a server without times of changes is asked for a photo only when an attribute differs.',
+          ),
       })
       .optional()
       .describe('Where users are, and what is read of them.'),
@@ -137,14 +151,14 @@ export const MODEL = z
         members: members.optional(),
         admins: members.optional(),
         owners: members.optional(),
-        classes: attributes.optional().describe('The object classes of a new group in previews.'),
+        classes: objectClasses.optional().describe('The object classes of a new group in previews.'),
       })
       .optional()
       .describe('Where groups are, and what is read of them.'),
     scopes: z.record(scopeName, sentence).optional().describe('Scopes of your own with their descriptions.'),
     visibility: z
       .strictObject({
-        bypass: scopeName.optional().describe('The scope of tokens that see everything.'),
+        bypass: scopeName.optional().describe('The scope of tokens that see everything: one under `scopes`.'),
         users: rulesTo(['groupAdmins', 'self'], 'Users that are hidden.'),
         groups: rulesTo(['members', 'admins'], 'Groups that are hidden.'),
         members: rulesTo(['members', 'admins'], 'Groups whose members are hidden.'),

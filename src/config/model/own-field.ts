@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FieldDefinition, FieldReader } from '../../common/field.js';
 import { isReference, valueTypeOf } from './check-field.js';
 import type { OwnField, ValueType } from './model.schema.js';
@@ -13,9 +14,12 @@ const READERS: Readonly<Record<ValueType, FieldReader>> = {
   Group: 'reference',
 };
 
+/** Six characters of base64url: 36 bits. */
+const DIGEST_LENGTH = 6;
+
 /** Makes the definition of a field of the model, as the tables of built-in fields have them. */
 export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnField): FieldDefinition {
-  const { type, description, access, visibleTo, personal, attribute } = field;
+  const { type, description, access, visibleTo, personal, attribute, deprecated } = field;
   return {
     name,
     type,
@@ -23,8 +27,8 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
     attributes: [attribute].flat(),
     reader: readerOf(field),
     column: null,
-    // After a change of the type, a process with another model must not take the value for one of its type.
-    ...storageOf(name, type),
+    deprecationReason: deprecated,
+    storedAs: storedNameOf(name, type, [attribute].flat()),
     ...(access !== undefined && { scopes: [access] }),
     ...(visibleTo !== undefined && visibleTo !== 'everyone' && { visibleTo }),
     ...(field.filterable === true && { isFilterable: true }),
@@ -39,8 +43,13 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: OwnF
   };
 }
 
-function storageOf(name: string, type: OwnField['type']): Pick<FieldDefinition, 'storedAs'> {
-  return type === 'String' ? {} : { storedAs: `${name}:${type}` };
+/**
+ * The name contains the type and a digest of the attributes. A process with another model takes no value for one of its type,
+ * and shows none of another attribute, which can have a narrower audience.
+ */
+function storedNameOf(name: string, type: OwnField['type'], attributes: readonly string[]): string {
+  const digest = createHash('sha256').update(attributes.join(' ').toLowerCase()).digest('base64url');
+  return `${name}:${type}:${digest.slice(0, DIGEST_LENGTH)}`;
 }
 
 /** A value that an index holds is a line: longer texts do not fit into it. */

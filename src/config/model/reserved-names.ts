@@ -14,6 +14,7 @@ export const SCHEMA_NAMES = {
     'groups',
     'id',
     'ids',
+    'inGroup',
     'memberOf',
     'name',
     'nodeId',
@@ -22,6 +23,7 @@ export const SCHEMA_NAMES = {
     'picture',
     'role',
     'schoolYear',
+    'schoolYears',
     'search',
     'updatedAt',
     'updatedSince',
@@ -45,6 +47,7 @@ export const SCHEMA_NAMES = {
     'subgroups',
     'updatedAt',
     'website',
+    'withMember',
   ],
 } as const satisfies Record<'users' | 'groups', readonly string[]>;
 

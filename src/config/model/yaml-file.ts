@@ -1,21 +1,54 @@
-import { isUtf8 } from 'node:buffer';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import {
+  Composer,
   type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
-  type Node,
-  parseDocument,
+  Parser,
   visit,
+  type YAMLMap,
 } from 'yaml';
+import {
+  describeErrors,
+  describeWarnings,
+  findForbidden,
+  findUnreadable,
+  findWrongAliases,
+  findWrongParts,
+  offsetOf,
+  type YamlProblem,
+} from './yaml-problems.js';
 
-/** The largest file in bytes. A model has a few kilobytes. */
-const LARGEST = 1_000_000;
 /** The largest number of nodes that aliases may stand for, for each alias. */
-const MOST_ALIASES = 100;
+const MOST_NODES = 100;
+/** The largest number of lexical tokens. A large model has 20,000. */
+const MOST_PARTS = 300_000;
+const TOO_LARGE: YamlProblem = {
+  offset: 0,
+  text: `The YAML has more than ${MOST_PARTS} tokens. Check that it is the right file`,
+};
+const MODEL_CURE = 'Write the model into it, or remove DIRECTORY_MODEL';
+
+/** The value of a document; undefined if it is malformed. */
+interface Parsed {
+  readonly value: unknown;
+  readonly problems: readonly YamlProblem[];
+}
+
+/**
+ * The same for all versions of YAML that a file may declare. The library compares each key with all others of its map, which
+ * takes minutes for a large one.
+ */
+const OPTIONS = {
+  schema: 'core',
+  merge: false,
+  resolveKnownTags: false,
+  stringKeys: true,
+  uniqueKeys: false,
+} as const;
 
 /** A place in a file, counted from 1. */
 export interface Place {
@@ -30,30 +63,9 @@ export interface ModelProblem extends Place {
 
 export type Path = readonly PropertyKey[];
 
-const START: Place = { line: 1, column: 1 };
+type Item = YAMLMap['items'][number];
 
-/** Reads a text file of bounded size. Returns why it cannot be used, as the end of a sentence, if it cannot. */
-export function readBoundedText(file: string): { text: string } | { problem: string } {
-  try {
-    const descriptor = openSync(file, 'r');
-    try {
-      if (!fstatSync(descriptor).isFile()) return { problem: 'names something that is not a file' };
-      const bytes = Buffer.alloc(LARGEST + 1);
-      let length = 0;
-      for (let read = -1; read !== 0 && length < bytes.length; length += read)
-        read = readSync(descriptor, bytes, length, bytes.length - length, null);
-      if (length > LARGEST) return { problem: `names a file of more than ${LARGEST} bytes` };
-      const content = bytes.subarray(0, length);
-      return isUtf8(content)
-        ? { text: content.toString('utf8') }
-        : { problem: 'names a file that is not UTF-8' };
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {
-    return { problem: 'names a file that cannot be read' };
-  }
-}
+const START: Place = { line: 1, column: 1 };
 
 /** A YAML document whose values keep their places. */
 export class YamlFile {
@@ -62,11 +74,17 @@ export class YamlFile {
   readonly value: unknown;
   private readonly counter = new LineCounter();
   private document: Document | null = null;
+  /** The items of maps by their keys: a map can have many problems. */
+  private readonly items = new WeakMap<YAMLMap, ReadonlyMap<string, Item>>();
 
-  constructor(text: string) {
-    const problems: ModelProblem[] = [];
-    this.value = this.parse(text, problems);
-    this.problems = problems;
+  /** @param emptyCure what to do with an empty file */
+  constructor(
+    text: string,
+    private readonly emptyCure = MODEL_CURE,
+  ) {
+    const { value, problems } = this.parse(text);
+    this.value = value;
+    this.problems = problems.map(({ offset, text: cause }) => ({ ...this.placeAt(offset), text: cause }));
   }
 
   /** The place of the key at the end of a path, or of the nearest part of the path that exists. */
@@ -79,84 +97,57 @@ export class YamlFile {
     return this.find(path, false);
   }
 
-  private parse(text: string, problems: ModelProblem[]): unknown {
-    try {
-      // The library compares each key with all others of its map, which takes minutes for a large one.
-      const options = { lineCounter: this.counter, prettyErrors: false, stringKeys: true, uniqueKeys: false };
-      const document = (this.document = parseDocument(text, options));
-      for (const { message, pos } of document.errors)
-        problems.push({ ...this.placeAt(pos[0]), text: `The YAML is malformed: ${firstLine(message)}` });
-      problems.push(...this.wrongKeys(document));
-      if (problems.length > 0) return undefined;
-      return document.toJS({ maxAliasCount: MOST_ALIASES }) as unknown;
-    } catch (error) {
-      problems.push(this.explain(error));
-      return undefined;
-    }
-  }
-
-  private explain(error: unknown): ModelProblem {
-    if (error instanceof RangeError)
-      return { ...START, text: 'The YAML is nested too deeply. Use fewer levels' };
-    if (!(error instanceof ReferenceError)) throw error;
-    const place = this.firstAlias();
-    const isUnknown = error.message.startsWith('Unresolved');
-    const text = isUnknown ? 'An alias names no anchor before it' : 'The aliases stand for too many values';
-    return { ...place, text: `${text}. Write the values out` };
-  }
-
-  private firstAlias(): Place {
-    let place = START;
-    if (this.document === null) return place;
-    visit(this.document, {
-      Alias: (_key, alias) => {
-        place = this.placeOf(alias) ?? place;
-        return visit.BREAK;
-      },
-    });
-    return place;
-  }
-
-  private wrongKeys(document: Document): ModelProblem[] {
-    const problems: ModelProblem[] = [];
-    visit(document, {
-      Map: (_key, { items }) => {
-        const known = new Set<string>();
-        for (const { key } of items) {
-          const name = isScalar(key) ? String(key.value) : '';
-          const place = this.placeOf(key) ?? START;
-          if (known.has(name))
-            problems.push({ ...place, text: `The key ${quote(name)} occurs twice. Keep one of them` });
-          if (name === '__proto__')
-            problems.push({ ...place, text: `The key ${quote(name)} is reserved. Remove it` });
-          known.add(name);
-        }
-      },
-    });
-    return problems;
+  private parse(text: string): Parsed {
+    const isBounded = countParts(text) <= MOST_PARTS;
+    const tokens = isBounded ? [...new Parser(this.counter.addNewLine).parse(text)] : [];
+    const unreadable = [...(isBounded ? [] : [TOO_LARGE]), ...findForbidden(text), ...findUnreadable(tokens)];
+    if (unreadable.length > 0) return { value: undefined, problems: unreadable };
+    const [document] = new Composer(OPTIONS).compose(tokens, true, text.length);
+    const errors = document === undefined ? [] : describeErrors(document);
+    if (document === undefined || errors.length > 0) return { value: undefined, problems: errors };
+    this.document = document;
+    const aliases = findWrongAliases(document);
+    if (aliases.length > 0) return { value: undefined, problems: aliases };
+    const problems = describeWarnings(document, text).concat(findWrongParts(document));
+    const evaluated = evaluate(document, text, this.emptyCure);
+    return { value: evaluated.value, problems: problems.concat(evaluated.problems) };
   }
 
   private find(path: Path, wantsKey: boolean): Place {
     let node = this.resolve(this.document?.contents);
-    let place = this.placeOf(node) ?? START;
+    let offset = offsetOf(node);
     for (const [index, step] of path.entries()) {
-      const found = childOf(node, step);
+      const found = this.childOf(node, step);
       if (found === null) break;
-      place = this.placeOf(found.key) ?? place;
+      offset = offsetOf(found.key) || offset;
       if (wantsKey && index === path.length - 1) break;
-      place = this.placeOf(found.value) ?? place;
+      offset = offsetOf(found.value) || offset;
       node = this.resolve(found.value);
     }
-    return place;
+    return this.placeAt(offset);
   }
 
   private resolve(node: unknown): unknown {
     return isAlias(node) && this.document !== null ? node.resolve(this.document) : node;
   }
 
-  private placeOf(node: unknown): Place | null {
-    const range = (node as Node | null | undefined)?.range;
-    return range === null || range === undefined ? null : this.placeAt(range[0]);
+  /** The key and the value of a map, or an item of a list. */
+  private childOf(node: unknown, step: PropertyKey): { key: unknown; value: unknown } | null {
+    if (isSeq(node)) {
+      const value = node.items[Number(step)];
+      return value === undefined ? null : { key: value, value };
+    }
+    return isMap(node) ? (this.itemsOf(node).get(String(step)) ?? null) : null;
+  }
+
+  private itemsOf(map: YAMLMap): ReadonlyMap<string, Item> {
+    const known = this.items.get(map);
+    if (known !== undefined) return known;
+    const items = new Map(
+      map.items.flatMap((item) => (isScalar(item.key) ? [[String(item.key.value), item] as const] : [])),
+    );
+    this.items.set(map, items);
+    return items;
   }
 
   private placeAt(offset: number): Place {
@@ -165,22 +156,40 @@ export class YamlFile {
   }
 }
 
-/** The key and the value of a map, or an item of a list. */
-function childOf(node: unknown, step: PropertyKey): { key: unknown; value: unknown } | null {
-  if (isSeq(node)) {
-    const value = node.items[Number(step)];
-    return value === undefined ? null : { key: value, value };
+/** The number of lexical tokens, up to the first beyond the limit. */
+function countParts(text: string): number {
+  let count = 0;
+  for (const part of new Lexer().lex(text)) if (part !== '' && ++count > MOST_PARTS) break;
+  return count;
+}
+
+function evaluate(document: Document, text: string, emptyCure: string): Parsed {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MOST_NODES });
+    // A file that was cut off must not hide the rules that it had.
+    const isEmpty = value === null && !text.includes('#');
+    return { value, problems: isEmpty ? [{ offset: 0, text: `The file is empty. ${emptyCure}` }] : [] };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return {
+      value: undefined,
+      problems: [
+        {
+          offset: firstAlias(document),
+          text: 'The aliases stand for too many values. Write the values out',
+        },
+      ],
+    };
   }
-  if (!isMap(node)) return null;
-  return node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) ?? null;
 }
 
-/** Text of the file in a message: bounded, and without control characters. */
-export function quote(text: string): string {
-  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-  return `«${shown.replace(/\p{Cc}/gu, ' ')}»`;
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0]?.trim() ?? '';
+function firstAlias(document: Document): number {
+  let offset = 0;
+  visit(document, {
+    Alias: (_key, alias) => {
+      offset = offsetOf(alias);
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }

@@ -26,7 +26,7 @@ export const DATABASE_SETTINGS = {
   ),
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
-    'Maximum number of connections of one process to PostgreSQL, and to each replica.',
+    'Maximum number of connections to PostgreSQL, and to each replica, for requests. Workers share them.',
   ),
 };
 

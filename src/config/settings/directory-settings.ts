@@ -54,6 +54,10 @@ export const DIRECTORY_SETTINGS = {
     'Password of DIRECTORY_BIND_DN. A file is read at each connection.',
   ),
   DIRECTORY_BASE_DN: setting(distinguishedName.default('dc=example,dc=org'), 'Base DN of the directory.'),
+  DIRECTORY_WEBHOOKS: setting(
+    text.optional(),
+    'YAML file with the receivers to which changes are sent. Equal for all servers of a database. Empty: none.',
+  ),
   DIRECTORY_MODEL: setting(
     text.optional(),
     'YAML file with the model of the directory: bases, filters, attributes, fields, scopes and visibility. Empty: that of the sample for the sample directory, otherwise the built-in model.',

@@ -2,7 +2,10 @@ import { setting, type ValuesOf } from '../setting.js';
 import { httpUrl, text, trueOrFalse } from '../value-kinds.js';
 
 export const EXPLORER_SETTINGS = {
-  EXPLORER: setting(trueOrFalse.optional(), 'Serves the explorer. Default: true, in production false.'),
+  EXPLORER: setting(
+    trueOrFalse.optional(),
+    'Serves the explorer. Default: true, in production and with TRUSTED_DOCUMENTS false.',
+  ),
   EXPLORER_CLIENT_ID: setting(
     text.optional(),
     'Client id of the explorer at the identity provider. Default with the embedded provider: explorer.',
@@ -22,9 +25,9 @@ export interface ExplorerConfig {
 /** @returns null when the explorer is not served */
 export function buildExplorer(
   settings: ValuesOf<typeof EXPLORER_SETTINGS>,
-  service: { readonly baseUrl: string; readonly production: boolean; readonly issuer: string | null },
+  service: { readonly baseUrl: string; readonly isDefault: boolean; readonly issuer: string | null },
 ): ExplorerConfig | null {
-  if (!(settings.EXPLORER ?? !service.production)) return null;
+  if (!(settings.EXPLORER ?? service.isDefault)) return null;
   return {
     clientId: settings.EXPLORER_CLIENT_ID ?? (service.issuer === null ? 'explorer' : null),
     redirectUri: settings.EXPLORER_REDIRECT_URI ?? explorerAddresses(service.baseUrl)[0],

@@ -14,7 +14,7 @@ export const LIMITS_SETTINGS = {
   ),
   LIMIT_CONNECTIONS: setting(
     integer(1, 1_000_000, 5000),
-    'Maximum number of open client connections of one process. More are closed at once.',
+    'Maximum number of open client connections. Workers share them. More are closed at once.',
   ),
   LIMIT_NODES: setting(
     integer(1, 1_000_000, 10_000),
@@ -34,11 +34,19 @@ export const LIMITS_SETTINGS = {
   ),
   LIMIT_PREVIEWS: setting(
     integer(1, 200, 16),
-    'Maximum number of previews that one process runs at the same time, each on its own connection.',
+    'Maximum number of previews at the same time, each on its own connection. Workers share them.',
+  ),
+  LIMIT_STREAMS: setting(
+    integer(0, 1_000_000, 4000),
+    'Maximum number of open streams of changes. Workers share them.',
+  ),
+  LIMIT_STREAMS_PER_PRINCIPAL: setting(
+    integer(1, 1_000_000, 20),
+    'Maximum number of open streams of changes of one principal, in each worker.',
   ),
   ANSWER_CACHE_MEGABYTES: setting(
     integer(0, 100_000, 128),
-    'Maximum size of the response cache of one process, in megabytes. 0: no cache.',
+    'Maximum size of the response cache of each worker, in megabytes. 0: no cache.',
   ),
 };
 
@@ -55,6 +63,8 @@ const SETTING_BY_LIMIT = {
   pointsPerHour: 'LIMIT_POINTS_PER_HOUR',
   requestsPerMinute: 'LIMIT_REQUESTS_PER_MINUTE',
   failedLogins: 'LIMIT_FAILED_LOGINS',
+  streams: 'LIMIT_STREAMS',
+  streamsPerPrincipal: 'LIMIT_STREAMS_PER_PRINCIPAL',
   answerCacheMegabytes: 'ANSWER_CACHE_MEGABYTES',
 } as const satisfies Record<string, keyof typeof LIMITS_SETTINGS>;
 

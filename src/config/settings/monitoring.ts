@@ -26,7 +26,10 @@ export const MONITORING_SETTINGS = {
     text.optional(),
     'Trace exporter: otlp, console or none. Default: otlp if a collector is set.',
   ),
-  OTEL_SERVICE_NAME: setting(text.default('directory-service'), 'Service name in traces.'),
+  OTEL_SERVICE_NAME: setting(
+    text.default('directory-service'),
+    'Name of the service in traces, and in the label service_name of all metrics. Each installation needs its own.',
+  ),
   OTEL_SDK_DISABLED: setting(yesOrNo, 'Disables traces.'),
 };
 
@@ -38,6 +41,8 @@ export interface MonitoringConfig {
   /** Whether the log has a line for every request. */
   readonly requestLines: boolean;
   readonly metrics: MetricsConfig | null;
+  /** The label `service_name` of metrics, which distinguishes installations. */
+  readonly serviceName: string;
   /** Null: the service creates no traces. */
   readonly traces: { readonly serviceName: string } | null;
 }
@@ -56,6 +61,7 @@ export function buildMonitoring(settings: MonitoringSettings, service: Service):
     logFormat: settings.LOG_FORMAT ?? null,
     requestLines: settings.LOG_REQUESTS,
     metrics: buildMetrics(settings, service),
+    serviceName: settings.OTEL_SERVICE_NAME,
     traces: makesTraces(settings) ? { serviceName: settings.OTEL_SERVICE_NAME } : null,
   };
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseHttpUrl, parseUrl } from '../../common/url.js';
 import { setting, type ValuesOf } from '../setting.js';
-import { httpUrl, integer, list, text, trueOrFalse, yesOrNo } from '../value-kinds.js';
+import { httpUrl, integer, list, text, trueOrFalse, wholeNumber, yesOrNo } from '../value-kinds.js';
 
 export const hostName = text.refine(
   (value) =>
@@ -37,6 +37,10 @@ export const SERVICE_SETTINGS = {
   BASE_URL: setting(
     httpUrl.optional(),
     'Public URL of the service, with an optional path. Default: http://HOST:PORT.',
+  ),
+  WORKERS: setting(
+    wholeNumber(1, 64).optional(),
+    'Number of processes that serve requests. Default: the number of cores with PostgreSQL and AUTH_URL, otherwise 1.',
   ),
   NODE_ENV: setting(
     text

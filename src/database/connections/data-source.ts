@@ -1,5 +1,5 @@
-import pg from 'pg';
-import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type pg from 'pg';
+import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
@@ -22,12 +22,17 @@ import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
 import { FieldReferences1763683200012 } from '../migrations/0013-field-references.js';
 import { Identity1763683200013 } from '../migrations/0014-identity.js';
 import { CarriedValues1763683200014 } from '../migrations/0015-carried-values.js';
+import { ChangedObjects1763683200015 } from '../migrations/0016-changed-objects.js';
+import { CursorKey1763683200016 } from '../migrations/0017-cursor-key.js';
+import { Webhooks1763683200017 } from '../migrations/0018-webhooks.js';
 import {
+  createPreviewPool,
   OpenConnections,
   embeddedPoolOptions,
   serverPoolOptions,
   STATEMENT_TIMEOUT,
 } from './pool-options.js';
+import { readCursorKey } from './cursor-key.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
 import { StatementPool } from './statement-pool.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
@@ -48,6 +53,9 @@ export const MIGRATIONS = [
   FieldReferences1763683200012,
   Identity1763683200013,
   CarriedValues1763683200014,
+  ChangedObjects1763683200015,
+  CursorKey1763683200016,
+  Webhooks1763683200017,
 ];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
@@ -58,16 +66,23 @@ const INDEX_TIMEOUT_MS = 60_000;
 
 type KeptIndexes = Parameters<typeof keepValueIndexes> extends [unknown, ...infer Others] ? Others : never;
 
+export interface OpeningOptions {
+  /** Default: true. Otherwise nothing is changed in the database. */
+  readonly migrates: boolean;
+}
+
 /** The TypeORM data source. It migrates the database, and runs PGlite itself for a `pglite:` URL. */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
   private readonly connections: OpenConnections;
+  cursorKey: Buffer = Buffer.alloc(0);
 
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
+    private readonly own: OpeningOptions = { migrates: true },
   ) {
     const connections = new OpenConnections();
     super({
@@ -98,7 +113,7 @@ export class DirectoryDataSource extends DataSource {
     try {
       await super.initialize();
       await refuseSharedSessions(this.database);
-      await this.migrate();
+      await (this.own.migrates ? this.migrate() : refuseForeignTables(this.manager));
       this.ownPreviewPool = createPreviewPool(this.database, this.connections);
       this.ownStatements = new StatementPool(this.pool, this.database.kind === 'postgres');
     } catch (error) {
@@ -164,10 +179,11 @@ export class DirectoryDataSource extends DataSource {
     try {
       await runner.query('set statement_timeout = 0');
       await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      await refuseForeignTables(runner);
+      await refuseForeignTables(runner.manager);
       const executor = new MigrationExecutor(this, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
+      this.cursorKey = await readCursorKey(runner.manager);
     } finally {
       await endMigration(runner);
     }
@@ -205,8 +221,8 @@ async function refuseSharedSessions(database: Config['database']): Promise<void>
 }
 
 /** Runs before anything is written: a database that holds tables of another application stays unchanged. */
-async function refuseForeignTables(runner: QueryRunner): Promise<void> {
-  const rows: { name: string }[] = await runner.manager.query(`
+async function refuseForeignTables(manager: EntityManager): Promise<void> {
+  const rows: { name: string }[] = await manager.query(`
     select c.relname as name from pg_class c
     where c.relnamespace = to_regnamespace(current_schema()) and c.relkind in ('r', 'p')
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
@@ -214,24 +230,12 @@ async function refuseForeignTables(runner: QueryRunner): Promise<void> {
   if (names.length === 0 || names.includes('mirror_state')) return;
   // An interrupted first start leaves an empty table of migrations behind.
   if (names.length === 1 && names[0] === 'migrations') {
-    const applied: unknown[] = await runner.manager.query('select from migrations limit 1');
+    const applied: unknown[] = await manager.query('select from migrations limit 1');
     if (applied.length === 0) return;
   }
   throw new DatabaseStartError(
     'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
   );
-}
-
-/** Connections are opened on demand and closed after ten seconds without use. */
-function createPreviewPool(database: Config['database'], connections: OpenConnections): pg.Pool | null {
-  if (database.kind === 'pglite') return null;
-  const pool = new pg.Pool({
-    connectionString: database.url,
-    ...serverPoolOptions(database.previewPoolSize, connections),
-  });
-  // An idle connection was lost. The next preview transaction opens another one.
-  pool.on('error', () => undefined);
-  return pool;
 }
 
 function startError(error: unknown, database: Config['database']): unknown {

@@ -27,6 +27,8 @@ export interface HeartbeatQuery {
   readonly firstSql: string | null;
   /** The query that is sent repeatedly. */
   readonly text: string;
+  /** Returns its values at the time at which it is sent. */
+  readonly values?: () => unknown[];
   /** Milliseconds between an answer and the next query. */
   readonly interval: number;
 }
@@ -107,7 +109,7 @@ export class DatabaseHeartbeat<Row extends object> {
 
   /** Runs on one connection until the signal is aborted. Throws the error of the connection. */
   private async runOn(client: pg.Client, signal: AbortSignal): Promise<void> {
-    const { firstSql, text, interval } = this.query;
+    const { firstSql, text, values, interval } = this.query;
     const lost = new AbortController();
     client.on('error', () => {
       lost.abort();
@@ -121,7 +123,7 @@ export class DatabaseHeartbeat<Row extends object> {
     for (let answers = 1; !signal.aborted; answers++) {
       this.skipsInterval = false;
       this.listener.onQuery?.();
-      this.listener.onAnswer(await this.ask(client, text, signal));
+      this.listener.onAnswer(await this.ask(client, text, signal, values?.()));
       this.silences = 0;
       if (answers === 1 && this.connections++ > 0) this.listener.onReconnect?.();
       await this.pause(interval, either);
@@ -155,8 +157,13 @@ export class DatabaseHeartbeat<Row extends object> {
   }
 
   /** @throws SilenceError when the answer is missing although the server accepts connections, or hangs */
-  private async ask(client: pg.Client, text: string, signal: AbortSignal): Promise<Row | undefined> {
-    const answer = client.query<Row>(text);
+  private async ask(
+    client: pg.Client,
+    text: string,
+    signal: AbortSignal,
+    values?: unknown[],
+  ): Promise<Row | undefined> {
+    const answer = client.query<Row>(text, values);
     if (!(await settlesWithin(ANSWER_TIMEOUT_MS, answer))) {
       this.listener.onDoubt();
       await this.compareWithSecond(answer, signal);

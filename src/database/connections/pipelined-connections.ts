@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Statement } from '../statements/statement.js';
-import { socketOf } from './socket-client.js';
+import type { SocketClient } from './socket-client.js';
 
 /** One shared connection carries as much as a process can receive; two let two backends work. */
 const MAX_PIPELINES = 2;
@@ -93,9 +93,14 @@ class Pipeline {
         for (const { done } of pending) done(failure ?? new Error('Connection terminated'), []);
         return;
       }
-      const connection = new PipelinedConnection(client, this.sender, release, () => {
-        if (this.connection === connection) this.connection = null;
-      });
+      const connection = new PipelinedConnection(
+        client as PoolClient & SocketClient,
+        this.sender,
+        release,
+        () => {
+          if (this.connection === connection) this.connection = null;
+        },
+      );
       this.connection = connection;
       connection.send(pending);
     });
@@ -116,14 +121,14 @@ class PipelinedConnection {
 
   /** @param onClosing called when no further statements may be sent */
   constructor(
-    private readonly client: PoolClient,
+    private readonly client: PoolClient & SocketClient,
     private readonly sender: Sender,
     private readonly release: (failure?: Error | boolean) => void,
     private readonly onClosing: () => void,
   ) {}
 
   send(pending: readonly Pending[]): void {
-    const socket = socketOf(this.client);
+    const { socket } = this.client;
     this.unanswered += pending.length;
     socket.cork();
     for (const { statement, values, done } of pending) {

@@ -1,5 +1,6 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { ClientBase } from 'pg';
+import type { Config } from '../../config/config.js';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 
 /** Milliseconds that a statement may take. The mirror lifts this limit for its own writes. */
@@ -87,4 +88,19 @@ export class OpenConnections {
   destroyAll(): void {
     for (const client of this.open) destroyConnection(client);
   }
+}
+
+/** Connections are opened on demand and closed after ten seconds without use. */
+export function createPreviewPool(
+  database: Config['database'],
+  connections: OpenConnections,
+): pg.Pool | null {
+  if (database.kind === 'pglite') return null;
+  const pool = new pg.Pool({
+    connectionString: database.url,
+    ...serverPoolOptions(database.previewPoolSize, connections),
+  });
+  // An idle connection was lost. The next preview transaction opens another one.
+  pool.on('error', () => undefined);
+  return pool;
 }

@@ -4,7 +4,7 @@ import type { Server } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseStartError } from '../connections/database-start.error.js';
+import { DatabaseInUseError, DatabaseStartError } from '../connections/database-start.error.js';
 import { answers, listenAt } from './lock-socket.js';
 import {
   formatHolder,
@@ -189,8 +189,8 @@ async function moveAway(directory: string, lock: string): Promise<void> {
   removeQuietly(aside);
 }
 
-function inUse(directory: string, whose: string): DatabaseStartError {
-  return new DatabaseStartError(
+function inUse(directory: string, whose: string): DatabaseInUseError {
+  return new DatabaseInUseError(
     `The database directory ${directory} is in use by ${whose}: ` +
       'stop it first, or use PostgreSQL (DATABASE_URL=postgres://…) for several processes at once',
   );

@@ -19,6 +19,17 @@ export class EmbeddedKeys {
     return kept;
   }
 
+  /** Returns false if the present value is another one. */
+  async replace<Value extends object>(name: string, present: Value, value: Value): Promise<boolean> {
+    const rows: object[] = await this.dataSource.query(
+      `with replaced as (
+         update embedded_keys set value = $3 where name = $1 and value = $2::jsonb returning name
+       ) select name from replaced`,
+      [name, JSON.stringify(present), JSON.stringify(value)],
+    );
+    return rows.length === 1;
+  }
+
   private async find<Value>(name: string): Promise<Value | null> {
     const rows: { value: Value }[] = await this.dataSource.query(
       'select value from embedded_keys where name = $1',

@@ -15,7 +15,7 @@ import { Worker } from 'node:worker_threads';
 import { Logger } from '@nestjs/common';
 import { DatabaseStartError } from '../connections/database-start.error.js';
 import { DirectoryLock } from './data-directory-lock.js';
-import { formatHolder, HOLDER_FILE, LOCK_FILE } from './lock-holder.js';
+import { formatHolder, HOLDER_FILE } from './lock-holder.js';
 
 /** PostgreSQL's major version in PGlite, which cannot open a directory of another version. */
 const MAJOR_VERSION = '18';
@@ -95,13 +95,19 @@ function endAtOnce(): never {
   process.exit(1);
 }
 
-function isOfLock(name: string): boolean {
-  return name.startsWith(LOCK_FILE) || name.startsWith(HOLDER_FILE);
+/** Whether a file is of the service, and not of the database. */
+function isOfService(name: string): boolean {
+  return name.startsWith('.service.');
 }
 
 /** Path of a marker file next to a directory. It exists until the creation of the database is complete. */
 function unfinishedMark(directory: string): string {
   return `${directory}.unfinished`;
+}
+
+/** Whether the directory has a database whose creation is complete. */
+export function isCreated(directory: string): boolean {
+  return existsSync(join(directory, 'PG_VERSION')) && !existsSync(unfinishedMark(directory));
 }
 
 /** A process that was killed while it created a database leaves unusable files. */
@@ -116,7 +122,7 @@ function removeUnfinished(directory: string): void {
 
 function listDirectory(directory: string): string[] {
   try {
-    return readdirSync(directory).filter((name) => !isOfLock(name));
+    return readdirSync(directory).filter((name) => !isOfService(name));
   } catch (error) {
     throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
   }

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename } from 'node:path';
 
 /** Maximum length of a socket path in bytes: 108 with the terminator on Linux, 104 elsewhere. */
@@ -15,11 +16,7 @@ const REFUSED = new Set(['ECONNREFUSED', 'ENOTSOCK', 'ENOENT', ...UNSUPPORTED]);
 export async function listenAt(directory: string, path: string): Promise<Server | null> {
   const server = createServer((socket) => socket.destroy()).unref();
   try {
-    await within(directory, path, (reachable) => {
-      return new Promise<void>((resolve, reject) => {
-        server.once('error', reject).listen(reachable, resolve);
-      });
-    });
+    await listenIn(directory, path, server);
     return server;
   } catch (error) {
     if (!UNSUPPORTED.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
@@ -28,19 +25,30 @@ export async function listenAt(directory: string, path: string): Promise<Server 
   }
 }
 
-/** Whether a process listens on a socket. The kernel also accepts connections for a stopped process. */
-export function answers(directory: string, path: string): Promise<boolean> {
-  return within(directory, path, (reachable) => {
-    return new Promise<boolean>((resolve) => {
-      const socket = connect(reachable, () => {
-        socket.destroy();
-        resolve(true);
-      });
-      socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
-        resolve(!REFUSED.has(code));
-      });
-    });
+/** @throws the error of the system, such as EADDRINUSE */
+export function listenIn(directory: string, path: string, server: Server): Promise<void> {
+  return within(directory, path, async (reachable) => {
+    await once(server.listen(reachable), 'listening');
   });
+}
+
+/** @throws the error of the system, such as ECONNREFUSED */
+export function connectIn(directory: string, path: string): Promise<Socket> {
+  return within(directory, path, async (reachable) => {
+    const socket = connect(reachable);
+    await once(socket, 'connect');
+    return socket;
+  });
+}
+
+/** Whether a process listens on a socket. The kernel also accepts connections for a stopped process. */
+export async function answers(directory: string, path: string): Promise<boolean> {
+  try {
+    (await connectIn(directory, path)).destroy();
+    return true;
+  } catch (error) {
+    return !REFUSED.has((error as NodeJS.ErrnoException).code ?? '');
+  }
 }
 
 /** Passes a path that fits a socket address. On Linux, an open directory makes any path short. */

@@ -17,15 +17,3 @@ export interface ReferenceField extends Field {
 export function referenceFields(fields: readonly Field[]): ReferenceField[] {
   return fields.filter((field): field is ReferenceField => field.reference !== undefined);
 }
-
-/** SQL for the column of an object with which the target of a reference is compared, and for the target with its type. */
-export function targetSql({ reference }: ReferenceField, alias: string): { column: string; target: string } {
-  switch (reference.by) {
-    case 'id':
-      return { column: `${alias}.id_folded`, target: 'r.target' };
-    case 'uuid':
-      return { column: `${alias}.entry_uuid`, target: 'r.target::uuid' };
-    default:
-      return { column: `${alias}.dn_key`, target: 'r.target::uuid' };
-  }
-}

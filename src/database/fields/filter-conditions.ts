@@ -1,22 +1,41 @@
-import type { Field } from '../../common/field.js';
+import { type Field, pluralOf } from '../../common/field.js';
+import { boundedList } from '../../common/identity.js';
 import { asLabel, foldSearch, fold } from '../../common/fold.js';
+import type { PageReads } from '../paging/page-source.js';
+import { ALL_OF, ANY_OF, type KeyValue } from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
 import { sqlOfField } from './field-columns.js';
 import type { TableNames } from './object-table.js';
 import { valueConditions } from './value-filters.js';
 
-/** The conditions for the fields by which a list is filtered. The filter may have other members too. */
+/**
+ * The conditions for the fields by which a list is filtered. The filter may have other members too. No object has an empty
+ * value, and an absent value does not match an empty one.
+ * @param conditionOf returns the condition that the field equals an SQL expression
+ * @throws BadUserInputError when a list of values is too long
+ */
 export function fieldConditions(
   fields: readonly Field[],
   filter: Readonly<Record<string, unknown>>,
   values: Values,
-  conditionOf: (field: Field, placeholder: string) => string,
+  conditionOf: (field: Field, value: string) => string,
 ): string[] {
   return fields.flatMap((field) => {
-    const wanted = filter[field.name];
-    if (field.filter === undefined || typeof wanted !== 'string') return [];
-    return [conditionOf(field, `${values.add(asLabel(wanted))}::text`)];
+    if (field.filter === undefined) return [];
+    const plural = pluralOf(field.name);
+    const { [field.name]: wanted, [plural]: several } = filter;
+    return [
+      ...(typeof wanted === 'string'
+        ? [conditionOf(field, `nullif(${values.add(asLabel(wanted))}::text, '')`)]
+        : []),
+      ...(Array.isArray(several) ? [conditionOf(field, anyOf(several as string[], plural, values))] : []),
+    ];
   });
+}
+
+function anyOf(wanted: readonly string[], argument: string, values: Values): string {
+  const texts = boundedList(wanted, argument).map(asLabel);
+  return `any (${values.add(texts.filter((text) => text !== ''))}::text[])`;
 }
 
 /** The conditions that filters of users and groups share: search, and equality of fields. */
@@ -29,10 +48,8 @@ export function listConditions(
   const { search } = filter;
   const searched =
     typeof search === 'string' ? [searchCondition(alias, foldSearch(search, 'search'), values)] : [];
-  // The left side matches the expression of the index. No object has an empty value, and an absent value does
-  // not match an empty one.
-  const equals = (field: Field, value: string) =>
-    `coalesce(${sqlOfField(field, alias)}, '') = nullif(${value}, '')`;
+  // The left side matches the expression of the index.
+  const equals = (field: Field, value: string) => `coalesce(${sqlOfField(field, alias)}, '') = ${value}`;
   return [
     ...searched,
     ...fieldConditions(fields, filter, values, equals),
@@ -67,4 +84,30 @@ export function searchPairs(text: string): string[] {
   return [
     ...new Set(characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`)),
   ];
+}
+
+/** Whether a filter has no other members than these. */
+export function hasOnly(filter: Readonly<Record<string, unknown>>, names: readonly string[]): boolean {
+  return Object.entries(filter).every(([name, value]) => (value ?? null) === null || names.includes(name));
+}
+
+/**
+ * What a list of users or groups depends on. Those on the page are noted by their keys.
+ * @param foundBy the filters that compare only what objects are found by (src/mirror/apply/changed-entries.ts)
+ */
+export function listReads(
+  table: 'users' | 'groups',
+  {
+    filter,
+    order = 'NAME',
+  }: { readonly filter?: object | null | undefined; readonly order?: string | undefined },
+  foundBy: readonly string[],
+  values: readonly KeyValue[],
+): PageReads {
+  const isPlain = order === 'NAME' && hasOnly({ ...filter }, foundBy);
+  return {
+    bits: isPlain ? ANY_OF[table] : ALL_OF[table],
+    rows: { key: table === 'users' ? 'u.key' : 'g.key', tables: [table] },
+    values,
+  };
 }

@@ -1,6 +1,7 @@
 import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
 import { type NodeType, type LookupKey, lookupOf, type ObjectInput } from '../../common/identity.js';
+import { ANY_OF, notesFound } from '../statements/dependencies.js';
 import { isInAudience } from '../visibility/conditions.js';
 import {
   IS_COMPLETE,
@@ -72,12 +73,20 @@ export function notFound(
   return new NotFoundError(WORDS[by].replace('%', noun), argument);
 }
 
-/** Returns one row even if no object is found. In that row only the revision is not null. */
+/**
+ * Returns one row even if no object is found. In that row only the revision is not null.
+ * @param columns the key first
+ */
 export function findObject(names: TableNames, by: LookupKey, columns: string): Statement {
   const { table, alias } = names;
   return statement(
     `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
      where ${IS_COMPLETE}`,
-    { returnsRevision: true, isShort: true },
+    { returnsRevision: true, isShort: true, noteReads: notesFound(table, 0, lookupReads(names, by)) },
   );
+}
+
+/** What a lookup depends on besides the object that it finds: another object may get the same e-mail address. */
+export function lookupReads({ table }: Pick<TableNames, 'table'>, by: LookupKey): number {
+  return by === 'email' ? ANY_OF[table] : 0;
 }

@@ -100,7 +100,7 @@ const CONDITIONS: Readonly<Record<FilterType, Build>> = {
     ...given(startsWith, (text: string) => startsWithText(sql, text, values)),
   ],
   IntFilter: (sql, wanted, values, name) => comparisons(sql, INTEGERS, wanted, values, name),
-  FloatFilter: (sql, wanted, values, name) => comparisons(sql, NUMBERS, wanted, values, name),
+  FloatFilter: (sql, wanted, values, name) => comparisons(sql, NUMBERS, finite(wanted, name), values, name),
   BooleanFilter: (sql, { is }, values) =>
     given(is, (value: boolean) => `${sql} = ${values.add(String(value))}::text`),
   DateTimeFilter: (sql, { since, until }, values) =>
@@ -166,6 +166,13 @@ function textOf(instant: unknown): string | null {
 /** The values have the types of the schema. */
 function given(value: unknown, conditionOf: (value: never) => string): string[] {
   return value === undefined || value === null ? [] : [conditionOf(value as never)];
+}
+
+/** A literal such as 1e400 is a Float of GraphQL, but infinite. */
+function finite(wanted: Compared, name: string): Compared {
+  const { is, in: among, min, max } = wanted;
+  if (![is, among, min, max].flat().some((value) => Math.abs(Number(value)) === Infinity)) return wanted;
+  throw new BadUserInputError(`The filter by ${name} has a number that is not finite`, name);
 }
 
 function bounded<List extends readonly unknown[]>(list: List, name: string): List {

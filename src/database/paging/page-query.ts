@@ -1,3 +1,4 @@
+import type { CursorForm } from '../../common/cursor.js';
 import {
   opposite,
   type SortDirection,
@@ -9,12 +10,14 @@ import {
   type Bound,
   bound,
   type OrderColumn,
+  notesPage,
   outputOf,
   type PageOrder,
   type PageSource,
   type Parents,
   selectParents,
   type ParentLookup,
+  withKeys,
 } from './page-source.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
 
@@ -48,15 +51,16 @@ export interface PageQuery {
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
-  source: PageSource,
+  asked: PageSource,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[] | ParentLookup | null,
+  form: CursorForm,
 ): PageQuery {
-  const { values, order } = source;
+  const source = withKeys(asked);
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const bounds = { after: bound(source, page.after, 'after'), before: bound(source, page.before, 'before') };
+  const bounds = boundsOf(source, page, form);
   const parent = selectParents(source, parents);
   const rows = [...source.conditions, ...parent.conditions];
   const pageColumns = selectPageColumns(source, selection, rows, bounds, parent);
@@ -64,20 +68,19 @@ export function planPage(
   const tables = [...parent.tables];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
-  if (isRead || values.all.length > 0) {
+  if (isRead || source.values.all.length > 0) {
     columns.push('page.packed');
     // One additional row shows whether there is a next page.
-    const rowLimit = isRead ? values.add(limit + 1) : '0';
-    const direction = backward ? opposite(order.direction) : order.direction;
-    tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), direction, rowLimit));
+    const rowLimit = isRead ? source.values.add(limit + 1) : '0';
+    tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), backward, rowLimit));
   }
-  const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`);
   const isMany = parent.position.length > 0;
   const isShort = !isMany && isAlongIndex(source, selection);
-  const text = `select ${[...columns, REVISION].join(', ')}${from.join('')}`;
+  const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
+  const noteReads = notesPage(source, parents, parent, pageColumns.size);
   return {
-    statement: statement(text, { returnsRevision: true, isShort }),
-    values: values.all,
+    statement: statement(text, { returnsRevision: true, isShort, noteReads }),
+    values: source.values.all,
     source,
     limit,
     backward,
@@ -88,9 +91,17 @@ export function planPage(
   };
 }
 
+function fromTables(tables: readonly string[]): string {
+  return tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
+}
+
 interface Bounds {
   readonly after: Bound | null;
   readonly before: Bound | null;
+}
+
+function boundsOf(source: PageSource, { after, before }: PageArguments, form: CursorForm): Bounds {
+  return { after: bound(source, after, 'after', form), before: bound(source, before, 'before', form) };
 }
 
 function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {
@@ -136,10 +147,11 @@ function selectPage(
   source: PageSource,
   cursors: SelectedCursors,
   conditions: readonly string[],
-  direction: SortDirection,
+  backward: boolean,
   rowLimit: string,
 ): string {
   const { columns, order, unionBranches } = source;
+  const direction = backward ? opposite(order.direction) : order.direction;
   const places = cursors !== 'none' || unionBranches !== undefined ? order.columns : [];
   const rows = selectRows(source, places, conditions, direction, rowLimit);
   // Without columns, the page still needs the number of rows.

@@ -1,8 +1,8 @@
-import { type CursorValue, encodeCursor } from '../../common/cursor.js';
+import { type CursorForm, type CursorValue, encodeCursors } from '../../common/cursor.js';
 import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type PageQuery, planPage } from './page-query.js';
 import type { PageSource } from './page-source.js';
-import type { Reader } from '../statements/statement.js';
+import type { PageReader } from '../statements/statement.js';
 import { revisionOf } from '../revisions/revision.js';
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
@@ -16,11 +16,14 @@ export class Page<Row extends unknown[]> {
   private readonly places: readonly (readonly CursorValue[])[];
   /** Additional values in cursors. */
   private readonly cursorExtras: readonly CursorValue[];
+  /** The cursors of `places`; null before the first one is requested. */
+  private cursors: readonly string[] | null = null;
 
   /** @param result values that were read for the parent and its page */
   constructor(
     private readonly query: PageQuery,
     result: readonly unknown[] | undefined,
+    private readonly form: CursorForm,
   ) {
     const { limit, backward } = query;
     const packed = packedIn(query, result);
@@ -46,8 +49,8 @@ export class Page<Row extends unknown[]> {
     if (places.length === 0) throw new Error('No cursors were selected');
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
-    const values = places.map((column) => column[place] as CursorValue);
-    return encodeCursor(query.source.binding, [...values, ...this.cursorExtras]);
+    this.cursors ??= encodeCursors(this.form, query.source.binding, places, this.cursorExtras);
+    return this.cursors[place] ?? null;
   }
 }
 
@@ -57,40 +60,40 @@ export interface PageAhead {
 }
 
 export async function readPage<Row extends unknown[] = unknown[]>(
-  reader: Reader,
+  reader: PageReader,
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
 ): Promise<Page<Row>> {
-  const query = planPage(source, page, selection, null);
+  const query = planPage(source, page, selection, null, reader.cursors);
   const [result] = await reader.read(query.statement, query.values);
-  return new Page<Row>(query, result);
+  return new Page<Row>(query, result, reader.cursors);
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
 export async function readPages<Row extends unknown[] = unknown[]>(
-  reader: Reader,
+  reader: PageReader,
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
-  const query = planPage(source, page, selection, parents);
+  const query = planPage(source, page, selection, parents, reader.cursors);
   const result = await reader.read(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
   if (query.isMany) result.sort(([left], [right]) => Number(left) - Number(right));
-  return result.map((each) => new Page<Row>(query, each));
+  return result.map((each) => new Page<Row>(query, each, reader.cursors));
 }
 
 /** Looks up a planned parent with its page, in one statement. Null if there is no such parent. */
 export async function readWithParent<Row extends unknown[] = unknown[]>(
-  reader: Reader,
+  reader: PageReader,
   query: PageQuery,
 ): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
   const [result] = await reader.read(query.statement, query.values);
   const start = placeOfParent(query);
   const parent = result?.slice(start, start + query.parentWidth) ?? [];
-  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result) };
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result, reader.cursors) };
 }
 
 function pageColumnIn(

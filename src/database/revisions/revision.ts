@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../statements/statement.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
+import type { ChangedObjects } from './changed-objects.js';
 
 /** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
 export interface Revision {
@@ -42,12 +44,33 @@ export class CurrentRevision {
   /** Increases with every event that makes the answer to an earlier query unreliable. */
   private version = 0;
   private versionAtQuery = 0;
+  private readonly waiting: (() => void)[] = [];
+  /** Whether the primary has reported that there is no revision yet. */
+  isNone = false;
   /** Called when the primary has to be queried. */
   onUnknownRevision: () => void = () => undefined;
+  /** Called when another revision is current, with each change between the two; null: everything may differ. */
+  onChanged: (changes: readonly ChangedObjects[] | null) => void = () => undefined;
 
   /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
   get known(): Revision | null {
     return this.unexplained.size === 0 ? this.reported : null;
+  }
+
+  /** The revision that the primary reported last, also while statements read another one. */
+  get latest(): Revision | null {
+    return this.reported;
+  }
+
+  /** Resolves when the revision is known, or after these milliseconds. */
+  async whenKnown(milliseconds: number): Promise<void> {
+    const ended = new AbortController();
+    const known = new Promise<void>((resolve) => this.waiting.push(resolve));
+    await Promise.race([
+      known,
+      sleep(milliseconds, undefined, { signal: ended.signal }).catch(() => undefined),
+    ]);
+    ended.abort();
   }
 
   noteRead(id: string): void {
@@ -57,10 +80,23 @@ export class CurrentRevision {
     this.onUnknownRevision();
   }
 
-  noteApplied(revision: Revision): void {
-    this.version++;
-    this.unexplained.delete(revision.id);
-    this.setReported(revision);
+  /** Records a revision that this process has applied. */
+  noteApplied(revision: Revision, previous: string | null, changed: ChangedObjects | null): void {
+    if (this.noteAnnounced(revision, previous, changed) || this.superseded.has(revision.id)) return;
+    this.advance(revision, null);
+  }
+
+  /**
+   * Records a revision that the primary has announced.
+   * @returns false if the primary has to be queried, because the revision does not follow the latest one
+   */
+  noteAnnounced(revision: Revision, previous: string | null, changed: ChangedObjects | null): boolean {
+    const latest = this.reported?.id ?? null;
+    // An announcement may arrive after an answer that is newer.
+    const isOld = latest === revision.id || this.superseded.has(revision.id);
+    if (!isOld && latest !== previous) return false;
+    if (!isOld) this.advance(revision, changed);
+    return this.unexplained.size === 0;
   }
 
   /** Called before the primary is queried. */
@@ -68,20 +104,34 @@ export class CurrentRevision {
     this.versionAtQuery = this.version;
   }
 
-  /** Records the answer of the primary. False if something happened since the query: then query again. */
-  noteAnswer(revision: Revision | null): boolean {
+  /**
+   * Records the answer of the primary. False if something happened since the query: then query again.
+   * @param changes those since `latest` at the query; null: unknown
+   */
+  noteAnswer(revision: Revision | null, changes: readonly ChangedObjects[] | null = null): boolean {
     if (this.version !== this.versionAtQuery) return false;
     // These ids were read before the query: the primary no longer has them, or never had them.
     for (const id of this.unexplained) this.supersede(id);
     this.unexplained.clear();
-    this.setReported(revision);
+    this.setReported(revision, changes);
     return true;
   }
 
-  private setReported(revision: Revision | null): void {
-    if (this.reported !== null) this.supersede(this.reported.id);
+  private advance(revision: Revision, changed: ChangedObjects | null): void {
+    // The answer to a pending query is possibly older.
+    this.version++;
+    this.unexplained.delete(revision.id);
+    this.setReported(revision, changed === null ? null : [changed]);
+  }
+
+  private setReported(revision: Revision | null, changes: readonly ChangedObjects[] | null): void {
+    const before = this.reported;
+    if (before !== null) this.supersede(before.id);
     if (revision !== null) this.superseded.delete(revision.id);
     this.reported = revision;
+    this.isNone = revision === null;
+    if (before?.id !== revision?.id) this.onChanged(changes);
+    if (this.unexplained.size === 0) for (const resume of this.waiting.splice(0)) resume();
   }
 
   private supersede(id: string): void {

@@ -2,70 +2,29 @@ import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } f
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../database.js';
-import { Freshness, type ReportedFreshness } from './freshness.js';
+import { type Announcement, announcementIn } from './announcement.js';
+import type { ChangedObjects } from './changed-objects.js';
+import { Freshness } from './freshness.js';
 import { DatabaseHeartbeat } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
+import {
+  changesIn,
+  freshnessIn,
+  heartbeatQuery,
+  type MirrorReading,
+  READ_REVISION,
+  readingOf,
+  type ReadingRow,
+  valuesFor,
+} from './revision-query.js';
 import { pauseReasonOf } from '../statements/database-error.js';
-import { IS_COMPLETE, statement } from '../statements/statement.js';
 
-const FORBIDS_FILES = `pg_size_bytes(current_setting('temp_file_limit')) between 0 and 1000000`;
-
-/**
- * SQL expression: whether the database accepts writes. It sorts with little memory, which allocates disk space
- * for a moment. If the disk is full, the sort fails. A session that may write no files sorts a single row.
- */
-export const TAKES_WRITES = `(
-  with little as materialized (select set_config('work_mem', '64kB', true))
-  select count(numbers.each) > 0 and current_setting('transaction_read_only') = 'off'
-  from little cross join lateral (
-    select each from generate_series(1, case when ${FORBIDS_FILES} then 1 else 4000 end) each
-    order by each desc) numbers)`;
-
-/** The last confirmation in milliseconds since 1970, and the seconds since then by the database. */
-const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
-const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
-
-const READ_REVISION = statement(
-  `select revision, revision_uuid, ${AS_OF}, ${AGE}, hides, hides or hides_in_log
-   from mirror_state where ${IS_COMPLETE}`,
-);
-
-/** The query of the heartbeat. It returns one row even before the first revision. */
-const HEARTBEAT_QUERY = `
-  select s.number, s.id, s."asOf", s.age, s.hides, s."hidesInLog", ${TAKES_WRITES} as "takesWrites"
-  from (values (1)) one left join (
-    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age, hides,
-      hides or hides_in_log as "hidesInLog" from mirror_state) s on ${IS_COMPLETE}`;
-
-interface State {
-  readonly number: number | null;
-  readonly id: string | null;
-  readonly asOf: number | null;
-  readonly age: number | null;
-  readonly hides: boolean | null;
-  readonly hidesInLog: boolean | null;
-}
-
-interface Seen extends State {
+interface Seen extends MirrorReading {
   readonly takesWrites: boolean;
 }
 
-type StateRow = [
-  number: number | null,
-  id: string | null,
-  asOf: number | null,
-  age: number | null,
-  hides: boolean | null,
-  hidesInLog: boolean | null,
-];
-
-const NO_STATE: StateRow = [null, null, null, null, null, null];
-
-/** The channel that announces a new revision. Only processes of the previous release read the payload. */
-export const REVISION_CHANNEL = 'directory_revision';
-
-/** Milliseconds between two queries without a notification: a pooler in between may drop notifications. */
-const INTERVAL = 1000;
+/** Milliseconds that a request waits at most for the primary to report a revision that a statement has read. */
+const LONGEST_SETTLING_MS = 100;
 
 /**
  * The current revision of the mirror, without a query for each request. This process knows its own revisions
@@ -77,17 +36,21 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private listening: Promise<void> = Promise.resolve();
   /** Whether the server answers. Otherwise there may be a revision that this process does not know. */
   private isHeard = false;
-  /** Number of revisions that this process is applying. */
-  private changing = 0;
   readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
   /** Why the database is not used although it answers; null if it is used. */
   private pausedFor: string | null = null;
+  private settling: Promise<void> | null = null;
+  private readonly listeners: ((changes: readonly ChangedObjects[] | null) => void)[] = [];
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
-  ) {}
+  ) {
+    database.revision.onChanged = (changes) => {
+      for (const listener of this.listeners) listener(changes);
+    };
+  }
 
   async onModuleInit(): Promise<void> {
     if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
@@ -105,9 +68,24 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     await this.listening;
   }
 
-  /** The revision; null while it is unknown or changing. */
+  /** The revision; null while it is unknown. */
   get current(): Revision | null {
-    return this.changing > 0 || !this.isHeard ? null : this.database.revision.known;
+    return this.isHeard ? this.database.revision.known : null;
+  }
+
+  /** Calls the listener when another revision is current, with each change in between; null: everything may differ. */
+  onChanged(listener: (changes: readonly ChangedObjects[] | null) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Resolves when the revision is known, or soon after; null if waiting does not help. */
+  get settled(): Promise<void> | null {
+    const { revision } = this.database;
+    if (!this.isHeard || revision.latest === null || revision.known !== null) return null;
+    this.settling ??= revision.whenKnown(LONGEST_SETTLING_MS).finally(() => {
+      this.settling = null;
+    });
+    return this.settling;
   }
 
   /** Whether the revision that was read last hides something. Only a hint: statements find out themselves. */
@@ -134,28 +112,26 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.database.noteConfirmed();
   }
 
-  /** Applies a revision and returns it. `current` is null until this has completed. */
-  async change(apply: () => Promise<Revision>): Promise<Revision> {
-    this.changing++;
+  /** Applies a revision and returns it. The one before it is current until then. */
+  async change(apply: () => Promise<Announcement>): Promise<Revision> {
     try {
-      const revision = await apply();
-      this.database.revision.noteApplied(revision);
-      this.database.revision.onUnknownRevision();
+      const applied = await apply();
+      const revision = { number: applied.number, id: applied.id };
+      this.database.revision.noteApplied(revision, applied.previous, applied.changed);
+      this.noteState(applied);
       return revision;
     } catch (error) {
       // The revision may have been applied nevertheless. The next query finds out.
       this.isHeard = false;
       if (this.config.database.kind === 'pglite') await this.readRevision().catch(() => undefined);
       throw error;
-    } finally {
-      this.changing--;
     }
   }
 
   /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
   private listen(url: string): Promise<void> {
-    const query = { url, firstSql: `listen ${REVISION_CHANNEL}`, text: HEARTBEAT_QUERY, interval: INTERVAL };
     const { revision } = this.database;
+    const query = heartbeatQuery(url, () => revision.latest);
     const heartbeat = new DatabaseHeartbeat<Seen>(query, {
       onQuery: () => {
         revision.beginQuery();
@@ -164,8 +140,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
         if (seen?.takesWrites !== true) this.pause('it can only be read');
         else if (!this.goOn(seen)) heartbeat.queryNow();
       },
-      onNotification: () => {
-        heartbeat.queryNow();
+      onNotification: (payload) => {
+        const announcement = announcementIn(payload);
+        if (announcement === null) heartbeat.queryNow();
+        else this.noteAnnounced(announcement);
       },
       onLost: (error) => {
         this.isHeard = false;
@@ -191,14 +169,30 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return heartbeat.run(this.stopping.signal);
   }
 
+  private noteAnnounced(announcement: Announcement): void {
+    const { revision } = this.database;
+    const { number, id, previous, changed } = announcement;
+    const isLate = revision.latest?.id === id;
+    if (!revision.noteAnnounced({ number, id }, previous, changed)) revision.onUnknownRevision();
+    if (!isLate) this.noteState(announcement);
+  }
+
+  /** Notes the state that belongs to the latest revision. */
+  private noteState(announcement: Announcement): void {
+    if (this.database.revision.latest?.id !== announcement.id) return;
+    this.freshness.note(announcement);
+    this.noteHidden(announcement);
+  }
+
   /** @returns false if something happened since the query, so that the server has to be queried again */
-  private goOn(seen: State): boolean {
+  private goOn(seen: MirrorReading): boolean {
     this.database.goOn();
-    const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
+    const isReliable = this.database.revision.noteAnswer(revisionIn(seen), changesIn(seen));
     if (isReliable) {
       this.isHeard = true;
       this.freshness.note(freshnessIn(seen));
       this.noteHidden(seen);
+      this.database.noteCursorKey(seen.cursorKey);
     }
     if (this.pausedFor !== null) this.logger.log('The database accepts writes again and is queried');
     this.pausedFor = null;
@@ -219,26 +213,23 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     let isReliable = false;
     while (!isReliable) {
       revision.beginQuery();
-      isReliable = revision.noteAnswer(revisionIn(await this.readState()));
+      const state = await this.readState();
+      isReliable = revision.noteAnswer(revisionIn(state), changesIn(state));
     }
     this.isHeard = true;
   }
 
-  private noteHidden({ hides, hidesInLog }: State): void {
+  private noteHidden({ hides, hidesInLog }: Pick<MirrorReading, 'hides' | 'hidesInLog'>): void {
     this.database.hides = hides === true;
     this.database.hidesInLog = hidesInLog === true;
   }
 
-  private async readState(): Promise<State> {
-    const rows = await this.database.read<StateRow>(READ_REVISION);
-    const [[number, id, asOf, age, hides, hidesInLog] = NO_STATE] = rows;
-    const state = { number, id, asOf, age, hides, hidesInLog };
+  private async readState(): Promise<MirrorReading> {
+    const values = valuesFor(this.database.revision.latest);
+    const state = readingOf(await this.database.read<ReadingRow>(READ_REVISION, values));
     this.freshness.note(freshnessIn(state));
     this.noteHidden(state);
+    this.database.noteCursorKey(state.cursorKey);
     return state;
   }
-}
-
-function freshnessIn({ id, asOf, age }: State): ReportedFreshness | null {
-  return id === null || asOf === null || age === null ? null : { id, asOf, age };
 }

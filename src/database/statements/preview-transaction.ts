@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { CursorForm } from '../../common/cursor.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import { IS_COMPLETE, type Reader, type Statement, type Writer } from './statement.js';
+import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
 import { forViewer } from '../visibility/visible-statement.js';
 
@@ -26,10 +27,11 @@ const BEGIN = `begin isolation level repeatable read; set local lock_timeout = $
 interface PreviewConnections {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
+  readonly cursors: CursorForm;
 }
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
-export class PreviewTransaction implements Reader, Writer {
+export class PreviewTransaction implements PageReader, Writer {
   /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
   /**
@@ -47,7 +49,7 @@ export class PreviewTransaction implements Reader, Writer {
 
   private constructor(
     private readonly connection: PoolClient,
-    private readonly statements: StatementPool,
+    private readonly connections: PreviewConnections,
     /** Aborted with the error for the client when the connection cannot be used any more. */
     private readonly lost: AbortController,
     private readonly viewer: Viewer,
@@ -62,12 +64,13 @@ export class PreviewTransaction implements Reader, Writer {
    * @throws ServiceError TIMEOUT after 10 seconds
    */
   static async run<Result>(
-    { previewPool, statements }: PreviewConnections,
+    connections: PreviewConnections,
     work: (transaction: PreviewTransaction) => Promise<Result>,
     viewer: Viewer,
     readsRoles: boolean,
   ): Promise<Result> {
-    const connection = await previewPool.connect();
+    const { statements } = connections;
+    const connection = await connections.previewPool.connect();
     const lost = new AbortController();
     const onError = (error: unknown) => {
       lost.abort(databaseError(error));
@@ -82,7 +85,7 @@ export class PreviewTransaction implements Reader, Writer {
     });
     try {
       return await PreviewTransaction.attempt(
-        () => new PreviewTransaction(connection, statements, lost, viewer, readsRoles),
+        () => new PreviewTransaction(connection, connections, lost, viewer, readsRoles),
         work,
       );
     } finally {
@@ -117,7 +120,11 @@ export class PreviewTransaction implements Reader, Writer {
       throw new Error('The roles of the viewer were not read');
     const [statement, all] =
       fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, isOpen);
-    return this.send(() => this.statements.readOn<Row>(this.connection, statement, all));
+    return this.send(() => this.connections.statements.readOn<Row>(this.connection, statement, all));
+  }
+
+  get cursors(): CursorForm {
+    return this.connections.cursors;
   }
 
   /** Whether its statements run for its viewer, so that other viewers may get other rows. */
@@ -132,12 +139,14 @@ export class PreviewTransaction implements Reader, Writer {
   /** Runs one change of several. If it throws, its effects are undone, and those before it remain. */
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.query('savepoint change');
+    const { fixedViewer } = this;
     try {
       const result = await work();
       await this.query('release savepoint change');
       return result;
     } catch (error) {
       await this.rollBackToSavepoint();
+      this.fixedViewer = fixedViewer;
       throw error;
     }
   }
@@ -171,7 +180,7 @@ export class PreviewTransaction implements Reader, Writer {
     if (this.isOpen && !this.readsRoles) return;
     const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    this.fixedViewer = { ...this.viewer, roles, joined: [] };
+    this.fixedViewer = { ...this.viewer, roles, ownOf: roles.memberOf ?? [], joined: [] };
   }
 
   /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
@@ -179,10 +188,9 @@ export class PreviewTransaction implements Reader, Writer {
     return this.fixedViewer?.roles.adminOf ?? [];
   }
 
-  /** Users who join one of these groups in the preview do not show the viewer more than before. */
-  noteJoined(keys: readonly number[]): void {
-    if (this.fixedViewer === null) return;
-    this.fixedViewer = { ...this.fixedViewer, joined: [...this.fixedViewer.joined, ...keys] };
+  /** What the preview itself changes shows the viewer no more than before. A failed change is forgotten. */
+  changeViewer(change: (viewer: FixedViewer) => FixedViewer): void {
+    this.fixedViewer &&= change(this.fixedViewer);
   }
 
   private async end(): Promise<void> {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
+import type { CursorForm } from '../../common/cursor.js';
 import { READS_VIEWER } from '../visibility/conditions.js';
+import type { NoteReads } from './dependencies.js';
 
 /** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */
 export interface Statement {
@@ -17,6 +19,8 @@ export interface Statement {
   readonly isShort: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
   readonly readsViewer?: boolean;
+  /** What its rows depend on. Without it, a response depends on everything. */
+  readonly noteReads?: NoteReads | undefined;
 }
 
 /**
@@ -44,10 +48,14 @@ const known = new LRUCache<string, Statement>({
   sizeCalculation: (_statement, text) => text.length,
 });
 
+interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'isShort' | 'noteReads'>> {
+  readonly isRestricted?: boolean;
+}
+
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
 export function statement(
   text: string,
-  { returnsRevision = false, isShort = false, isRestricted = false } = {},
+  { returnsRevision = false, isShort = false, isRestricted = false, noteReads }: StatementOptions = {},
 ): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
@@ -63,6 +71,7 @@ export function statement(
       readsLog,
       isShort,
       readsViewer: text.includes(READS_VIEWER),
+      noteReads,
     };
     known.set(text, prepared);
   }
@@ -89,6 +98,11 @@ export interface Reader {
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+/** Reads pages, whose cursors depend on the viewer. */
+export interface PageReader extends Reader {
+  readonly cursors: CursorForm;
+}
+
 /** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */
 export interface Writer {
   /** Returns the rows of a select or an insert as objects. The result of other statements is undefined. */
@@ -109,11 +123,12 @@ export class Values {
   }
 }
 
+/** SQL for the time of the database. */
+export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
+
 /** The time of the database, by which all processes compare instants: their own clocks may differ. */
 export async function readClock(writer: Writer): Promise<Date> {
-  const [row]: { now: Date }[] = await writer.query(
-    `select date_trunc('milliseconds', clock_timestamp()) as now`,
-  );
+  const [row]: { now: Date }[] = await writer.query(`select ${NOW} as now`);
   if (row === undefined) throw new Error('The database did not return its time');
   return row.now;
 }

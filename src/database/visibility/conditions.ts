@@ -76,12 +76,15 @@ const ofGroup = (level: string, group: string): Level => ({
   isInside: `(${group} = any (v.admin_of) or (${level} = 1 and ${group} = any (v.member_of)))`,
 });
 const userOf = (m: string) => ofUser(`${m}.user_visible_to`, `${m}.user_key`);
-/** Users always see their own memberships of groups that they see. */
+/** Users always see their own memberships of groups that they see, without those that a preview adds through another group. */
 const groupOf = (m: string): Level[] => {
   const members = ofGroup(`${m}.group_members_visible_to`, `${m}.group_key`);
   return [
     ofGroup(`${m}.group_visible_to`, `${m}.group_key`),
-    { ...members, isInside: `(${m}.user_key = v.key or ${members.isInside})` },
+    {
+      ...members,
+      isInside: `((${m}.user_key = v.key and ${m}.group_key = any (v.own_of)) or ${members.isInside})`,
+    },
   ];
 };
 

@@ -22,8 +22,25 @@ interface ViewerRoles {
 /** A viewer as a preview began, because the preview may change roles. */
 export interface FixedViewer extends Viewer {
   readonly roles: ViewerRoles;
+  /** The groups whose membership the viewer sees because it is the viewer's own. */
+  readonly ownOf: readonly number[];
   /** The keys of users who belong to a group in which the viewer is at least ADMIN only in the preview. */
   readonly joined: readonly number[];
+}
+
+/** Users who join a group that the viewer administers do not show the viewer more than before. */
+export function withJoined(viewer: FixedViewer, users: readonly number[]): FixedViewer {
+  return { ...viewer, joined: [...viewer.joined, ...users] };
+}
+
+/** Viewers whom a preview names in a group see this membership, and no other one that follows from it. */
+export function withNamed(viewer: FixedViewer, user: number, group: number): FixedViewer {
+  return viewer.roles.key === user ? { ...viewer, ownOf: [...viewer.ownOf, group] } : viewer;
+}
+
+/** Viewers who are limited to groups see a group that they create. */
+export function withCreated(viewer: FixedViewer, uuid: string): FixedViewer {
+  return viewer.limitedTo === null ? viewer : { ...viewer, limitedTo: [...viewer.limitedTo, uuid] };
 }
 
 /** Whether everyone else who sees what rules hide gets the same responses with the same scopes. */

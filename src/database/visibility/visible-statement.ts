@@ -1,3 +1,4 @@
+import type { CursorForm } from '../../common/cursor.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
 import { type FixedViewer, type Viewer } from './viewer.js';
 import { visibleTables } from './visible-tables.js';
@@ -6,6 +7,7 @@ import { visibleTables } from './visible-tables.js';
 export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
+  cursorsFor(viewer: Viewer): CursorForm;
 }
 
 /**
@@ -44,12 +46,13 @@ function variantOf(
   }
   let variant = known.get(name);
   if (variant === undefined) {
-    const { text, returnsRevision, isShort } = asked;
+    const { text, returnsRevision, isShort, noteReads } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
     variant = statement(`${visibleTables(text, width + 1, options)}${text}`, {
       returnsRevision,
       isShort,
+      noteReads,
       isRestricted: !isOpen,
     });
     known.set(name, variant);
@@ -61,7 +64,7 @@ function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
   if (viewer.seesHidden) return [];
   if (!('roles' in viewer)) return [viewer.id];
   const { key, memberOf, adminOf, ownerOf } = viewer.roles;
-  return [key, memberOf, adminOf, ownerOf, viewer.joined];
+  return [key, memberOf, adminOf, ownerOf, viewer.ownOf, viewer.joined];
 }
 
 /** Statements live as long as their cache. */

@@ -26,7 +26,7 @@ export const COLUMNS = {
     return [...OF_ENTRIES, ...columnsOf(BUILT_IN_FIELDS.users)];
   },
   get groups() {
-    return [...OF_ENTRIES, 'references_hash', ...columnsOf(BUILT_IN_FIELDS.groups)];
+    return [...OF_ENTRIES, 'references_hash', 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
   },
   get effective_memberships() {
     const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
@@ -40,7 +40,7 @@ export const COLUMNS = {
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
     ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['hides', 'hides_in_log'],
+    ...['hides', 'hides_in_log', 'cursor_key', 'changes_open_to'],
   ],
 };
 
@@ -69,46 +69,58 @@ export function visibleTables(text: string, first: number, options: TableOptions
   if (!hasRules && !isLimited) return relationsOf(text, [viewer, ...EVERYTHING]);
   return relationsOf(text, [
     viewer,
-    ...(isLimited ? [limitedRelation(first + widthOfViewer(options))] : []),
+    ...(isLimited ? [limitedRelation(first + widthOfViewer(options), conditionsFor(hasRules, false))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
-    ...tablesOf(conditionsFor(hasRules, isLimited), isLimited),
+    ...tablesOf(conditionsFor(hasRules, isLimited), hasRules, isLimited),
   ]);
 }
 
 /** Number of values of the viewer: the id, or the key and the roles. */
 function widthOfViewer({ hasRules, isFixed }: TableOptions): number {
   if (!hasRules) return 0;
-  return isFixed ? 5 : 1;
+  return isFixed ? 1 + ROLES.length : 1;
 }
+
+/** The columns of the relation `viewer` after the key, as a FixedViewer has them. */
+const ROLES = ['member_of', 'admin_of', 'owner_of', 'own_of', 'joined'];
 
 /** The key and the roles of the viewer, in one row. */
 function viewerOf(first: number, { hasRules, isFixed }: TableOptions): string {
   if (hasRules && !isFixed)
-    return `select roles.*, '{}'::integer[] as joined, false as sees_hidden from (${selectRoles(`$${first}::text`)}) roles`;
-  const columns = ['member_of', 'admin_of', 'owner_of', 'joined'].map((name, index) => {
+    return `select roles.*, roles.member_of as own_of, '{}'::integer[] as joined, false as sees_hidden from (${selectRoles(`$${first}::text`)}) roles`;
+  const columns = ROLES.map((name, index) => {
     return `${hasRules ? `$${first + 1 + index}` : 'null'}::integer[] as ${name}`;
   });
   const key = `${hasRules ? `$${first}` : 'null'}::integer as key`;
   return `select ${[key, ...columns, `${String(!hasRules)} as sees_hidden`].join(', ')}`;
 }
 
-/** The groups to which the viewer is limited, and those with the groups nested in them. */
-function limitedRelation(uuids: number): Relation {
-  const roots = `select g.key from groups g where g.entry_uuid = any ($${uuids}::uuid[])`;
+/**
+ * The groups to which the viewer is limited (`groups`), with the groups nested in them, and those of the limit whose members
+ * are the users of the viewer (`roots`). Rules apply here too: a group that is hidden, or has hidden members, leads to no
+ * other group and to no user.
+ */
+function limitedRelation(uuids: number, { seesGroup, seesMembers }: Conditions): Relation {
+  const named = `from groups g where g.entry_uuid = any ($${uuids}::uuid[]) and ${seesGroup('g')}`;
   const groups = `
-    with recursive reach (key) as (
-      ${roots} union select n.inner_key from reach r join nestings n on n.outer_key = r.key)
+    with recursive reach (key, shows) as (
+      select g.key, ${seesMembers('g')} ${named}
+      union
+      select g.key, ${seesMembers('g')}
+      from reach r join nestings n on n.outer_key = r.key join groups g on g.key = n.inner_key
+      where r.shows and ${seesGroup('g')})
     select r.key from reach r`;
+  const roots = `select g.key ${named} and ${seesMembers('g')}`;
   const select = `select array(${roots}) as roots, array(${groups}) as groups`;
   return { ...relation('limited', select, true), hasValues: true };
 }
 
-function tablesOf(conditions: Conditions, isLimited: boolean): Relation[] {
+function tablesOf(conditions: Conditions, hasRules: boolean, isLimited: boolean): Relation[] {
   const { seesUser, seesGroup, seesChange } = conditions;
   return [
     table('users', 'u', 'all_users', { group_count: groupCount(conditions, isLimited) }, seesUser('u')),
-    table('groups', 'g', 'all_groups', groupColumns(conditions), seesGroup('g')),
+    table('groups', 'g', 'all_groups', groupColumns(conditions, hasRules), seesGroup('g')),
     memberships(conditions),
     NESTINGS,
     relation('changes', `select c.* from all_changes c where ${seesChange}`),
@@ -131,7 +143,7 @@ function groupCount({ seesItsGroup }: Conditions, isLimited: boolean): string {
 }
 
 /** A group whose members the viewer does not see counts as empty, so that the order by the count discloses nothing. */
-function groupColumns({ seesMembers, seesItsUser }: Conditions): Record<string, string> {
+function groupColumns({ seesMembers, seesItsUser }: Conditions, hasRules: boolean): Record<string, string> {
   const hidden = countHidden(
     'memberships',
     'h',
@@ -141,6 +153,8 @@ function groupColumns({ seesMembers, seesItsUser }: Conditions): Record<string, 
   return {
     member_count: `case when ${seesMembers('g')} then g.member_count - ${hidden} else 0 end`,
     members_visible_to: `case when ${seesMembers('g')} then 0 else g.members_visible_to end`,
+    // An index has this expression.
+    ...(hasRules && { updated_at: 'coalesce(g.shown_updated_at, g.updated_at)' }),
   };
 }
 
@@ -224,7 +238,8 @@ function table(
     name,
     select: (words) => {
       const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
-      const mentioned = [...stored, ...Object.entries(computed)].filter(([column]) => words.has(column));
+      const columns = new Map([...stored, ...Object.entries(computed)]);
+      const mentioned = [...columns].filter(([column]) => words.has(column));
       const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
       return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
     },

@@ -20,6 +20,7 @@ import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../../database/database.js';
+import { PersistedDocuments } from '../persisted/persisted-documents.js';
 import { RejectionError } from '../../http/rejection.js';
 import type { PipelineRequest, RequestParameters, PipelineResponse } from '../http/pipeline-request.js';
 import { RequestContext } from '../http/request-context.js';
@@ -98,7 +99,19 @@ export class DocumentParser {
     private readonly database: Database,
     private readonly modules: ModuleRef,
     @Inject(CONFIG) private readonly config: Config,
+    private readonly persisted: PersistedDocuments,
   ) {}
+
+  /** Finds the document, if the request names it, or if not all are trusted. */
+  resolve(request: PipelineRequest): void | Promise<void> {
+    if (request.parameters?.reference !== null || this.persisted.isRestricted)
+      return this.persisted.resolve(request);
+  }
+
+  /** Registers the document, if the request has named it. */
+  register(request: PipelineRequest): void | Promise<void> {
+    if (request.registers !== null) return this.persisted.register(request);
+  }
 
   parse(request: PipelineRequest): undefined | Promise<PipelineResponse | undefined> {
     const { parameters } = request;
@@ -107,6 +120,12 @@ export class DocumentParser {
     if (known === null) return this.parseByApollo(parameters, request);
     this.prepare(known, parameters, request);
     return undefined;
+  }
+
+  /** The messages of the errors of a document. */
+  async findErrors(text: string): Promise<string[]> {
+    const { errors } = await this.validate(text);
+    return errors.map(({ message }) => message);
   }
 
   /** Selects the operation and creates the context of its execution. */
@@ -130,27 +149,30 @@ export class DocumentParser {
     parameters: RequestParameters,
     request: PipelineRequest,
   ): Promise<PipelineResponse | undefined> {
-    this.apollo ??= this.findApollo();
-    const { query } = parameters;
-    const contextValue: ParseContext = { found: { document: null, valid: null } };
-    const { http, body } = await this.apollo.executeOperation({ query }, { contextValue });
-    const { document, valid } = contextValue.found;
+    const { document, valid, errors, status } = await this.validate(parameters.query);
     if (valid !== null) {
       this.prepare(valid, parameters, request);
       return undefined;
     }
     checkMethod(document === null ? null : getOperationAST(document, parameters.operationName), request);
-    const { errors = [] } = body.kind === 'single' ? body.singleResult : {};
     const shown = errors.map((error) => ({
       ...error,
       extensions: { ...error.extensions, requestId: request.id },
     }));
     return {
-      status: http.status ?? 400,
+      status,
       type: request.responseType ?? '',
       headers: { 'cache-control': 'no-store' },
       body: JSON.stringify({ errors: shown }),
     };
+  }
+
+  private async validate(query: string) {
+    this.apollo ??= this.findApollo();
+    const contextValue: ParseContext = { found: { document: null, valid: null } };
+    const { http, body } = await this.apollo.executeOperation({ query }, { contextValue });
+    const { errors = [] } = body.kind === 'single' ? body.singleResult : {};
+    return { ...contextValue.found, errors, status: http.status ?? 400 };
   }
 
   private findApollo(): ApolloServer<ParseContext> {

@@ -1,5 +1,6 @@
 import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
 import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
+import { nameOfOriginal } from '../schema/preview-types.js';
 import {
   type Operation,
   type PathKey,
@@ -46,7 +47,7 @@ export function findPersonalData(
   const names: string[] = [];
   const places: Place[] = [];
   const indexOf = ({ parentType, field }: SelectedField): number => {
-    const name = `${parentType.name}.${field.name}`;
+    const name = `${nameOfOriginal(parentType)}.${field.name}`;
     const index = names.indexOf(name);
     return index < 0 ? names.push(name) - 1 : index;
   };

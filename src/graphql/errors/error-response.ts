@@ -29,12 +29,6 @@ export function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<str
   return { code, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
 }
 
-/** Apollo's error codes for which this service has its own codes. */
-const RENAMED: Record<string, ErrorCode> = {
-  PERSISTED_QUERY_NOT_SUPPORTED: 'BAD_REQUEST',
-  PERSISTED_QUERY_NOT_FOUND: 'BAD_REQUEST',
-};
-
 const logger = new Logger('GraphQL');
 
 /** Errors in responses since the start, by code. */
@@ -93,10 +87,7 @@ function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
   if (code === 'GRAPHQL_PARSE_FAILED' && message.includes('Parsing aborted')) return 'QUERY_TOO_COMPLEX';
   // The validation rules limit the comparisons of fields that may overlap.
   if (code === 'GRAPHQL_VALIDATION_FAILED' && message === 'Validation aborted.') return 'QUERY_TOO_COMPLEX';
-  const renamed = RENAMED[code] ?? code;
-  return (ERROR_CODES as readonly string[]).includes(renamed)
-    ? (renamed as ErrorCode)
-    : 'INTERNAL_SERVER_ERROR';
+  return (ERROR_CODES as readonly string[]).includes(code) ? (code as ErrorCode) : 'INTERNAL_SERVER_ERROR';
 }
 
 /** With their charset, as they are sent, so that an Accept header that contains the charset matches too. */
@@ -108,6 +99,11 @@ const RESPONSE_TYPES = [
 /** Rejections of the endpoint and of everything below it: GraphQL responses without data. */
 export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
+  about: (request) => {
+    if (!isEndpoint(request)) return undefined;
+    // A URL with an operation is of a program, or of a person who tries one.
+    return request.url.includes('?') ? null : 'Programs send operations of GraphQL to it, with a token.';
+  },
   write: (rejection, requestId, request) => ({
     type: rejectionType(request?.raw ?? null),
     headers: {},

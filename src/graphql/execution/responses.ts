@@ -1,48 +1,95 @@
 import { Injectable } from '@nestjs/common';
 import { type FormattedExecutionResult, type ExecutionResult } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
-import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
-import { Staleness, type MirrorRead } from '../../database/staleness.js';
+import type { ReadDependencies } from '../../database/statements/dependencies.js';
+import { Staleness } from '../../database/staleness.js';
 import { Executor, type ValidatedOperation } from './operations.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import {
-  type FlightKey,
-  minuteOf,
-  ResponseCache,
-  SingleFlight,
-  withSubject,
-  type CachedResponse,
-  ResponseCacheKey,
-} from '../cache/response-cache.js';
+import { minuteOf, nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
+import type { CachedResponse, FlightKey } from '../cache/cached-response.js';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import type { SignedUser } from '../cache/url-renewal.js';
+import { coversAny } from '../../http/entity-tags.js';
+import { ConditionalResponses } from './conditional-responses.js';
 import { formatError, unavailabilityOf } from '../errors/error-response.js';
+import { compressed } from '../http/compression.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import type { RequestContext } from '../http/request-context.js';
-import { Revisions } from '../../database/revisions/revisions.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
-interface Executed {
+interface Executed extends Pick<CachedResponse, 'personalData' | 'revision'> {
   readonly result: FormattedExecutionResult;
-  /** Null if no personal data is in it. */
-  readonly personalData: PersonalDataAccess | null;
-  /** The id of the revision that was read; null if nothing of the mirror was read. */
-  readonly revision: string | null;
-  readonly isCacheable: boolean;
+  readonly reads: ReadDependencies;
+  readonly signedUsers: readonly SignedUser[];
+  /** Whether this request has executed it. */
+  readonly isOwn: boolean;
+  /** Whether it has no errors and is of one revision. */
+  readonly isComplete: boolean;
   /** Whether another viewer with the same scopes may get another result. */
   readonly isPersonal: boolean;
   /** The minute in which the execution began. */
   readonly minute: number;
 }
 
+/** For how long equal requests have the same response. */
+interface Validity extends Pick<CachedResponse, 'name' | 'minute'> {
+  readonly dependencies: ReadonlySet<CacheDependency>;
+}
+
+interface Flight {
+  readonly stamp: string;
+  /** Null after the execution has ended. */
+  result: Promise<unknown> | null;
+}
+
+/** Coalesces requests: those that arrive during an identical execution wait for its result. */
+class SingleFlight {
+  private readonly underWay = new Map<string, Flight>();
+
+  /** Runs `work`, or waits for the result of the same flight. Null: no other request may share it. */
+  async run<Result>(
+    flight: FlightKey | null,
+    work: () => Promise<Result>,
+  ): Promise<{ result: Result; isOwn: boolean }> {
+    if (flight === null) return { result: await work(), isOwn: true };
+    const { key, stamp } = flight;
+    const known = this.underWay.get(key) as (Flight & { result: Promise<Result> | null }) | undefined;
+    if (known !== undefined && known.stamp === stamp && known.result !== null) {
+      return { result: await known.result, isOwn: false };
+    }
+    const result = work();
+    const own: Flight = { stamp, result };
+    this.underWay.set(key, own);
+    try {
+      return { result: await result, isOwn: true };
+    } finally {
+      // V8 keeps the old table of a map that has grown, with everything in it, until the next full garbage
+      // collection.
+      own.result = null;
+      if (this.underWay.get(key) === own) this.underWay.delete(key);
+    }
+  }
+}
+
 /** The steps that execute a validated operation, write the response and cache it. */
 @Injectable()
 export class ExecutedResponses {
+  private readonly singleFlight = new SingleFlight();
+
   constructor(
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
-    private readonly singleFlight: SingleFlight,
     private readonly accessLog: AccessLog,
     private readonly staleness: Staleness,
+    private readonly conditional: ConditionalResponses,
   ) {}
+
+  /** Responds with 304 if the client has the response. Those of POST have no entity tags (RFC 9110 §9.3.3). */
+  respondUnchanged(request: PipelineRequest): undefined | Promise<PipelineResponse | undefined> {
+    const known = request.headers['if-none-match'];
+    // Only the execution shows whether there is a response for any tag, and what its tag is.
+    const isConditional = request.method === 'GET' && known !== undefined && !coversAny(known);
+    return isConditional ? this.conditional.respond(request) : undefined;
+  }
 
   async execute(request: PipelineRequest): Promise<PipelineResponse> {
     const { context, validated, responseType: type } = request;
@@ -54,9 +101,36 @@ export class ExecutedResponses {
     const unavailability = errors === undefined ? null : unavailabilityOf(errors);
     if (unavailability !== null) {
       const { status, headers: more } = unavailability;
+      this.note(executed, context);
       return { status, type, headers: { ...headers, ...more }, body };
     }
-    return { status: 200, type, headers, body: this.store(body, headers, executed, validated, request) };
+    const response = this.write(body, headers, executed, validated, request);
+    // A response without a body discloses no personal data.
+    if (response.status === 200) this.note(executed, context);
+    const { compression } = request;
+    return compression === null ? response : compressed(response, compression);
+  }
+
+  private note({ personalData }: Executed, { principal }: RequestContext): void {
+    if (personalData !== null && principal !== null) this.accessLog.note(principal, personalData);
+  }
+
+  private write(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    executed: Executed,
+    validated: ValidatedOperation,
+    request: PipelineRequest,
+  ): PipelineResponse {
+    const type = request.responseType ?? '';
+    const validity = validityOf(executed, validated, request);
+    if (validity === null) return { status: 200, type, headers, body };
+    const kept = executed.isOwn ? this.store(body, headers, executed, validity, request) : body;
+    const response = { status: 200, type, headers, body: kept };
+    const { revision } = executed;
+    return revision === null || request.method !== 'GET'
+      ? response
+      : this.conditional.tag(request, response, { ...validity, revisions: [revision] });
   }
 
   private async run(
@@ -78,13 +152,14 @@ export class ExecutedResponses {
     const { data = null, errors } = result.executed;
     const personalData =
       validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);
-    if (personalData !== null && context.principal !== null)
-      this.accessLog.note(context.principal, personalData);
     return {
       result: resultOf(data, errors, validated, request.id),
       personalData,
       revision,
-      isCacheable: isOwn && errors === undefined && others.length === 0,
+      reads: result.reads,
+      signedUsers: result.signedUsers,
+      isOwn,
+      isComplete: errors === undefined && others.length === 0,
       isPersonal: result.isPersonal,
       minute,
     };
@@ -94,8 +169,8 @@ export class ExecutedResponses {
   private async runOrJoin(flight: FlightKey | null, validated: ValidatedOperation, context: RequestContext) {
     const work = async () => {
       const executed = await this.executor.execute(validated, context);
-      const { revisions, isPersonal } = context;
-      return { executed, revisions, isPersonal };
+      const { revisions, isPersonal, dependencies: reads, signedUsers } = context;
+      return { executed, revisions, isPersonal, reads, signedUsers };
     };
     const shared = await this.singleFlight.run(flight, work);
     // If the revision has begun to hide something, the result of another viewer is not for this one.
@@ -103,25 +178,47 @@ export class ExecutedResponses {
     return isForOther ? { result: await work(), isOwn: true } : shared;
   }
 
-  /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
+  /** Caches the response, if it is worth it. Returns its body. */
   private store(
     text: string,
     headers: Readonly<Record<string, string>>,
-    { isCacheable, isPersonal, minute: begun, personalData, revision }: Executed,
-    { cacheDependencies: declared, cost }: ValidatedOperation,
-    { cacheKey, responseType, operation }: PipelineRequest,
+    { personalData, revision, reads, signedUsers }: Executed,
+    { name, minute, dependencies }: Validity,
+    { responseType, operation, validated }: PipelineRequest,
   ): string | Buffer {
-    if (!isCacheable || cacheKey === null || declared === null) return text;
-    const cacheDependencies = isPersonal ? withSubject(declared) : declared;
-    const minute = cacheDependencies.has('minute') ? begun : null;
-    if (minute !== null && minute !== minuteOf(new Date())) return text;
-    if (!this.cache.admits(cacheKey, cacheDependencies)) return text;
+    if (validated === null || !this.cache.admits(name)) return text;
     const body = Buffer.from(text);
+    const places = this.cache.placesOf(body, minute, signedUsers);
+    const { cost } = validated;
     const contentType = responseType ?? '';
-    const response = { body, contentType, headers, cost, minute, personalData, operation, revision };
-    this.cache.store(cacheKey, response, cacheDependencies);
+    const parts = {
+      name,
+      body,
+      contentType,
+      headers,
+      cost,
+      minute,
+      places,
+      personalData,
+      operation,
+      revision,
+    };
+    this.cache.store({ ...parts, compressed: {}, reads: reads.collect() }, dependencies);
     return body;
   }
+}
+
+/** Null if an equal request may get another response, or if it has errors, several revisions, or URLs of two minutes. */
+function validityOf(
+  executed: Pick<Executed, 'isComplete' | 'isPersonal' | 'minute'>,
+  { cacheDependencies: declared }: Pick<ValidatedOperation, 'cacheDependencies'>,
+  { cacheKey }: PipelineRequest,
+): Validity | null {
+  if (!executed.isComplete || cacheKey === null || declared === null) return null;
+  const dependencies = executed.isPersonal ? withSubject(declared) : declared;
+  const minute = dependencies.has('minute') ? executed.minute : null;
+  if (minute !== null && minute !== minuteOf(new Date())) return null;
+  return { name: nameOf(cacheKey, dependencies), dependencies, minute };
 }
 
 /** The result for the client, with errors first (GraphQL October 2021, §7.1). */
@@ -137,64 +234,4 @@ function resultOf(
     data: data ?? null,
     ...(deprecated === null ? null : { extensions: { deprecations: deprecated.uses } }),
   };
-}
-
-/** The step that responds from the response cache. The cost stays the same (docs/adr/0017). */
-@Injectable()
-export class CachedResponses {
-  constructor(
-    private readonly cache: ResponseCache,
-    private readonly limiter: RateLimiter,
-    private readonly accessLog: AccessLog,
-    private readonly revisions: Revisions,
-    private readonly staleness: Staleness,
-  ) {}
-
-  respond(request: PipelineRequest): PipelineResponse | undefined | Promise<PipelineResponse> {
-    const text = request.bodyText ?? request.url;
-    request.cacheKey = new ResponseCacheKey(request.principal, request.responseType ?? '', text);
-    const cached = this.cache.find(request.cacheKey);
-    if (cached === null) return undefined;
-    const { revision } = cached;
-    if (revision === null) return this.charge(cached, null, request);
-    const asOf = this.revisions.freshness.asOfRevision(revision);
-    return asOf === null || request.maxStaleness !== null
-      ? this.respondIfFresh(cached, revision, request)
-      : this.charge(cached, { revision, asOf }, request);
-  }
-
-  /** Responds when the age of the mirror has to be checked in the database first. */
-  private async respondIfFresh(
-    cached: CachedResponse,
-    revision: string,
-    request: PipelineRequest,
-  ): Promise<PipelineResponse> {
-    await this.staleness.refuse(request.maxStaleness);
-    const asOf = await this.revisions.asOfRevision(revision);
-    return this.charge(cached, { revision, asOf }, request);
-  }
-
-  private charge(
-    cached: CachedResponse,
-    read: MirrorRead | null,
-    request: PipelineRequest,
-  ): PipelineResponse | Promise<PipelineResponse> {
-    request.operation = cached.operation;
-    const charged = this.limiter.charge(request, cached.cost, false);
-    return charged instanceof Promise
-      ? charged.then(() => this.write(cached, read, request))
-      : this.write(cached, read, request);
-  }
-
-  private write(
-    { body, contentType, headers, personalData }: CachedResponse,
-    read: MirrorRead | null,
-    request: PipelineRequest,
-  ): PipelineResponse {
-    // Set after the charge, because a rejection contains nothing of the mirror.
-    request.mirrorRead = read;
-    if (personalData !== null && request.principal !== null)
-      this.accessLog.note(request.principal, personalData);
-    return { status: 200, type: contentType, headers, body };
-  }
 }

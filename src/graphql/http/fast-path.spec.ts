@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
 import { readConfig } from '../../config/config.js';
 import { LoadShedder, RequestAdmission } from './request-admission.js';
 import { FastPath } from './fast-path.js';
+import { PreparsedRequest } from './pipeline-request.js';
 
 /** A load shedder at its limit that has just rejected more than it could read. */
 function overloaded(): LoadShedder {
@@ -26,7 +28,7 @@ function send(shedder: LoadShedder, url: string, headers: IncomingMessage['heade
   fastPath.handle(
     { method: 'GET', url, headers, rawHeaders: [] as string[] } as IncomingMessage,
     () => undefined,
-    (_request, response) => {
+    () => (response) => {
       status = response.status;
     },
   );
@@ -49,11 +51,28 @@ describe('an overloaded service', () => {
     },
   );
 
-  it('leaves pages of other origins to Fastify, which adds their headers', () => {
-    expect(send(overloaded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBeNull();
+  it('rejects requests of pages of other origins too', () => {
+    expect(send(overloaded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBe(503);
   });
 
   it('rejects nothing below its limit', () => {
     expect(send(new LoadShedder(), '/graphql/v1')).toBeNull();
+  });
+});
+
+describe('the address of a client', () => {
+  const addressOf = (proxies: string[]) => {
+    const headers = { 'x-forwarded-for': '198.51.100.1, 203.0.113.7' };
+    const raw = {
+      headers,
+      socket: { remoteAddress: '10.0.0.1' },
+      rawHeaders: [],
+    } as unknown as IncomingMessage;
+    return new PreparsedRequest(raw, proxyAddr.compile(proxies)).ip;
+  };
+
+  it('is that before the reverse proxies, and otherwise that of the connection', () => {
+    expect(addressOf(['10.0.0.0/8'])).toBe('203.0.113.7');
+    expect(addressOf([])).toBe('10.0.0.1');
   });
 });

@@ -1,13 +1,16 @@
 import type { RejectedRequest } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
 import { chooseRequestId } from '../../http/malformed-requests.js';
+import type { DocumentReference } from '../persisted/document-reference.js';
 import type { OperationLabel } from '../analysis/operation.js';
 import type { ValidatedOperation } from '../execution/operations.js';
 import type { ResponseCacheKey } from '../cache/response-cache.js';
 import type { MirrorRead } from '../../database/staleness.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
+import type { Compression } from './compression.js';
 import type { RequestContext } from './request-context.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
@@ -17,12 +20,16 @@ export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
 }
 
-/** The parameters of a request (GraphQL over HTTP, draft, §5.4). `extensions` are accepted and ignored. */
+/** The parameters of a request (GraphQL over HTTP, draft, §5.4). Of `extensions`, only `persistedQuery` is used. */
 export interface RequestParameters {
+  /** Empty before the document that `reference` names is found. */
   readonly query: string;
+  readonly reference: DocumentReference | null;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
+
+export type TrustFunction = ReturnType<typeof proxyAddr.compile>;
 
 export class PipelineState {
   /** Null if the request has no token. */
@@ -31,6 +38,8 @@ export class PipelineState {
   rateLimits: RateLimitState[] | null = null;
   /** The media type of the response; null before the head is read. */
   responseType: string | null = null;
+  /** How the response is compressed; null if it is not. */
+  compression: Compression | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null = null;
   /** The body as it was sent; null if there is none. */
@@ -39,6 +48,8 @@ export class PipelineState {
   /** Whether the load shedder counts the request as an operation in progress. */
   isUnderWay = false;
   parameters: RequestParameters | null = null;
+  /** The SHA-256 under which the document is registered; null if it is not. */
+  registers: string | null = null;
   context: RequestContext | null = null;
   validated: ValidatedOperation | null = null;
   /** The label for logs and metrics; null if there is no operation. */
@@ -60,23 +71,18 @@ declare module 'fastify' {
   interface FastifyRequest extends PipelineState {}
 }
 
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** Set if the fast path has done some steps. */
-    preparsed?: PreparsedRequest;
-  }
-}
-
-/** A request to the endpoint that Fastify has not seen. */
+/** A request to the endpoint that Fastify does not see. */
 export class PreparsedRequest extends PipelineState implements PipelineRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
-  /** Unknown, because only Fastify determines the address behind a proxy. */
-  readonly ip = '';
   readonly headers: FastifyRequest['headers'];
 
-  constructor(readonly raw: IncomingMessage) {
+  /** @param isTrusted whether an address is that of a reverse proxy of the operator */
+  constructor(
+    readonly raw: IncomingMessage,
+    private readonly isTrusted: TrustFunction,
+  ) {
     super();
     this.id = chooseRequestId(raw);
     this.headers = raw.headers;
@@ -84,21 +90,11 @@ export class PreparsedRequest extends PipelineState implements PipelineRequest {
     this.url = raw.url ?? '';
     this.rateLimits = [];
   }
-}
 
-/** Continues with a request of the fast path. Its body has been read, so Fastify must not expect one. */
-export function adoptPreparsed(request: FastifyRequest): void {
-  const { preparsed } = request.raw;
-  if (preparsed === undefined) return;
-  request.principal = preparsed.principal;
-  request.rateLimits = preparsed.rateLimits;
-  request.responseType = preparsed.responseType;
-  request.cacheKey = preparsed.cacheKey;
-  request.stepsDone = preparsed.stepsDone;
-  if (preparsed.bodyText === null) return;
-  request.bodyText = preparsed.bodyText;
-  request.raw.headers['content-type'] = undefined;
-  request.raw.headers['content-length'] = undefined;
+  /** The address of the client. Only guards read it, because requests of the fast path are counted by their token. */
+  get ip(): string {
+    return proxyAddr(this.raw, this.isTrusted);
+  }
 }
 
 /** A response of the endpoint, before the headers that every response has. */

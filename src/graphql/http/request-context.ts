@@ -1,10 +1,13 @@
 import type { FastifyRequest } from 'fastify';
+import type { CursorForm } from '../../common/cursor.js';
 import type { Principal } from '../../auth/principal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
-import type { Reader, Statement } from '../../database/statements/statement.js';
-import { seesEverything, type Viewer } from '../../database/visibility/viewer.js';
-import { NothingReadError } from '../../database/revisions/revision.js';
-import { forViewer, type VisibilitySource } from '../../database/visibility/visible-statement.js';
+import { EVERYTHING, ReadDependencies, VIEWER } from '../../database/statements/dependencies.js';
+import type { PageReader, Statement } from '../../database/statements/statement.js';
+import type { Viewer } from '../../database/visibility/viewer.js';
+import { VisibleReader } from '../../database/database.js';
+import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
+import type { SignedUser } from '../cache/url-renewal.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
@@ -13,7 +16,7 @@ export class Batches {
   private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
 
   /** @param reader source of all reads */
-  constructor(private readonly reader: Reader) {}
+  constructor(private readonly reader: PageReader) {}
 
   /**
    * Loads the value of a key, batched with all calls of the same turn that have the same name.
@@ -23,7 +26,7 @@ export class Batches {
   load<Key extends number | string, Value>(
     name: string,
     key: Key,
-    read: (keys: readonly Key[], reader: Reader) => Promise<Value[]>,
+    read: (keys: readonly Key[], reader: PageReader) => Promise<Value[]>,
   ): Promise<Value> {
     let loader = this.loaders.get(name) as DataLoader<Key, Value> | undefined;
     if (loader === undefined) {
@@ -51,52 +54,25 @@ type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
   statements: number;
 };
 
-/**
- * Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). While nothing is hidden,
- * statements run as they are. Such a statement returns no revision if the revision that it reads hides something, and is then
- * repeated for the viewer, so that a wrong `hides` costs time only.
- */
-class VisibleReader {
-  /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
-  isPersonal = false;
-
-  constructor(
-    private readonly source: VisibilitySource,
-    readonly viewer: Viewer,
-  ) {}
-
-  async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { source, viewer } = this;
-    const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
-    if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
-      try {
-        return await source.read<Row>(...forViewer(asked, values, viewer, true));
-      } catch (error) {
-        if (!(error instanceof NothingReadError)) throw error;
-      }
-      source[hint] = true;
-    }
-    if (!seesEverything(viewer)) this.isPersonal = true;
-    return source.read<Row>(...forViewer(asked, values, viewer, false));
-  }
-}
-
 /** The context of the resolvers of one operation. It records the revisions that they read. */
-export class RequestContext implements Reader {
-  reader: Reader = this;
+export class RequestContext implements PageReader {
+  reader: PageReader = this;
   batches = new Batches(this);
   /** Null before the operation was charged. */
   charge: Charge | null = null;
   /** The first path at which each field was withheld because of a missing scope. Its error has this path. */
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
   private readRevisions = new Set<string | null>();
+  private reads = new ReadDependencies();
+  /** The users of whom the response has signed URLs, one for each URL. */
+  signedUsers: SignedUser[] = [];
   private preview: PreviewTransaction | null = null;
   private readonly visible: VisibleReader;
 
   constructor(
     readonly request: ContextRequest,
     readonly parsed: OperationRequest,
-    database: VisibilitySource,
+    private readonly database: VisibilitySource,
     viewer: Viewer,
   ) {
     this.visible = new VisibleReader(database, viewer);
@@ -115,6 +91,10 @@ export class RequestContext implements Reader {
     return this.visible.viewer;
   }
 
+  get cursors(): CursorForm {
+    return this.database.cursorsFor(this.viewer);
+  }
+
   /** Whether another viewer with the same scopes may get another response. */
   get isPersonal(): boolean {
     return this.visible.isPersonal || this.preview?.isPersonal === true;
@@ -128,13 +108,22 @@ export class RequestContext implements Reader {
     return this.preview === null ? this.readRevisions : new Set([this.preview.revision]);
   }
 
+  /** What the response was read from. Previews do not note it. */
+  get dependencies(): ReadDependencies {
+    if (this.preview !== null) this.reads.noteAny(EVERYTHING);
+    return this.reads;
+  }
+
   /** Reads from the mirror and records the revision that each statement returns. */
   async read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     // The set of this attempt, even if another attempt begins in the meantime.
-    const { readRevisions } = this;
+    const { readRevisions, reads } = this;
     this.request.statements++;
     const rows = await this.visible.read<Row>(statement, values);
     const [row] = rows;
+    if (statement.noteReads === undefined) reads.noteAny(EVERYTHING);
+    else statement.noteReads(reads, values ?? [], rows);
+    if (statement.readsViewer === true || this.visible.isPersonal) reads.noteAny(VIEWER);
     if (statement.returnsRevision && row !== undefined)
       readRevisions.add(row[row.length - 1] as string | null);
     return rows;
@@ -142,6 +131,8 @@ export class RequestContext implements Reader {
 
   reset(): void {
     this.readRevisions = new Set();
+    this.reads = new ReadDependencies();
+    this.signedUsers = [];
     this.reader = this.preview ?? this;
     this.batches = new Batches(this.reader);
     this.withheldAt.clear();

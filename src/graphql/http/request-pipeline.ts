@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
 import { OperationValidator } from '../analysis/operation-validator.js';
-import { CachedResponses, ExecutedResponses } from '../execution/responses.js';
+import { CachedResponses } from '../execution/cached-responses.js';
+import { ExecutedResponses } from '../execution/responses.js';
 import {
   isEndpoint,
   type PipelineResponse,
-  adoptPreparsed,
   PipelineState,
   type PipelineRequest,
 } from './pipeline-request.js';
@@ -37,14 +37,15 @@ export class RequestPipeline {
     /* response cache  */ (request) => this.cached.respond(request),
     /* load shedding   */ (request) => this.admission.beginOperation(request),
     /* body            */ (request) => void (request.parameters = readParameters(request)),
+    /* document        */ (request) => this.documents.resolve(request),
     /* parse, validate */ (request) => this.documents.parse(request),
     /* policy          */ (request) => this.validator.applyPolicy(request),
+    /* register        */ (request) => this.documents.register(request),
+    /* conditional     */ (request) => this.operations.respondUnchanged(request),
     /* execute         */ (request) => this.operations.execute(request),
   ];
 
   private readonly steps = [...this.beforeBody, ...this.afterBody];
-  /** Number of steps of the fast path: all steps that can run without Fastify. */
-  private readonly fastSteps = this.beforeBody.length + 1;
 
   constructor(
     private readonly admission: RequestAdmission,
@@ -64,7 +65,6 @@ export class RequestPipeline {
         return;
       }
       request.rateLimits = [];
-      adoptPreparsed(request);
       this.run(request, this.beforeBody.length, (error, response) => {
         if (response === undefined) done(error ?? undefined);
         else send(response, reply);
@@ -75,8 +75,8 @@ export class RequestPipeline {
         done();
         return;
       }
-      this.run(request, this.steps.length, (error, response) => {
-        if (response === undefined) done(error ?? new Error('No step of the pipeline has responded'));
+      this.runAll(request, (error, response) => {
+        if (response === undefined) done(error ?? undefined);
         else send(response, reply);
       });
     });
@@ -86,8 +86,14 @@ export class RequestPipeline {
     });
   }
 
-  runFast(request: PipelineRequest, done: Done): void {
-    this.run(request, this.fastSteps, done);
+  /** Runs all steps that are left, of which the last one responds. */
+  runAll(request: PipelineRequest, done: Done): void {
+    this.run(request, this.steps.length, (error, response) => {
+      done(
+        error ?? (response === undefined ? new Error('No step of the pipeline has responded') : null),
+        response,
+      );
+    });
   }
 
   /** Runs steps until one answers or rejects the request. Synchronous steps cause no asynchronous turn. */
@@ -150,5 +156,7 @@ export class RequestPipeline {
 }
 
 function send({ status, headers, type, body }: PipelineResponse, reply: FastifyReply): void {
-  void reply.code(status).headers(headers).type(type).send(body);
+  // Without a body, there is no length either.
+  if (status === 304) void reply.code(status).headers(headers).send();
+  else void reply.code(status).headers(headers).type(type).send(body);
 }

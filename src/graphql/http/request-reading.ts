@@ -4,20 +4,23 @@ import { ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness } from '../../database/staleness.js';
-import type { PipelineRequest, RequestParameters } from './pipeline-request.js';
+import { compressionFor } from './compression.js';
+import type { PipelineRequest, PipelineState, RequestParameters } from './pipeline-request.js';
+import { isWithoutText, referenceIn } from '../persisted/document-reference.js';
 import { RejectionError } from '../../http/rejection.js';
-import { z } from 'zod';
 import { parse as parseJsonSafely } from 'secure-json-parse';
 
 /** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** Media types of the responses to valid heads, cached because clients repeat the same head. */
-const correct = new LRUCache<string, string>({ max: 1000 });
+/** The forms of the responses to valid heads, cached because clients repeat the same head. */
+const correct = new LRUCache<string, ResponseForm>({ max: 1000 });
 /** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
 /** Represents a missing field in keys. No field has this value. */
 const NONE = '\0';
+
+type ResponseForm = Pick<PipelineState, 'compression'> & { readonly responseType: string };
 
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
 export function readHead(request: PipelineRequest): void {
@@ -35,12 +38,13 @@ export function readHead(request: PipelineRequest): void {
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
   const key = keyOf(raw);
-  let mediaType = correct.get(key);
-  if (mediaType === undefined) {
-    mediaType = checkFields(request);
-    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, mediaType);
+  let form = correct.get(key);
+  if (form === undefined) {
+    form = checkFields(request);
+    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, form);
   }
-  request.responseType = mediaType;
+  request.responseType = form.responseType;
+  request.compression = form.compression;
 }
 
 function keyOf({ method, headers }: IncomingMessage): string {
@@ -49,8 +53,9 @@ function keyOf({ method, headers }: IncomingMessage): string {
     accept = NONE,
     'content-type': type = NONE,
     'content-encoding': coding = NONE,
+    'accept-encoding': codings = NONE,
   } = headers;
-  return `${method}\n${host}\n${accept}\n${type}\n${coding}`;
+  return `${method}\n${host}\n${accept}\n${type}\n${coding}\n${codings}`;
 }
 
 function sizeOf(rawHeaders: readonly string[]): number {
@@ -59,12 +64,12 @@ function sizeOf(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-/** Checks the fields on which the cached result depends. Returns the media type of the response. */
-function checkFields({ method, raw }: PipelineRequest): string {
+/** Checks the fields on which the cached result depends. */
+function checkFields({ method, raw }: PipelineRequest): ResponseForm {
   if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
   const mediaType = responseType(raw);
-  if (mediaType !== undefined) return mediaType;
+  if (mediaType !== undefined) return { responseType: mediaType, compression: compressionFor(raw) };
   throw new ServiceError(
     'NOT_ACCEPTABLE',
     'The answer is application/json or application/graphql-response+json: Accept has to allow one',
@@ -104,23 +109,25 @@ function isJson(contentType: string | undefined): boolean {
   );
 }
 
-/** The members of a request (GraphQL over HTTP, draft, §5.4). Others are ignored. */
-const Shape = z.object({
+const isMissing = (value: unknown) => value === undefined || value === null;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the members of a request must be (GraphQL over HTTP, draft, §5.4). Others are ignored. */
+const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
-  query: z
-    .string()
-    .min(1)
-    .refine((query) => !query.includes('\0')),
-  operationName: z.string().nullish(),
-  variables: z.record(z.string(), z.unknown()).nullish(),
-  extensions: z.record(z.string(), z.unknown()).nullish(),
-});
+  query: (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
+  operationName: (value) => isMissing(value) || typeof value === 'string',
+  variables: (value) => isMissing(value) || isObject(value),
+  extensions: (value) => isMissing(value) || isObject(value),
+};
 
 const EXPECTED: Record<string, string> = {
   query: 'query is required: a string that is not empty and contains no NUL',
   operationName: 'operationName must be a string',
   variables: 'variables must be a JSON object',
   extensions: 'extensions must be a JSON object',
+  documentId: 'documentId must be a string',
 };
 
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
@@ -140,20 +147,26 @@ function parseBody(text: string | null): unknown {
 function parse(parameters: unknown): RequestParameters {
   if (Array.isArray(parameters))
     throw new ServiceError('BAD_REQUEST', 'A request contains one operation: batches are not supported');
-  const result = Shape.safeParse(parameters);
-  if (result.success) {
-    const { query, operationName, variables } = result.data;
-    // Forms send an empty name instead of omitting it.
-    return {
-      query,
-      operationName: operationName === '' ? null : (operationName ?? null),
-      variables: variables ?? null,
-    };
+  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be a JSON object');
+  const reference =
+    isMissing(parameters['extensions']) && !isMissing(parameters['query']) ? null : referenceIn(parameters);
+  const isNamed = reference !== null && isWithoutText(parameters['query']);
+  checkMembers(isNamed ? { ...parameters, query: reference.id } : parameters);
+  const { query, operationName, variables } = parameters as unknown as RequestParameters;
+  // Forms send an empty name instead of omitting it.
+  return {
+    query: isNamed ? '' : query,
+    reference,
+    operationName: operationName === '' ? null : (operationName ?? null),
+    variables: variables ?? null,
+  };
+}
+
+function checkMembers(parameters: Readonly<Record<string, unknown>>): void {
+  for (const name in MEMBERS) {
+    if (MEMBERS[name]?.(parameters[name]) === false)
+      throw new ServiceError('BAD_REQUEST', EXPECTED[name] ?? '', { argument: name });
   }
-  const name = result.error.issues[0]?.path[0];
-  throw new ServiceError('BAD_REQUEST', EXPECTED[String(name)] ?? 'The body must be a JSON object', {
-    ...(typeof name === 'string' ? { argument: name } : {}),
-  });
 }
 
 function readSearch(url: string): RequestParameters {
@@ -166,6 +179,7 @@ function readSearch(url: string): RequestParameters {
   }
   return parse({
     query: given.get('query') ?? undefined,
+    documentId: given.get('documentId'),
     operationName: given.get('operationName'),
     variables: parseJson(given.get('variables'), 'variables'),
     extensions: parseJson(given.get('extensions'), 'extensions'),

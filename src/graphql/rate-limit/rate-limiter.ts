@@ -59,10 +59,14 @@ export class RateLimiter {
    * @throws ServiceError RATE_LIMITED
    */
   countRequest(caller: Caller): void | Promise<void> {
-    const subject = subjectOf(caller);
     if (!this.isShared) {
-      this.admit(caller, this.requests.take(subject, 1));
-    } else if (this.requests.remaining(this.requests.take(subject, 0)) === 0) {
+      const counts = this.limits.take([this.requestOf(caller)]);
+      if (counts instanceof Promise)
+        return counts.then(([count]) => {
+          this.admit(caller, count);
+        });
+      this.admit(caller, counts[0]);
+    } else if (this.requests.remaining(this.requests.take(subjectOf(caller), 0)) === 0) {
       return this.settle(caller);
     }
   }

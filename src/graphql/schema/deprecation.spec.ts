@@ -1,5 +1,6 @@
 import { buildSchema } from 'graphql';
-import { findDeprecationProblems, monthsAfter, parseDeprecation } from './deprecation.js';
+import { monthsAfter, parseDeprecation } from '../../common/deprecation.js';
+import { findDeprecationProblems } from './deprecation.js';
 
 const day = (text: string) => new Date(`${text}T00:00:00Z`);
 

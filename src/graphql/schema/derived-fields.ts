@@ -18,7 +18,7 @@ import {
   type GraphQLField,
   GraphQLInterfaceType,
 } from 'graphql';
-import type { Field, FieldAudience } from '../../common/field.js';
+import { type Field, type FieldAudience, pluralOf } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
@@ -36,6 +36,7 @@ export interface DerivedField {
   /** The viewers who see the value, or objects that the member of an input finds. Default: all. */
   readonly visibleTo?: FieldAudience;
   readonly isPersonal?: false;
+  readonly deprecationReason?: string | undefined;
   /** The root field whose arguments the field has. Default: none. */
   readonly argumentsOf?: 'users' | 'groups';
   /** The method that resolves the field. Default: it is a property. */
@@ -69,7 +70,7 @@ function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
           field.name,
           {
             type: outputTypeOf(field, schema),
-            description: field.description,
+            ...textsOf(field),
             args: argumentsOf(field, schema),
             extensions: { access: accessOf(field.scopes), ...extensionsOf(field) },
           },
@@ -86,7 +87,7 @@ function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
           field.name,
           {
             type: typeIn(schema, field.type) as GraphQLInputType,
-            description: field.description,
+            ...textsOf(field),
             extensions: {
               ...(field.scopes === undefined ? {} : { access: accessOf(field.scopes) }),
               ...extensionsOf(field),
@@ -98,6 +99,10 @@ function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
       return new GraphQLInputObjectType({ ...own, fields: { ...own.fields, ...fields } });
     },
   });
+}
+
+function textsOf({ description, deprecationReason }: DerivedField) {
+  return { description, deprecationReason };
 }
 
 function derivedFieldsOf(
@@ -156,14 +161,26 @@ function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
  */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
   return fields.flatMap((field): DerivedField[] => {
-    const { name, filter, scopes, visibleTo, description } = field;
+    const { name, filter, scopes, visibleTo, description, deprecationReason } = field;
     const type = filterTypeOf(field);
-    if (type === null)
-      return filter === undefined || scopes !== undefined
-        ? []
-        : [{ name, type: 'String', description: filter }];
-    return [{ name, type, description, ...(scopes && { scopes }), ...(visibleTo && { visibleTo }) }];
+    if (type === null) return filter === undefined || scopes !== undefined ? [] : exactFilters(name, filter);
+    return [
+      {
+        ...{ name, type, description, deprecationReason },
+        ...(scopes && { scopes }),
+        ...(visibleTo && { visibleTo }),
+      },
+    ];
   });
+}
+
+/** The members of a filter by one exact value of a field, or by one of several. */
+function exactFilters(name: string, description: string): DerivedField[] {
+  const several = `${description} One of these, at most 100.`;
+  return [
+    { name, type: 'String', description },
+    { name: pluralOf(name), type: '[String!]', description: several },
+  ];
 }
 
 /**
@@ -194,9 +211,9 @@ function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): Graph
   );
   const configs = first?.toConfig().fields ?? {};
   return Object.fromEntries(
-    fields.map(({ name, type, description, deprecationReason }) => [
+    fields.map(({ name, type, description, deprecationReason, extensions: { access } }) => [
       name,
-      { type, args: configs[name]?.args ?? {}, description, deprecationReason },
+      { type, args: configs[name]?.args ?? {}, description, deprecationReason, extensions: { access } },
     ]),
   );
 }

@@ -1,7 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { isList } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { type ObjectKind, referenceFields } from '../../database/fields/field-references.js';
+import type { BuiltInScope } from '../../config/scopes.js';
+import {
+  type ObjectKind,
+  type ReferenceField,
+  referenceFields,
+} from '../../database/fields/field-references.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { DerivedField } from './derived-fields.js';
 
@@ -28,11 +33,11 @@ export interface Parent {
 /** The references of users or groups, and the connections of those that refer to them. */
 export function referenceFieldsOf(mapping: DirectoryMapping, kind: ObjectKind): DerivedField[] {
   const sides = [
-    { from: 'user', fields: referenceFields(mapping.users.fields), type: 'UserConnection!', list: 'users' },
+    { from: 'user', fields: referenceFields(mapping.users.fields), type: 'UserConnection', list: 'users' },
     {
       from: 'group',
       fields: referenceFields(mapping.groups.fields),
-      type: 'GroupConnection!',
+      type: 'GroupConnection',
       list: 'groups',
     },
   ] as const;
@@ -41,6 +46,7 @@ export function referenceFieldsOf(mapping: DirectoryMapping, kind: ObjectKind): 
       .filter(() => from === kind)
       .map((field): DerivedField => ({
         ...field,
+        scopes: scopesOfReference(field),
         resolver: { class: ReferenceResolver, name: isList(field) ? 'list' : 'one' },
         ...(isList(field) ? { mostNodes: MOST_REFERENCES } : {}),
       })),
@@ -50,9 +56,16 @@ export function referenceFieldsOf(mapping: DirectoryMapping, kind: ObjectKind): 
         ...field,
         name: field.reference.reverse ?? '',
         type,
+        scopes: scopesOfReference(field),
         description: `The ${list} that have this ${kind} as \`${field.name}\`, page by page.`,
         argumentsOf: list,
         resolver: { class: ReferenceResolver, name: 'reverse' },
       })),
   ]);
+}
+
+/** A reference leads beyond the parent, to objects that only tokens with `read` may read. */
+function scopesOfReference({ scopes = [] }: ReferenceField): string[] {
+  const needed: BuiltInScope = 'read';
+  return [...new Set([needed, ...scopes])];
 }

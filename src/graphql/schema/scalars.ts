@@ -5,6 +5,7 @@ import { GraphQLDateTime, GraphQLURL } from 'graphql-scalars';
 export const DateTime = new GraphQLScalarType({
   ...GraphQLDateTime.toConfig(),
   serialize: (value) => (isStoredInstant(value) ? value : GraphQLDateTime.serialize(value)),
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
   description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
 });
 
@@ -13,7 +14,7 @@ function isStoredInstant(value: unknown): value is string {
   return typeof value === 'string' && value.length === 24 && value.endsWith('Z');
 }
 
-/** Part of the API contract, for future fields. */
+/** Only in schemas with an own field of this type. */
 export const Url = new GraphQLScalarType({
   ...GraphQLURL.toConfig(),
   description: 'An absolute URL, as in RFC 3986.',

@@ -2,19 +2,22 @@ import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   type GraphQLFieldConfig,
   GraphQLObjectType,
-  GraphQLSchema,
+  type GraphQLSchema,
   isIntrospectionType,
   isNonNullType,
   isObjectType,
-  lexicographicSortSchema,
-  printSchema,
 } from 'graphql';
 import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
 import { findDeprecationProblems } from './deprecation.js';
 import { pathKey } from '../analysis/operation.js';
+import type { Config } from '../../config/config.js';
+import { describeAccess } from './access-directive.js';
+import { addDerivedFields } from './derived-fields.js';
+import { addPreviewTypes } from './preview-types.js';
+import { addTypedMembers } from './typed-members.js';
 import type { RequestContext } from '../http/request-context.js';
-import { Url } from './scalars.js';
+import { withUserErrors } from './user-errors.js';
 
 const MUTATION =
   'The previews of changes. Each returns the state after the change and the LDIF that an administrator ' +
@@ -23,29 +26,25 @@ const MUTATION =
 /** The name that Nest gives to the default resolver of a field. */
 const DEFAULT_RESOLVER = 'rootFieldResolver';
 
+/** Adds to the schema that Nest has built what it derives from the model, and from other types. */
+export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchema {
+  return addPreviewTypes(addTypedMembers(addDerivedFields(built, config)));
+}
+
 /**
  * Finishes the schema that Nest has built. Throws if a field declares no access, or a deprecation no dates.
  */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
-  const schema = mapSchema(built, {
-    [MapperKind.QUERY]: (query) => describe(query, 'The queries of the service.'),
-    [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
-    [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
-    [MapperKind.MUTATION_ROOT_FIELD]: inPreviewTransaction,
-  });
-  const { types, ...config } = schema.toConfig();
-  // A type of the API contract that perhaps no field uses.
-  return new GraphQLSchema({
-    ...config,
-    types: schema.getType(Url.name) === undefined ? [...types, Url] : types,
-  });
-}
-
-/** Returns the schema as text (SDL), sorted, so that the order of the classes does not matter. */
-export function printSdl(schema: GraphQLSchema): string {
-  return `${printSchema(lexicographicSortSchema(schema))}\n`;
+  return describeAccess(
+    mapSchema(built, {
+      [MapperKind.QUERY]: (query) => describe(query, 'The queries of the service.'),
+      [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
+      [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
+      [MapperKind.MUTATION_ROOT_FIELD]: asPreview,
+    }),
+  );
 }
 
 /** Adds the description of a root type. No class declares these types. */
@@ -53,16 +52,19 @@ function describe(root: GraphQLObjectType, description: string): GraphQLObjectTy
   return new GraphQLObjectType({ ...root.toConfig(), description });
 }
 
-/** Makes every mutation run as one change in the preview transaction of its operation. */
-function inPreviewTransaction(
+/**
+ * Makes every mutation run as one change in the preview transaction of its operation. The failures of `userErrors` undo it, too.
+ */
+function asPreview(
   field: GraphQLFieldConfig<unknown, RequestContext>,
 ): GraphQLFieldConfig<unknown, RequestContext> {
   const { resolve } = field;
   if (resolve === undefined) return field;
   return {
     ...field,
-    resolve: (source, given, context, info) =>
+    resolve: withUserErrors((source, given, context, info) =>
       context.change(() => Promise.resolve(resolve(source, given, context, info))),
+    ),
   };
 }
 

@@ -6,7 +6,7 @@ import { knownScopes } from '../../auth/principal.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from '../../config/scopes.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';
-import { messagePage, sendPage, signInPage } from './pages.js';
+import { messagePage, type OfferedPerson, sendPage, signInPage } from './pages.js';
 import type { FindPerson, ProviderPerson } from '../people.js';
 
 /** Maximum bytes of a posted form, which contains an id and a button. */
@@ -16,6 +16,15 @@ const PATH = /^\/interaction\/([\w-]+)$/;
 
 export function interactionPath(uid: string): string {
   return `/interaction/${uid}`;
+}
+
+export interface SignInOptions {
+  /** The scopes of the API. */
+  readonly scopes: readonly ScopeDefinition[];
+  readonly findPerson: FindPerson;
+  readonly logins: ProviderLogins;
+  /** People whom the page offers, so that their ids need not be known. */
+  readonly people: readonly OfferedPerson[];
 }
 
 /**
@@ -29,9 +38,7 @@ export class SignIn {
   constructor(
     private readonly provider: Provider,
     private readonly clients: ReadonlyMap<string, Client>,
-    private readonly scopes: readonly ScopeDefinition[],
-    private readonly findPerson: FindPerson,
-    private readonly logins: ProviderLogins,
+    private readonly options: SignInOptions,
   ) {}
 
   async handle(context: Context, next: Next): Promise<void> {
@@ -56,6 +63,7 @@ export class SignIn {
       application: this.clients.get(client)?.client_name ?? client,
       scopes: wordsOf(scope).map((word) => this.describe(word)),
       id: typed ?? interaction.session?.accountId ?? hint ?? '',
+      people: this.options.people,
     };
     if (typed === undefined) sendPage(context, 200, signInPage(question));
     else {
@@ -66,7 +74,7 @@ export class SignIn {
 
   /** The page has words for the scopes of the built-in schema, and the model for others. */
   private describe(scope: string): string {
-    const own = this.scopes.slice(BUILT_IN_SCOPES.length).find(({ name }) => name === scope);
+    const own = this.options.scopes.slice(BUILT_IN_SCOPES.length).find(({ name }) => name === scope);
     return own?.description ?? scope;
   }
 
@@ -82,7 +90,7 @@ export class SignIn {
       return;
     }
     const typed = form.get('id')?.trim() ?? '';
-    const person = typed === '' ? null : await this.findPerson(typed);
+    const person = typed === '' ? null : await this.options.findPerson(typed);
     if (await this.isLocked(context, typed, person)) {
       sendPage(context, 429, messagePage('Too many attempts', 'Try again in a quarter of an hour.'));
       return;
@@ -99,7 +107,7 @@ export class SignIn {
   private async isLocked(context: Context, typed: string, person: ProviderPerson | null): Promise<boolean> {
     if (typed === '') return false;
     try {
-      await this.logins.judge(context, person !== null);
+      await this.options.logins.judge(context, person !== null);
       return false;
     } catch (error) {
       if (error instanceof LockedError) return true;
@@ -114,7 +122,7 @@ export class SignIn {
     const scopes = wordsOf(scope);
     grant.addOIDCScope(scopes.join(' '));
     for (const each of [resource ?? []].flat()) {
-      grant.addResourceScope(each, knownScopes(scopes, this.scopes).join(' '));
+      grant.addResourceScope(each, knownScopes(scopes, this.options.scopes).join(' '));
     }
     return grant.save();
   }

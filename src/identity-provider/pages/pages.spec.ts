@@ -8,7 +8,13 @@ describe('the pages', () => {
   it('escape all external text', () => {
     const form = { action: HOSTILE, secret: HOSTILE, userCode: HOSTILE };
     const pages = [
-      signInPage({ application: HOSTILE, scopes: [HOSTILE], id: HOSTILE, problem: HOSTILE }),
+      signInPage({
+        application: HOSTILE,
+        scopes: [HOSTILE],
+        id: HOSTILE,
+        problem: HOSTILE,
+        people: [{ id: HOSTILE, name: HOSTILE, about: HOSTILE }],
+      }),
       deviceCodePage(form, HOSTILE),
       deviceConfirmPage(form, HOSTILE),
       messagePage('Title', HOSTILE),
@@ -28,13 +34,19 @@ describe('the pages', () => {
   });
 
   it('describe what the application requests', () => {
-    const { body } = signInPage({ application: 'Timetable', scopes: ['openid', 'read'], id: '' });
+    const { body } = signInPage({ application: 'Timetable', scopes: ['openid', 'read'], id: '', people: [] });
     expect(body).toContain('<strong>Timetable</strong> asks to');
     expect(body).toContain('<li>look up and search people and groups</li>');
   });
 
   it('associate an error with its field', () => {
-    const { body } = signInPage({ application: 'Timetable', scopes: [], id: 'nobody', problem: 'Nobody.' });
+    const { body } = signInPage({
+      application: 'Timetable',
+      scopes: [],
+      id: 'nobody',
+      problem: 'Nobody.',
+      people: [],
+    });
     expect(body).toMatch(
       /<input id="id"[^>]*value="nobody"[^>]*aria-invalid="true" aria-describedby="problem">/,
     );

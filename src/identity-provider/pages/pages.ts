@@ -15,6 +15,7 @@ footer { background: var(--notice); color: var(--notice-text); padding: 0.75rem 
 h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; }
 p { margin: 0 0 0.75rem; overflow-wrap: anywhere; }
 footer p, p:last-child { margin-bottom: 0; }
+a { color: var(--accent); }
 ul { margin: 0 0 0.75rem; padding-left: 1.25rem; }
 form { margin: 0; }
 * + form { margin-top: 1.5rem; }
@@ -33,6 +34,9 @@ button {
   font-weight: 600; cursor: pointer;
 }
 button.quiet { border-color: var(--line); background: transparent; color: inherit; font-weight: 400; }
+.people { margin: 0; padding: 0; display: grid; gap: 0.5rem; list-style: none; }
+.people button { width: 100%; padding: 0.5rem 0.75rem; text-align: left; }
+.people strong { margin-right: 0.375rem; }
 .code { font: 600 2rem/1.25 ui-monospace, monospace; letter-spacing: 0.1em; text-align: center; }
 `;
 
@@ -85,10 +89,19 @@ export interface SignInQuestion {
   readonly id: string;
   /** Why the page asks again. */
   readonly problem?: string;
+  /** People whose id need not be typed. */
+  readonly people: readonly OfferedPerson[];
+}
+
+export interface OfferedPerson {
+  readonly id: string;
+  readonly name: string;
+  /** What is special about the person. */
+  readonly about: string;
 }
 
 /** The form asks for the id and for consent, and posts to its own address. */
-export function signInPage({ application, scopes, id, problem }: SignInQuestion): ProviderPage {
+export function signInPage({ application, scopes, id, problem, people }: SignInQuestion): ProviderPage {
   const wishes = scopes.map((scope) => `<li>${escapeHtml(SCOPE_WORDS[scope] ?? scope)}</li>`).join('');
   const asks = wishes === '' ? 'wants you to sign in.</p>' : `asks to</p>\n<ul>${wishes}</ul>`;
   return {
@@ -100,8 +113,21 @@ ${field({ name: 'id', label: 'Your id in the directory', value: id, autocomplete
 <button name="answer" value="continue">Continue</button>
 <button name="answer" value="cancel" class="quiet" formnovalidate>Cancel</button>
 </div>
-</form>`,
+</form>${people.length === 0 ? '' : offerPeople(people)}`,
   };
+}
+
+/** A form of its own: it must not post the text field too. */
+function offerPeople(people: readonly OfferedPerson[]): string {
+  const buttons = people.map(
+    ({ id, name, about }) =>
+      `<li><button name="id" value="${escapeHtml(id)}" class="quiet"><strong>${escapeHtml(name)}</strong> ${escapeHtml(about)}</button></li>`,
+  );
+  return `
+<form method="post" aria-labelledby="people">
+<p id="people">Or continue as a person of the sample directory:</p>
+<ul class="people">${buttons.join('')}</ul>
+</form>`;
 }
 
 export interface DeviceForm {
@@ -170,6 +196,15 @@ ${hiddenField('xsrf', secret)}
 
 export function messagePage(title: string, message: string): ProviderPage {
   return { title, body: `<p>${escapeHtml(message)}</p>` };
+}
+
+/** @param startPage URL of the start page of the service */
+export function wrongAddressPage(reason: string, startPage: string): ProviderPage {
+  return {
+    title: 'There is no page at this address',
+    body: `<p>It is for programs: ${escapeHtml(reason)}.</p>
+<p><a href="${escapeHtml(startPage)}">Start page of the service</a></p>`,
+  };
 }
 
 function renderPage({ title, body }: ProviderPage): string {

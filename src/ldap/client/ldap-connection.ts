@@ -1,5 +1,6 @@
 import type { Control } from 'ldapts';
 import type { Entry } from '../entry.js';
+import { toBindError } from './bind-error.js';
 import {
   LdapClosedError,
   LdapConnectError,
@@ -11,7 +12,7 @@ import type { LdapMessage, ResponseControl } from './message.js';
 import { MessageChannel } from './message-channel.js';
 import { openSocket, type SocketOptions, type SocketTimeouts } from './open-socket.js';
 import { encodeBind, encodeExternalBind, encodeSearch, type SearchRequest } from './requests.js';
-import { ResultCode, resultCodeName } from './result-code.js';
+import { ResultCode } from './result-code.js';
 import { hasRanges } from './value-range.js';
 
 export interface ConnectionOptions extends SocketOptions {
@@ -31,10 +32,6 @@ export interface Timeouts extends SocketTimeouts {
 
 /** With these values, a server that does not respond is detected and the request retried within a minute. */
 const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 45_000 };
-
-/** Result codes by which servers refuse a password without encryption. */
-const REQUIRES_TLS: readonly number[] = [ResultCode.strongerAuthRequired, ResultCode.confidentialityRequired];
-const TLS_IS_MISSING = 'It accepts passwords only with TLS (StartTLS or ldaps)';
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
@@ -155,13 +152,7 @@ export class LdapConnection {
       const message = await operation.next(this.timeouts.bind, signal);
       if (message.kind !== 'result' || message.of !== 'bind')
         throw this.refuse('a response that does not belong to a bind');
-      const { code } = message.result;
-      if (code === ResultCode.success) return;
-      const reason = `${resultCodeName(code)} (${code})${REQUIRES_TLS.includes(code) ? `. ${TLS_IS_MISSING}` : ''}`;
-      throw new LdapResultError(
-        message.result,
-        `The directory server rejects the bind of ${account}: ${reason}`,
-      );
+      if (message.result.code !== ResultCode.success) throw toBindError(message.result, account);
     } finally {
       // A bind cannot be abandoned (RFC 4511 §4.11).
       operation.end(true);

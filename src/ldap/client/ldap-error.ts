@@ -17,6 +17,9 @@ export class LdapConnectError extends LdapError {}
 /** TLS cannot be established, because of the certificate, the host name, or a server that refuses TLS. */
 export class LdapTlsError extends LdapError {}
 
+/** The server refuses StartTLS. */
+export class StartTlsRefusedError extends LdapTlsError {}
+
 /**
  * The server sent bytes that are not LDAP, or a message that is not valid at this point. The connection is
  * closed.
@@ -67,4 +70,11 @@ function messageOf(code: number): string {
   return code === ResultCode.referral
     ? `The directory server refers to another server: ${named}. Referrals are not followed`
     : `The directory server answered ${named}`;
+}
+
+/** Returns the error of a search with its base, if the base does not exist or is hidden; otherwise the error itself. */
+export function withBase(error: LdapResultError, base: string): LdapResultError {
+  return error.code === ResultCode.noSuchObject
+    ? new LdapResultError(error, `${error.message} for the base ${base}`)
+    : error;
 }

@@ -2,7 +2,7 @@ import { type Control, PagedResultsControl } from 'ldapts';
 import { BerInput } from './ber.js';
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
 import { Entry } from '../entry.js';
-import { LdapProtocolError, LdapResultError } from './ldap-error.js';
+import { LdapProtocolError, LdapResultError, withBase } from './ldap-error.js';
 import { limitErrorOf } from './limit-error.js';
 import type { ResponseControl } from './message.js';
 import { completeRanges } from './ranged-values.js';
@@ -54,7 +54,8 @@ export async function* readPaged(
     yield* readPages(connection, request, options);
   } catch (error) {
     if (error instanceof LdapProtocolError) connection.close(error);
-    throw (error instanceof LdapResultError ? await limitErrorOf(error, connection) : null) ?? error;
+    if (!(error instanceof LdapResultError)) throw error;
+    throw (await limitErrorOf(error, connection)) ?? withBase(error, request.base);
   }
 }
 

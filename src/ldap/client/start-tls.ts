@@ -1,7 +1,7 @@
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { ExtendedRequest } from 'ldapts';
-import { LdapClosedError, LdapProtocolError, LdapTlsError } from './ldap-error.js';
+import { LdapClosedError, LdapProtocolError, StartTlsRefusedError } from './ldap-error.js';
 import { parseMessage } from './message.js';
 import { MessageFrames } from './message-frames.js';
 import { resultCodeName } from './result-code.js';
@@ -15,7 +15,7 @@ const MAXIMUM_ANSWER_BYTES = 65_536;
  * Requests StartTLS (RFC 4511 §4.14) as the first operation on a connection. On return, the socket is paused
  * until the handshake. Bytes that arrive with the response could be injected by an attacker, and are
  * rejected.
- * @throws {LdapTlsError} when the server refuses; {LdapProtocolError | LdapClosedError}
+ * @throws {StartTlsRefusedError} {LdapProtocolError | LdapClosedError}
  */
 export async function startTls(socket: Socket): Promise<void> {
   socket.write(new ExtendedRequest({ messageId: MESSAGE_ID, oid: START_TLS }).write());
@@ -26,7 +26,9 @@ export async function startTls(socket: Socket): Promise<void> {
   if (message.id !== MESSAGE_ID) throw new LdapClosedError('The directory server ended the connection');
   const { code } = message.result;
   if (code !== 0) {
-    throw new LdapTlsError(`The directory server refuses StartTLS: ${resultCodeName(code)} (${code})`);
+    throw new StartTlsRefusedError(
+      `The directory server refuses StartTLS: ${resultCodeName(code)} (${code})`,
+    );
   }
 }
 

@@ -1,3 +1,5 @@
+import { normalizeLowerCase } from '../../common/identity.js';
+
 /** Matches text for which converting to lower case is not sufficient. Most values do not match. */
 const NOT_PLAIN = /[^\x20-\x7e]| {2}/;
 const WHITE_SPACE = /[\s\u0085]+/gu;
@@ -9,7 +11,7 @@ const WHITE_SPACE = /[\s\u0085]+/gu;
 export function foldPiece(text: string): string {
   if (!NOT_PLAIN.test(text)) return text.toLowerCase();
   // Converting to lower case can leave a sequence that is no longer composed, hence the second normalization.
-  return text.normalize('NFKC').toLowerCase().normalize('NFKC').replace(WHITE_SPACE, ' ');
+  return normalizeLowerCase(text, 'NFKC').normalize('NFKC').replace(WHITE_SPACE, ' ');
 }
 
 /**

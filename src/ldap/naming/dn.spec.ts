@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { foldPiece } from './case-ignore-match.js';
 import { escapeDnValue, InvalidDnError, isBelow, normalizeDn, parseDn } from './dn.js';
 
 const text = fc.string({ unit: 'binary', maxLength: 30 });
@@ -110,6 +111,8 @@ describe('normalizeDn', () => {
     ['the order within a relative DN', 'uid=ann+CN=Ba,dc=a', 'cn=ba+uid=ann,dc=a'],
     ['the case of letters beyond ASCII', 'cn=ÉLODIE', 'cn=élodie'],
     ['composed and decomposed letters', 'cn=e\u0301', 'cn=é'],
+    ['the place of a sigma', 'cn=ΓΙΩΡΓΟΣ', 'cn=γιωργοσ'],
+    ['the dot of a capital i', 'cn=İX', 'cn=ix'],
     ['compatibility forms', 'cn=\uff21\ufb01', 'cn=afi'],
     ['the case of hexadecimal digits', '1.2=#04AB', '1.2=#04ab'],
   ])('ignores %s', (_, written, key) => {
@@ -122,6 +125,8 @@ describe('normalizeDn', () => {
       'cn=a,b=',
       'cn=a+b=',
       'cn=ß',
+      'cn=ΣΑΣ',
+      'cn=σας',
       'cn=ss',
       'cn=#6161',
       'cn=\\#6161',
@@ -129,6 +134,24 @@ describe('normalizeDn', () => {
       'cn=ab',
     ];
     expect(new Set(written.map(normalizeDn)).size).toBe(written.length);
+  });
+
+  // The table is that of Unicode, in which U+0130 has i as its simple mapping. No later code point has a case or a decomposition.
+  it('folds every code point by itself, to one code point before decomposition', () => {
+    const lower = (character: string) => (character === 'İ' ? 'i' : character.toLowerCase());
+    const differing: string[] = [];
+    for (let code = 0x80; code <= 0x2ffff; code++) {
+      const character = String.fromCodePoint(code);
+      if (!character.isWellFormed() || /\p{M}/u.test(character)) continue;
+      const folded = foldPiece(character);
+      const isSimple = [...lower(character)].length === 1 && foldPiece(lower(character)) === folded;
+      const isAlone = ['b', '-'].every(
+        (beside) => foldPiece(`${beside}${character}`) === `${beside}${folded}`,
+      );
+      if (!isSimple || !isAlone) differing.push(code.toString(16));
+    }
+    // The capital of a sigma that Unicode decomposes to the final form. Servers with Unicode 3.2 do not convert it.
+    expect(differing).toEqual(['3f9']);
   });
 
   it('is idempotent', () => {

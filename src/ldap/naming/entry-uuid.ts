@@ -78,7 +78,9 @@ function swapGuid(bytes: Buffer): Buffer {
 
 /** Formats 32 hexadecimal digits as a UUID. */
 export function formatUuid(digits: string): string {
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  // Every member of every group has a key in this form: a regular expression would take much longer.
+  const [a, b, c, d] = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20)];
+  return `${a}-${b}-${c}-${d}-${digits.slice(20)}`;
 }
 
 /**

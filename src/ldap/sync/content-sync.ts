@@ -1,7 +1,13 @@
 import type { LdapConnection, WaitOptions } from '../client/ldap-connection.js';
 import { readContext } from './context-csn.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from './content-sync-error.js';
-import { LdapClosedError, type LdapError, LdapProtocolError, LdapResultError } from '../client/ldap-error.js';
+import {
+  LdapClosedError,
+  type LdapError,
+  LdapProtocolError,
+  LdapResultError,
+  withBase,
+} from '../client/ldap-error.js';
 import { limitErrorOf } from '../client/limit-error.js';
 import { suffixOf } from '../naming/naming-context.js';
 import type { Entry } from '../entry.js';
@@ -64,7 +70,7 @@ export async function* followContent(
     if (!(error instanceof LdapResultError)) throw error;
     const { cookie } = request;
     const refusal = toSyncError(error, { cookie, isRefreshed: stage.isRefreshed });
-    throw refusal ?? (await limitErrorOf(error, connection)) ?? error;
+    throw refusal ?? (await limitErrorOf(error, connection)) ?? withBase(error, request.base);
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronization');
 }
@@ -79,14 +85,18 @@ export async function* refreshOf(events: AsyncGenerator<ContentEvent>): AsyncGen
   }
 }
 
-/** Yields the entries of a search by content synchronization, and ends the search after the refresh. */
+/**
+ * Yields the entries of a search by content synchronization, and ends the search after the refresh.
+ * @param persist whether it is a search that persists: only in it, OpenLDAP omits the lower glued databases. 389 Directory
+ *   Server cannot end it before the connection, and stops reading a connection with five of them
+ */
 export async function* readContent(
   connection: LdapConnection,
   request: SearchRequest,
   signal: AbortSignal,
+  persist = true,
 ): AsyncGenerator<{ readonly uuid: string; readonly entry: Entry }> {
-  // OpenLDAP omits the lower glued databases only in a search that persists.
-  for await (const event of followContent(connection, { ...request, cookie: null, persist: true, signal })) {
+  for await (const event of followContent(connection, { ...request, cookie: null, persist, signal })) {
     if (event.kind === 'entry') yield event;
     if (event.kind === 'refreshed') return;
   }

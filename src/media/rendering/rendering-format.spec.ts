@@ -1,4 +1,4 @@
-import { matchesEtag } from '../pictures.service.js';
+import { matchesEtag } from '../../http/entity-tags.js';
 import { chooseFormat } from './rendering-format.js';
 
 describe('the format of a response', () => {
@@ -32,17 +32,29 @@ describe('the format of a response', () => {
 });
 
 describe('If-None-Match', () => {
-  it.each(['"abc"', 'W/"abc"', '"x", "abc"', '"x,y" , W/"abc"', '*', ' * '])(
+  it.each(['"abc"', 'W/"abc"', '"x", "abc"', '"x,y" , W/"abc"', ', ,"abc",', '"\xe9" ,\t"abc"', '*', ' * '])(
     'covers the tag: %p',
     (header) => {
       expect(matchesEtag(header, '"abc"')).toBe(true);
     },
   );
 
-  it.each([undefined, '', 'abc', '"ab"', '"abcd"', '"*"', '"ABC"'])(
-    'does not cover the tag: %p',
-    (header) => {
-      expect(matchesEtag(header, '"abc"')).toBe(false);
-    },
-  );
+  it.each([
+    ...[undefined, '', 'abc', '"ab"', '"abcd"', '"*"', '"ABC"'],
+    // They do not follow the grammar.
+    ...[
+      'W/W/"abc"',
+      'w/"abc"',
+      'W/ "abc"',
+      'W/"abc"x',
+      '"abc" "x"',
+      '"abc',
+      '""abc"',
+      '*, "abc"',
+      '"abc", *',
+    ],
+    ...['"abc", "x y"', '"abc", "\x7f"', '"abc", x'],
+  ])('does not cover the tag: %p', (header) => {
+    expect(matchesEtag(header, '"abc"')).toBe(false);
+  });
 });

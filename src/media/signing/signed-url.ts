@@ -35,6 +35,11 @@ export function isPictureSize(size: number): size is PictureSize {
   return (PICTURE_SIZES as readonly number[]).includes(size);
 }
 
+/** The smallest size that is at least as large. Undefined: the size is not from 1 to the largest size. */
+export function nextPictureSize(size: number): PictureSize | undefined {
+  return size < 1 ? undefined : PICTURE_SIZES.find((each) => each >= size);
+}
+
 /** Unix time in seconds at which URLs signed now expire. */
 export function expiryOf(now: Date): number {
   return Math.ceil((now.getTime() / 1000 + LIFE) / ROUNDING) * ROUNDING;
@@ -64,13 +69,22 @@ const FORMS = new Map([
 ]);
 
 /**
+ * Whether a parameter is one of a signed URL, also in another spelling. Others are ignored: mail programs and analytics add
+ * parameters to URLs.
+ */
+function isOwn(name: string): boolean {
+  return FORMS.has((decode(name) ?? name).toLowerCase());
+}
+
+/**
  * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry.
  * @param target unmodified path and query, percent-encoding included, without the path of the base URL
  * @param keys keys of which any may have signed
  */
 export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): Verification {
   const [path, query] = cut(target, '?');
-  const pairs = query.split('&').map((pair) => cut(pair, '='));
+  const all = query.split('&').map((pair) => cut(pair, '='));
+  const pairs = all.filter(([name]) => isOwn(name));
   const parameters = new Map(pairs);
   const expires = parameters.get('expires');
   const signature = parameters.get('signature');

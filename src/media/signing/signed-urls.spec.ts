@@ -62,10 +62,22 @@ describe('the returned URLs', () => {
     }
   });
 
-  it.each([0, -64, 65, 63.5, 1024])('reject the size %p, also without a picture', (size) => {
+  it.each([
+    [1, 64],
+    [64, 64],
+    [65, 128],
+    [300, 512],
+    [512, 512],
+  ])('of the size %p have the next size, %p', (wanted, size) => {
+    const urls = urlsAt({ now: new Date() });
+    expect(urls.find('photo', ada, wanted)).toBe(urls.find('photo', ada, size));
+    expect(urls.find('photo', ada, wanted)).toContain(`&size=${size}`);
+  });
+
+  it.each([0, -64, 513, 1024])('reject the size %p, also without a picture', (size) => {
     const urls = urlsAt({ now: new Date() });
     expect(() => urls.find('picture', ada, size)).toThrow(
-      new BadUserInputError('The argument size must be one of 64, 128, 256, 512', 'size'),
+      new BadUserInputError('The argument size must be from 1 to 512', 'size'),
     );
   });
 });

@@ -1,9 +1,6 @@
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
-import { isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
-import { randomBytes } from 'node:crypto';
-import type { Config } from '../../config/config.js';
-import type { EmbeddedKeys } from '../../database/embedded/embedded-keys.js';
+import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
 /** Properties of a user that the URLs of pictures depend on. */
 export interface Pictured {
@@ -31,8 +28,8 @@ const MINUTE = 60_000;
  * signature costs more than all other work for a photo (docs/adr/0004).
  */
 export class SignedUrls {
-  /** Cached URLs by kind and size, then by the key of the user. */
-  private readonly remembered = new Map<string, Map<number, Remembered>>();
+  /** Cached URLs by kind and size. */
+  private readonly remembered = new Map<string, UrlTable>();
   private count = 0;
   private hits = 0;
   private misses = 0;
@@ -47,19 +44,23 @@ export class SignedUrls {
 
   /**
    * Returns the URL of a user's picture, or null when the picture does not exist.
-   * @param size in pixels; null: the picture in its original size
-   * @throws BadUserInputError for an unsupported size
+   * @param wanted the smallest size in pixels; null: the picture in its original size
+   * @throws BadUserInputError for a size outside of the limits
    */
-  find(kind: PictureKind, person: Pictured, size: number | null): string | null {
-    if (size !== null && !isPictureSize(size)) {
-      throw new BadUserInputError(`The argument size must be one of ${PICTURE_SIZES.join(', ')}`, 'size');
+  find(kind: PictureKind, person: Pictured, wanted: number | null): string | null {
+    const size = wanted === null ? null : nextPictureSize(wanted);
+    if (size === undefined) {
+      throw new BadUserInputError(
+        `The argument size must be from 1 to ${PICTURE_SIZES.at(-1) ?? ''}`,
+        'size',
+      );
     }
     if (!(kind === 'photo' ? person.hasPhoto : person.hasPicture)) return null;
     const now = this.clock();
     this.forgetLastMinute(now);
     const urls = this.rememberedOf(kind, size);
-    const known = urls.get(person.key);
-    if (known !== undefined && known.id === person.id) {
+    const known = urls.find(person.key);
+    if (known?.id === person.id) {
       this.hits++;
       return known.url;
     }
@@ -75,19 +76,19 @@ export class SignedUrls {
     return { hits, misses, entries: count, bytes: null };
   }
 
-  private rememberedOf(kind: PictureKind, size: number | null): Map<number, Remembered> {
+  private rememberedOf(kind: PictureKind, size: number | null): UrlTable {
     const name = size === null ? kind : `${kind} ${size}`;
     let urls = this.remembered.get(name);
     if (urls === undefined) {
-      urls = new Map();
+      urls = new UrlTable();
       this.remembered.set(name, urls);
     }
     return urls;
   }
 
   /** When the cache is full, the existing URLs stay, because they are as likely to be requested again. */
-  private remember(urls: Map<number, Remembered>, { key, id }: Pictured, url: string): void {
-    if (!urls.has(key)) {
+  private remember(urls: UrlTable, { key, id }: Pictured, url: string): void {
+    if (urls.find(key) === undefined) {
       if (this.count === REMEMBERED) return;
       this.count++;
     }
@@ -103,36 +104,19 @@ export class SignedUrls {
   }
 }
 
-/** Injection token of the keys of signed URLs. The first one signs, all verify. */
-export const SIGNING_KEYS = Symbol('SIGNING_KEYS');
-export type SigningKeys = readonly [Buffer, ...Buffer[]];
+/** Users of one part of a table, a power of two. */
+const PART = 1024;
 
-const NAME = 'url-signing';
-/** RFC 2104 §3 discourages keys shorter than the hash, which has 32 bytes. */
-const KEY_BYTES = 32;
+/** URLs by the key of the user: an array, because finding fifty of them in a map took a thirtieth of a page. In parts, because keys have gaps. */
+class UrlTable {
+  private readonly parts: (Remembered | undefined)[][] = [];
 
-/**
- * Returns the configured keys, or else the key that the installation generated and stored in the database.
- * @throws Error when the key in the database is invalid
- */
-export async function readSigningKeys(
-  config: Pick<Config, 'urlSigningKeys'>,
-  embeddedKeys: Pick<EmbeddedKeys, 'findOrCreate'>,
-): Promise<SigningKeys> {
-  const [first, ...others] = config.urlSigningKeys ?? [];
-  if (first !== undefined) return [first, ...others];
-  const kept = await embeddedKeys.findOrCreate<{ hex?: unknown }>(NAME, () => ({
-    hex: randomBytes(KEY_BYTES).toString('hex'),
-  }));
-  return [parseKey(kept)];
-}
-
-function parseKey(kept: { hex?: unknown }): Buffer {
-  if (typeof kept.hex !== 'string' || !/^[0-9a-f]{64}$/.test(kept.hex)) {
-    throw new Error(
-      `The key ${NAME} in the table embedded_keys is damaged. Delete its row and start again: the service then ` +
-        'creates a new key, and clients have to request the URLs of photos again',
-    );
+  find(key: number): Remembered | undefined {
+    return this.parts[Math.floor(key / PART)]?.[key % PART];
   }
-  return Buffer.from(kept.hex, 'hex');
+
+  set(key: number, remembered: Remembered): void {
+    const part = (this.parts[Math.floor(key / PART)] ??= new Array<Remembered | undefined>(PART));
+    part[key % PART] = remembered;
+  }
 }

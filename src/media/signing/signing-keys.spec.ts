@@ -1,4 +1,4 @@
-import { readSigningKeys } from './signed-urls.js';
+import { nextStep, readSigningKeys } from './signing-keys.js';
 
 const emptyStore = {
   findOrCreate: <Value>(_name: string, make: () => Promise<Value> | Value) => Promise.resolve(make()),
@@ -36,4 +36,34 @@ describe('the signing keys', () => {
       );
     },
   );
+});
+
+describe('the rotation of the generated key', () => {
+  const [A, B, C] = ['aa', 'bb', 'cc'].map((byte) => byte.repeat(32)) as [string, string, string];
+  const now = Date.parse('2030-01-15T12:00:00Z');
+
+  async function keysOf(kept: object): Promise<string[]> {
+    const keys = await readSigningKeys({ urlSigningKeys: null }, storeWith(kept));
+    return keys.map((key) => key.toString('hex'));
+  }
+
+  it('adds a key that verifies, and lets it sign in the next step', async () => {
+    const added = nextStep({ hex: A }, 'steps', B, Date.now());
+    expect([added.step, await keysOf(added.key)]).toEqual(['added', [A, B]]);
+    const changed = nextStep(added.key, 'steps', C, Date.now());
+    expect([changed.step, await keysOf(changed.key)]).toEqual(['changed', [B, A]]);
+  });
+
+  it('takes one step if no process runs', async () => {
+    const { step, key } = nextStep({ hex: A }, 'once', B, Date.now());
+    expect([step, await keysOf(key)]).toEqual(['changed', [B, A]]);
+  });
+
+  it('ends the former key after a day, or at once', async () => {
+    const { key } = nextStep({ hex: A, next: B }, 'steps', C, now);
+    expect(key).toEqual({ hex: B, former: { hex: A, until: '2030-01-16T12:00:00.000Z' } });
+    expect(await keysOf({ hex: B, former: { hex: A, until: '2020-01-16T12:00:00.000Z' } })).toEqual([B]);
+    const replaced = nextStep(key, 'replace', C, now);
+    expect([replaced.step, await keysOf(replaced.key)]).toEqual(['replaced', [C]]);
+  });
 });

@@ -1,17 +1,20 @@
-import { arraysOf, chunksOf } from '../../common/chunks.js';
+import { chunksOf } from '../../common/chunks.js';
 import { type Field, isSearched, storedName } from '../../common/field.js';
 import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type DirectoryMapping, hasRules } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
 import { searchPairs, searchText } from '../../database/fields/filter-conditions.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
+import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
+import type { Hashed, HashedGroup, Plan } from '../plan/plan.js';
+import { addDeletions, addReferences, addRoles } from './apply-references.js';
+import { type CarriedColumns, carryingStatements, withCarried } from './carrying-statements.js';
+import { CombinedWrites } from './combined-writes.js';
+import { readHidden, touchedGroups } from './touch-groups.js';
 import { storedReferences, writeReferences } from './write-references.js';
-import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
 const BATCH = 2000;
-const ROLE_BATCH = 20_000;
 /** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */
 const SORTED_CHARACTERS = 256;
 /** Separates pairs of characters in a parameter. Folded text contains no control characters. */
@@ -25,103 +28,79 @@ export async function applyEntries(
   now: Date,
   signal: AbortSignal,
 ): Promise<void> {
-  const columns = { people: personColumns(mapping, now), groups: groupColumns(mapping, now) };
-  const references = {
-    users: storedReferences(mapping, 'user'),
-    groups: storedReferences(mapping, 'group'),
+  const before = await readHidden(writer, mapping);
+  const writes = new CombinedWrites(writer);
+  addDeletions(writes, plan);
+  // Entries can take the ids of those that are deleted.
+  if (countEntries(plan) > 0) await writes.run();
+  const carried = carryingStatements(mapping);
+  const people: Target<MappedPerson, Hashed<MappedPerson>> = {
+    table: 'users',
+    columns: personColumns(mapping, now),
+    carried: carried.people,
+    writeReferences: (entries) => writeReferences(writer, 'user', storedReferences(mapping, 'user'), entries),
   };
-  await deleteEntries(writer, 'users', plan.deletedPeople);
-  await deleteEntries(writer, 'groups', plan.deletedGroups);
-  for (const batch of chunksOf([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
-    signal.throwIfAborted();
-    await upsert<Hashed<MappedPerson>>(writer, 'users', batch, columns.people);
-    await writeReferences(writer, 'user', references.users, batch.map(valueOfEntry));
-  }
-  for (const batch of chunksOf([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
-    signal.throwIfAborted();
-    await upsert<HashedGroup>(writer, 'groups', batch, columns.groups);
-    await writeReferences(writer, 'group', references.groups, batch.map(valueOfEntry));
-  }
+  const groups: Target<MappedGroup, HashedGroup> = {
+    table: 'groups',
+    columns: groupColumns(mapping, now),
+    carried: carried.groups,
+    writeReferences: (entries) =>
+      writeReferences(writer, 'group', storedReferences(mapping, 'group'), entries),
+  };
+  await upsertAll(writer, people, { created: plan.createdPeople, updated: plan.updatedPeople }, signal);
+  await upsertAll(writer, groups, { created: plan.createdGroups, updated: plan.updatedGroups }, signal);
   signal.throwIfAborted();
-  await applyRoles(writer, plan.memberships, {
-    table: 'memberships',
-    subjects: 'users',
-    group: 'group_key',
-    subject: 'user_key',
-  });
-  await applyRoles(writer, plan.nestings, {
-    table: 'nestings',
-    subjects: 'groups',
-    group: 'outer_key',
-    subject: 'inner_key',
-  });
-  await applyReferences(writer, plan);
-  await touchGroups(writer, plan, now);
+  if (hasRules(mapping)) await writes.run();
+  const touched = touchedGroups(plan, { before, after: await readHidden(writer, mapping) });
+  await addRoles(writes, plan);
+  await addReferences(writes, plan, touched, now);
+  await writes.run();
 }
 
-function valueOfEntry<Value>({ value }: Hashed<Value>): Value {
-  return value;
+interface Target<Value, Each extends Hashed<Value>> {
+  readonly table: 'users' | 'groups';
+  readonly columns: readonly WrittenColumn<Each>[];
+  readonly carried: CarriedColumns;
+  readonly writeReferences: (entries: readonly Value[]) => Promise<void>;
 }
 
-/** Writes the invisible part of a plan: reference hashes and unresolved references. */
-export async function applyReferences(
+async function upsertAll<Value, Each extends Hashed<Value>>(
   writer: Writer,
-  { regrouped, unresolved }: Pick<Plan, 'regrouped' | 'unresolved'>,
+  { table, columns, carried, writeReferences: write }: Target<Value, Each>,
+  entries: Readonly<Record<'created' | 'updated', readonly Each[]>>,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (const batch of chunksOf(regrouped, BATCH)) {
-    await writer.query(
-      `update groups g set references_hash = r.hash from unnest($1::uuid[], $2::bytea[]) r (uuid, hash)
-       where g.entry_uuid = r.uuid`,
-      [batch.map(({ value }) => value.uuid), batch.map(({ referencesHash }) => referencesHash)],
-    );
-  }
-  const isGone = ({ after }: ReferenceChange) => after === null;
-  for (const batch of chunksOf(unresolved.filter(isGone), ROLE_BATCH)) {
-    await writer.query(
-      `delete from unresolved_references t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, dn_key), groups g
-       where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`,
-      arraysOf(batch, 'group', 'dnKey'),
-    );
-  }
-  const remaining = unresolved.filter((change) => !isGone(change));
-  for (const batch of chunksOf(remaining, ROLE_BATCH)) {
-    await writer.query(
-      `insert into unresolved_references (group_key, dn_key, named_as)
-       select g.key, r.dn_key, r.named_as from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, dn_key, named_as)
-         join groups g on g.entry_uuid = r.g_uuid
-       on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`,
-      arraysOf(batch, 'group', 'dnKey', 'after'),
-    );
+  for (const state of ['created', 'updated'] as const) {
+    for (const batch of chunksOf(entries[state], BATCH)) {
+      signal.throwIfAborted();
+      const statement = upsert(table, columns);
+      // A new entry has no memberships yet.
+      const text = state === 'created' ? statement : withCarried(carried, statement);
+      await writer.query(
+        text,
+        columns.map(({ valueOf }) => batch.map(valueOf)),
+      );
+      await write(batch.map(({ value }) => value));
+    }
   }
 }
 
-/** A group counts as updated when its direct members or nested groups have changed. */
-async function touchGroups(writer: Writer, plan: Plan, now: Date): Promise<void> {
-  const groups = new Set([...plan.memberships, ...plan.nestings].map(({ group }) => group));
-  if (groups.size === 0) return;
-  await writer.query(
-    `update groups set updated_at = $2 where entry_uuid = any ($1::uuid[]) and updated_at <> $2`,
-    [[...groups], now],
-  );
+function countEntries({ createdPeople, updatedPeople, createdGroups, updatedGroups }: Plan): number {
+  return createdPeople.length + updatedPeople.length + createdGroups.length + updatedGroups.length;
 }
 
-async function deleteEntries(
-  writer: Writer,
-  table: string,
-  gone: readonly { uuid: string }[],
-): Promise<void> {
-  if (gone.length === 0) return;
-  await writer.query(`delete from ${table} where entry_uuid = any ($1::uuid[])`, arraysOf(gone, 'uuid'));
-}
-
-function personColumns({ users }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
+/** @param now the time of entries whose time the directory does not have; null: the statement that reads the values adds it */
+export function personColumns(
+  { users }: DirectoryMapping,
+  now: Date | null,
+): WrittenColumn<Hashed<MappedPerson>>[] {
   return [
     { name: 'is_active', type: 'boolean', valueOf: ({ value: { active } }) => active !== false },
     ...entryColumns(users.fields, now),
   ];
 }
 
-function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<HashedGroup>[] {
+export function groupColumns({ groups }: DirectoryMapping, now: Date | null): WrittenColumn<HashedGroup>[] {
   return [
     { name: 'references_hash', type: 'bytea', valueOf: ({ referencesHash }) => referencesHash },
     {
@@ -129,6 +108,7 @@ function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<Ha
       type: 'smallint',
       valueOf: ({ value: { membersVisibleTo } }) => membersVisibleTo ?? 0,
     },
+    { name: 'shown_updated_at', type: 'timestamptz', valueOf: () => null },
     ...entryColumns(groups.fields, now),
   ];
 }
@@ -136,7 +116,7 @@ function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<Ha
 /** Returns the columns of the fields and the columns that users and groups have in common. */
 function entryColumns(
   fields: readonly Field[],
-  now: Date,
+  now: Date | null,
 ): WrittenColumn<Hashed<MappedPerson | MappedGroup>>[] {
   const searched = fields.filter(isSearched).map(storedName);
   const textOf = (value: MappedPerson | MappedGroup) =>
@@ -173,17 +153,24 @@ function entryColumns(
 }
 
 /** Upserts a batch with one array for each column. This costs a tenth of a list of values for each row. */
-async function upsert<Each>(
-  writer: Writer,
-  table: string,
-  entries: readonly Each[],
-  columns: readonly WrittenColumn<Each>[],
-): Promise<void> {
-  const names = columns.map(({ name }) => name);
+function upsert(table: string, columns: readonly Pick<WrittenColumn<never>, 'name' | 'type'>[]): string {
   const arrays = columns.map(({ type }, index) => `$${index + 1}::${type}[]`);
-  const selected = names.map((name) =>
-    name === 'search_pairs' ? `string_to_array(search_pairs, '${SEPARATOR}')` : name,
-  );
+  return upsertStatement(table, columns, {
+    from: `unnest(${arrays.join(', ')}) as given (${columns.map(({ name }) => name).join(', ')})`,
+  });
+}
+
+/** @param rows where the values are; `now`, if they have no times: SQL for the time of this run */
+export function upsertStatement(
+  table: string,
+  columns: readonly Pick<WrittenColumn<never>, 'name'>[],
+  { from, now }: { readonly from: string; readonly now?: string },
+): string {
+  const names = columns.map(({ name }) => name);
+  const selected = names.map((name) => {
+    if (name === 'search_pairs') return `string_to_array(search_pairs, '${SEPARATOR}')`;
+    return now !== undefined && TIMES.includes(name) ? `coalesce(${name}, ${now})` : name;
+  });
   // The creation time is from the directory, or else the time at which the entry was first seen, never that
   // of this run.
   const assignments = names
@@ -193,40 +180,9 @@ async function upsert<Each>(
         ? `created_at = least(${table}.created_at, excluded.created_at)`
         : `${name} = excluded.${name}`,
     );
-  await writer.query(
-    `insert into ${table} (${names.join(', ')})
-     select ${selected.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})
-     on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`,
-    columns.map(({ valueOf }) => entries.map(valueOf)),
-  );
+  return `insert into ${table} (${names.join(', ')})
+     select ${selected.join(', ')} from ${from}
+     on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`;
 }
 
-interface RoleTable {
-  readonly table: string;
-  readonly subjects: string;
-  readonly group: string;
-  readonly subject: string;
-}
-
-async function applyRoles(writer: Writer, changes: readonly RoleChange[], names: RoleTable): Promise<void> {
-  const { table, subjects, group, subject } = names;
-  const join = `join groups g on g.entry_uuid = r.g_uuid join ${subjects} s on s.entry_uuid = r.s_uuid`;
-  const removed = changes.filter(({ after }) => after === null);
-  for (const batch of chunksOf(removed, ROLE_BATCH)) {
-    await writer.query(
-      `delete from ${table} t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, s_uuid) ${join}
-       where t.${group} = g.key and t.${subject} = s.key`,
-      arraysOf(batch, 'group', 'subject'),
-    );
-  }
-  const remaining = changes.filter(({ after }) => after !== null);
-  for (const batch of chunksOf(remaining, ROLE_BATCH)) {
-    await writer.query(
-      `insert into ${table} (${group}, ${subject}, named_as, role)
-       select g.key, s.key, r.named_as, r.role
-       from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[]) r (g_uuid, s_uuid, named_as, role) ${join}
-       on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`,
-      [...arraysOf(batch, 'group', 'subject', 'after'), batch.map(({ after }) => rankOfNaming(after ?? 0))],
-    );
-  }
-}
+const TIMES = ['created_at', 'updated_at'];

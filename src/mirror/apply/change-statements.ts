@@ -1,100 +1,201 @@
-import { ChangeKind, numberOfKind } from '../../changes/change.model.js';
+import { type ChangeKind, numberOfKind } from '../../common/change-kind.js';
+import { arraysOf } from '../../common/chunks.js';
+import type { Values } from '../../database/statements/statement.js';
+import { unnest } from '../../database/statements/unnest.js';
+import type { EntryKind } from '../../sources/source.js';
+import type { Former } from './former-entries.js';
 
-/** The tables whose rows have changes. The SQL below takes the revision as $1, its time as $2 and the kind as $3. */
-export type Table = 'users' | 'groups';
+/** The columns of the log that a change can have, with their defaults. */
+const COLUMNS = {
+  kind: 'null::smallint',
+  user_key: 'null::integer',
+  user_id: 'null::text',
+  user_uuid: 'null::uuid',
+  group_key: 'null::integer',
+  group_id: 'null::text',
+  group_uuid: 'null::uuid',
+  role_before: 'null::smallint',
+  role_after: 'null::smallint',
+  id_before: 'null::text',
+  id_folded: 'null::text',
+  user_visible_to: '0::smallint',
+  group_visible_to: '0::smallint',
+  members_visible_to: '0::smallint',
+  audience: 'null::integer[]',
+  admin_audience: 'null::integer[]',
+  outside_of: '0::smallint',
+} as const;
 
-export const ENTRIES = { users: recordEntries('users', 'user'), groups: recordEntries('groups', 'group') };
+type Column = keyof typeof COLUMNS;
 
-function recordEntries(table: Table, noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_before, ${noun}_visible_to)
-  select $1::integer, $2::timestamptz, $3::smallint, e.key, e.id, e.entry_uuid, given.id_before,
-    greatest(e.visible_to, given.visible_to_before)
-  from unnest($4::uuid[], $5::text[], $6::integer[], $7::smallint[]) as given (uuid, id_before, place, visible_to_before)
-  join ${table} e on e.entry_uuid = given.uuid
-  order by given.place, e.key`;
+/** Rows of the log. */
+export interface RecordedChanges {
+  /** SQL by column. */
+  readonly columns: Readonly<Partial<Record<Column, string>>>;
+  /** The rest of the statement that selects them. */
+  readonly from: string;
+  /** SQL for up to three numbers by which the rows are ordered. */
+  readonly order: readonly string[];
 }
 
-export const DELETIONS = { users: recordDeletions('user'), groups: recordDeletions('group') };
+export const CHANGE_COLUMNS = Object.keys(COLUMNS);
 
-function recordDeletions(noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_folded, ${noun}_visible_to,
-    audience, admin_audience)
-  select $1::integer, $2::timestamptz, $3::smallint, gone.key, gone.id, gone.uuid, gone.id_folded, gone.visible_to,
-    ${audienceOf(noun)}
-  from unnest($4::integer[], $5::text[], $6::uuid[], $7::text[], $8::smallint[], $9::boolean[])
-    as gone (key, id, uuid, id_folded, visible_to, has_audience)
-  order by gone.key`;
+const ORDER_LENGTH = 3;
+/** The columns after those of a change, by which changes of several selects are ordered. */
+export const CHANGE_ORDER = ['part', ...Array.from({ length: ORDER_LENGTH }, (_, index) => `place_${index}`)];
+
+/** @param part the place of these changes among others */
+export function selectChanges({ columns, from, order }: RecordedChanges, part: number): string {
+  const selected = Object.entries(COLUMNS).map(
+    ([name, none]) => `${columns[name as Column] ?? none} as ${name}`,
+  );
+  const places = CHANGE_ORDER.slice(1).map((name, index) => `(${order[index] ?? '0'})::integer as ${name}`);
+  return `select ${[...selected, `${part} as part`, ...places].join(', ')} ${from}`;
 }
 
-/** The groups of a deleted user, or the members and admins of a deleted group, if not everyone sees its changes. */
-function audienceOf(noun: string): string {
-  const [other, columns] = noun === 'user' ? ['group', [1]] : ['user', [1, 2]];
-  const keys = (role: number) => `case when gone.has_audience then array(
-      select c.${other}_key from effective_changes c where c.${noun}_key = gone.key and c.role_before >= ${role}) end`;
-  return [...columns.map(keys), ...(noun === 'user' ? ['null::integer[]'] : [])].join(', ');
+const NOUNS = { person: 'user', group: 'group' } as const;
+const TABLES = { person: 'users', group: 'groups' } as const;
+
+export function kindColumn(kind: ChangeKind): string {
+  return `${numberOfKind(kind)}::smallint`;
+}
+
+/** The columns of an entry, from a table or from a Former. */
+function entryColumns(
+  kind: ChangeKind,
+  of: EntryKind,
+  alias: string,
+  { isFormer = false } = {},
+): RecordedChanges['columns'] {
+  const noun = NOUNS[of];
+  return {
+    kind: kindColumn(kind),
+    [`${noun}_key`]: `${alias}.key`,
+    [`${noun}_id`]: `${alias}.id`,
+    [`${noun}_uuid`]: `${alias}.${isFormer ? 'uuid' : 'entry_uuid'}`,
+    [`${noun}_visible_to`]: `${alias}.visible_to`,
+    ...(isFormer && { id_folded: `${alias}.id_folded` }),
+  };
+}
+
+export interface RecordedEntry {
+  readonly uuid: string;
+  /** Null: it stays the same. */
+  readonly idBefore: string | null;
+  readonly place: number;
+  /** 0, if it stays the same. */
+  readonly visibleToBefore: number;
+}
+
+/** Created or updated entries. */
+export function recordEntries(
+  values: Values,
+  kind: ChangeKind,
+  of: EntryKind,
+  entries: readonly RecordedEntry[],
+): RecordedChanges {
+  const noun = NOUNS[of];
+  const given = unnest(values, GIVEN, arraysOf(entries, 'uuid', 'idBefore', 'place', 'visibleToBefore'));
+  return {
+    columns: {
+      ...entryColumns(kind, of, 'e'),
+      id_before: 'given.id_before',
+      [`${noun}_visible_to`]: 'greatest(e.visible_to, given.visible_to_before)',
+    },
+    from: `from ${given} as given (uuid, id_before, place, visible_to_before) join ${TABLES[of]} e on e.entry_uuid = given.uuid`,
+    order: ['given.place', 'e.key'],
+  };
+}
+
+const GIVEN = ['uuid', 'text', 'integer', 'smallint'];
+
+/**
+ * Of entries that stay the same, while what they refer to appears or vanishes. If its audience is limited, only principals who
+ * see everything learn of it: the audience is stored for the other kind of object, of which the row has none.
+ */
+export function recordReferring(
+  values: Values,
+  kind: ChangeKind,
+  of: EntryKind,
+  entries: readonly { readonly uuid: string; readonly visibleTo: number }[],
+): RecordedChanges {
+  const other = of === 'person' ? 'group' : 'user';
+  const given = unnest(values, ['uuid', 'smallint'], arraysOf(entries, 'uuid', 'visibleTo'));
+  return {
+    columns: {
+      ...entryColumns(kind, of, 'e'),
+      [`${other}_visible_to`]: 'given.visible_to',
+    },
+    from: `from ${given} as given (uuid, visible_to) join ${TABLES[of]} e on e.entry_uuid = given.uuid`,
+    order: ['e.key'],
+  };
+}
+
+export function recordDeletions(
+  values: Values,
+  kind: ChangeKind,
+  of: EntryKind,
+  gone: readonly Former[],
+  changes: string,
+): RecordedChanges {
+  const hasAudience = gone.map(({ visibleTo, membersVisibleTo }) => visibleTo + membersVisibleTo > 0);
+  const given = unnest(values, [...FORMER, 'boolean'], [...formerArrays(gone), hasAudience]);
+  return {
+    columns: {
+      ...entryColumns(kind, of, 'gone', { isFormer: true }),
+      // The groups of a deleted user, or the members and admins of a deleted group, if not everyone sees its changes.
+      audience: audienceOf(of, 1, changes),
+      ...(of === 'group' && { admin_audience: audienceOf(of, 2, changes) }),
+    },
+    from: `from ${given} as gone (key, id, uuid, id_folded, visible_to, has_audience)`,
+    order: ['gone.key'],
+  };
+}
+
+function audienceOf(of: EntryKind, role: number, changes: string): string {
+  const [noun, other] = of === 'person' ? ['user', 'group'] : ['group', 'user'];
+  return `case when gone.has_audience then array(
+      select c.${other}_key from ${changes} c where c.${noun}_key = gone.key and c.role_before >= ${role}) end`;
 }
 
 /** Of a former user or group `f`: a row for those outside the new audience who were inside the old one. */
-export const HIDDEN = { users: recordHidden('users', 'user'), groups: recordHidden('groups', 'group') };
-
-function recordHidden(table: Table, noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_folded, ${noun}_visible_to, outside_of)
-  select $1::integer, $2::timestamptz, $3::smallint, f.key, f.id, f.uuid, f.id_folded, f.visible_to, e.visible_to
-  from unnest($4::integer[], $5::text[], $6::uuid[], $7::text[], $8::smallint[]) as f (key, id, uuid, id_folded, visible_to)
-    join ${table} e on e.key = f.key
-  where e.visible_to > f.visible_to
-  order by f.key`;
+export function recordHidden(
+  values: Values,
+  kind: ChangeKind,
+  of: EntryKind,
+  former: readonly Former[],
+): RecordedChanges {
+  return {
+    columns: {
+      ...entryColumns(kind, of, 'f', { isFormer: true }),
+      outside_of: 'e.visible_to',
+    },
+    from: `from ${unnest(values, FORMER, formerArrays(former))} as f (key, id, uuid, id_folded, visible_to)
+      join ${TABLES[of]} e on e.key = f.key where e.visible_to > f.visible_to`,
+    order: ['f.key'],
+  };
 }
 
 /** The opposite: for those inside the new audience who were outside the old one. */
-export const REVEALED = { users: recordRevealed('users', 'user'), groups: recordRevealed('groups', 'group') };
-
-function recordRevealed(table: Table, noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, ${noun}_visible_to, outside_of)
-  select $1::integer, $2::timestamptz, $3::smallint, e.key, e.id, e.entry_uuid, e.visible_to, f.visible_to
-  from unnest($4::integer[], $5::smallint[]) as f (key, visible_to) join ${table} e on e.key = f.key
-  where e.visible_to < f.visible_to
-  order by f.key`;
+export function recordRevealed(
+  values: Values,
+  kind: ChangeKind,
+  of: EntryKind,
+  former: readonly Former[],
+): RecordedChanges {
+  const given = unnest(values, ['integer', 'smallint'], arraysOf(former, 'key', 'visibleTo'));
+  return {
+    columns: {
+      ...entryColumns(kind, of, 'e'),
+      outside_of: 'f.visible_to',
+    },
+    from: `from ${given} as f (key, visible_to) join ${TABLES[of]} e on e.key = f.key where e.visible_to < f.visible_to`,
+    order: ['f.key'],
+  };
 }
 
-const ROLE_COLUMNS = `
-    revision, at, kind, user_key, user_id, user_uuid, group_key, group_id, group_uuid, role_before, role_after,
-    user_visible_to, group_visible_to, members_visible_to`;
+const FORMER = ['integer', 'text', 'uuid', 'text', 'smallint'];
 
-/** Members who leave a group, with the previous ids. */
-export const REMOVALS = `
-  insert into changes (${ROLE_COLUMNS})
-  select $1::integer, $2::timestamptz, ${numberOfKind(ChangeKind.MEMBER_REMOVED)},
-    c.user_key, coalesce(former_user.id, u.id), coalesce(former_user.uuid, u.entry_uuid),
-    c.group_key, coalesce(former_group.id, g.id), coalesce(former_group.uuid, g.entry_uuid), c.role_before, c.role_after,
-    coalesce(u.visible_to, former_user.visible_to), coalesce(g.visible_to, former_group.visible_to),
-    coalesce(g.members_visible_to, former_group.members_visible_to)
-  from effective_changes c
-  left join users u on u.key = c.user_key
-  left join groups g on g.key = c.group_key
-  left join unnest($3::integer[], $4::text[], $5::uuid[], $9::smallint[]) as former_user (key, id, uuid, visible_to)
-    on former_user.key = c.user_key
-  left join unnest($6::integer[], $7::text[], $8::uuid[], $10::smallint[], $11::smallint[])
-    as former_group (key, id, uuid, visible_to, members_visible_to) on former_group.key = c.group_key
-  where c.role_before is not null and c.role_after is null
-  order by c.group_key, c.user_key`;
-
-/**
- * First changed roles, then new members. A role that is only inherited in a different way is not recorded.
- */
-export const ROLES = `
-  insert into changes (${ROLE_COLUMNS})
-  select $1::integer, $2::timestamptz,
-    case when c.role_before is null then ${numberOfKind(ChangeKind.MEMBER_ADDED)}
-      else ${numberOfKind(ChangeKind.ROLE_CHANGED)} end,
-    c.user_key, u.id, u.entry_uuid, c.group_key, g.id, g.entry_uuid, c.role_before, c.role_after,
-    u.visible_to, g.visible_to, g.members_visible_to
-  from effective_changes c
-  join users u on u.key = c.user_key
-  join groups g on g.key = c.group_key
-  where c.role_after is not null and c.role_before is distinct from c.role_after
-  order by c.role_before is null, c.group_key, c.user_key`;
+function formerArrays(former: readonly Former[]): unknown[] {
+  return arraysOf(former, 'key', 'id', 'uuid', 'idFolded', 'visibleTo');
+}

@@ -1,8 +1,8 @@
 import { arraysOf } from '../../common/chunks.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { Plan } from '../plan/plan.js';
-import { type CarryingStatements, carryingStatements } from './carrying-statements.js';
+import { type Plan, withoutDeleted } from '../plan/plan.js';
+import { carriedFrom, type CarryingStatements, carryingStatements } from './carrying-statements.js';
 
 /** Maximum number of pairs of user and group that are compared individually. Above it, whole groups are. */
 const FEW = 2000;
@@ -18,85 +18,116 @@ interface GoneNesting {
   readonly inner: number;
 }
 
+/** The columns of the changed roles that others read, without rows. */
+const NO_CHANGES = `(
+  select null::integer as group_key, null::integer as user_key, null::smallint as role_before, null::smallint as role_after
+  where false)`;
+
 /**
  * Keeps `effective_memberships` and the counters consistent with memberships, nestings, people and groups
  * (docs/adr/0007), in the transaction of a plan: `begin` before its rows are written, `finish` afterwards.
- * Only rows that differ are written or locked. The changes stay in the temporary table `effective_changes`
- * until the transaction ends or calls `begin` again.
+ * Only rows that differ are written or locked. The changes stay in a temporary table until the transaction
+ * ends or calls `beginNext`. A plan without changes of roles has no table and needs no statement.
  */
 export class EffectiveRoles {
+  /** Whether there may be changed roles. */
+  hasChanges = false;
+  private gone: readonly GoneNesting[] = [];
+
   private constructor(
     private readonly writer: Writer,
+    private readonly plan: Plan,
     private readonly statements: CarryingStatements,
-    private readonly gone: readonly GoneNesting[],
   ) {}
 
   /** Records the memberships of entries that the plan deletes, because they are not known afterwards. */
   static async begin(writer: Writer, plan: Plan, mapping: DirectoryMapping): Promise<EffectiveRoles> {
+    const roles = new EffectiveRoles(writer, plan, carryingStatements(mapping));
     const people = plan.deletedPeople.map(({ uuid }) => uuid);
     const groups = plan.deletedGroups.map(({ uuid }) => uuid);
-    // If one transaction applies several plans, the table exists already.
-    await writer.query(EFFECTIVE_CHANGES);
-    await writer.query('delete from effective_changes');
-    if (people.length + groups.length > 0) await writer.query(LOST, [people, groups]);
-    const gone: GoneNesting[] = groups.length === 0 ? [] : await writer.query(GONE, [groups]);
-    return new EffectiveRoles(writer, carryingStatements(mapping), gone);
+    if (people.length + groups.length > 0) await roles.add(LOST, [people, groups]);
+    if (groups.length > 0) roles.gone = await writer.query<GoneNesting[]>(GONE, [groups]);
+    return roles;
   }
 
-  async finish(plan: Plan): Promise<void> {
-    const touched = await this.listTouched(plan);
-    if (touched === null) await this.compareGroups(plan);
-    else if (touched.length > 0) await this.writer.query(IN_PLACES, arraysOf(touched, 'group', 'person'));
-    for (const statement of this.statements.write) await this.writer.query(statement);
-    await this.carry(plan);
+  /** The same for a transaction that may have applied another plan before. */
+  static async beginNext(writer: Writer, plan: Plan, mapping: DirectoryMapping): Promise<EffectiveRoles> {
+    await writer.query('drop table if exists effective_changes');
+    return EffectiveRoles.begin(writer, plan, mapping);
+  }
+
+  /** SQL for the changed roles: `group_key`, `user_key`, `role_before` and `role_after`. */
+  get changes(): string {
+    return this.hasChanges ? 'effective_changes' : NO_CHANGES;
+  }
+
+  /** @param groups the entryUUIDs of the groups whose members and nested groups change; null: those of the plan */
+  async finish(groups: readonly string[] | null = null): Promise<void> {
+    const { plan, statements, writer } = this;
+    if (groups !== null) await this.compareGroups(groups);
+    else if (!(await this.comparePlaces())) await this.compareGroups(groupsOf(plan));
+    if (this.hasChanges) await writer.query(statements.write);
+  }
+
+  /** Updates the columns that memberships duplicate from users and groups, which were not written by applyEntries. */
+  async carry(): Promise<void> {
+    const { plan, statements, writer } = this;
+    const { updatedPeople, updatedGroups } = plan;
+    if (updatedPeople.length > 0)
+      await writer.query(carriedFrom(statements.people), [updatedPeople.map(({ value }) => value.uuid)]);
+    if (updatedGroups.length > 0)
+      await writer.query(carriedFrom(statements.groups), [updatedGroups.map(({ value }) => value.uuid)]);
+  }
+
+  private async add(select: string, values: unknown[]): Promise<void> {
+    await this.writer.query(`${this.hasChanges ? INSERT : CREATE} ${select}`, values);
+    this.hasChanges = true;
   }
 
   /**
-   * Returns the pairs whose role may have changed, without the outer groups, or null if there are too many.
+   * Compares the pairs whose role may have changed.
+   * @returns false if there are too many
    */
-  private async listTouched({ memberships, nestings }: Plan): Promise<Place[] | null> {
-    if (memberships.length > FEW) return null;
-    if (memberships.length + nestings.length + this.gone.length === 0) return [];
-    const touched: Place[] = await this.writer.query(TOUCHED, [
+  private async comparePlaces(): Promise<boolean> {
+    const { gone } = this;
+    const memberships = withoutDeleted(this.plan, this.plan.memberships);
+    const nestings = withoutDeleted(this.plan, this.plan.nestings);
+    if (memberships.length > FEW) return false;
+    if (memberships.length + nestings.length + gone.length === 0) return true;
+    if (nestings.length + gone.length === 0) {
+      await this.add(IN_NAMED_PLACES, arraysOf(memberships, 'group', 'subject'));
+      return true;
+    }
+    const touched: Place[] = await this.writer.query(touchedPlaces(this.changes), [
       ...arraysOf(memberships, 'group', 'subject'),
       ...arraysOf(nestings, 'group', 'subject'),
-      ...arraysOf(this.gone, 'outer', 'inner'),
+      ...arraysOf(gone, 'outer', 'inner'),
     ]);
-    return touched.length > FEW ? null : touched;
+    if (touched.length > FEW) return false;
+    if (touched.length > 0) await this.add(IN_PLACES, arraysOf(touched, 'group', 'person'));
+    return true;
   }
 
-  private async compareGroups({ memberships, nestings }: Plan): Promise<void> {
-    const named = new Set([...memberships, ...nestings].map(({ group }) => group));
-    await this.writer.query(IN_GROUPS, [[...named], this.gone.map(({ outer }) => outer)]);
+  private async compareGroups(groups: readonly string[]): Promise<void> {
+    await this.add(IN_GROUPS, [groups, this.gone.map(({ outer }) => outer)]);
     await this.writer.query('analyze effective_changes');
-  }
-
-  /** Updates the columns that memberships duplicate from changed people and groups. */
-  private async carry({ updatedPeople, updatedGroups }: Plan): Promise<void> {
-    if (updatedPeople.length > 0)
-      await this.writer.query(this.statements.carryPeople, [updatedPeople.map(({ value }) => value.uuid)]);
-    if (updatedGroups.length > 0)
-      await this.writer.query(this.statements.carryGroups, [updatedGroups.map(({ value }) => value.uuid)]);
   }
 }
 
-const EFFECTIVE_CHANGES = `
-  create temporary table if not exists effective_changes (
-    group_key integer not null,
-    user_key integer not null,
-    role_before smallint,
-    role_after smallint,
-    direct_role smallint,
-    inherited_from integer[]
-  ) on commit drop`;
+function groupsOf({ memberships, nestings }: Plan): string[] {
+  return [...new Set([...memberships, ...nestings].map(({ group }) => group))];
+}
+
+const CREATE = 'create temporary table effective_changes on commit drop as';
+const INSERT = 'insert into effective_changes';
 
 /** The memberships that end because people ($1) and groups ($2) are deleted. */
 const LOST = `
-  insert into effective_changes (group_key, user_key, role_before)
-  select m.group_key, m.user_key, m.role
+  select m.group_key, m.user_key, m.role as role_before, null::smallint as role_after, null::smallint as direct_role,
+    null::integer[] as inherited_from
   from users u join effective_memberships m on m.user_key = u.key where u.entry_uuid = any ($1::uuid[])
   union
-  select m.group_key, m.user_key, m.role
+  select m.group_key, m.user_key, m.role, null, null, null
   from groups g join effective_memberships m on m.group_key = g.key where g.entry_uuid = any ($2::uuid[])`;
 
 const GONE = `
@@ -107,7 +138,7 @@ const GONE = `
  * Users ($2) in the groups ($1) that name them or no longer do; users of a group ($4) in the group ($3) that
  * names it or no longer does; former users of a deleted group ($6) in the group ($5) that contained it.
  */
-const TOUCHED = `
+const touchedPlaces = (changes: string) => `
   select g.key as group, u.key as person
   from unnest($1::uuid[], $2::uuid[]) as named (group_uuid, user_uuid)
   join groups g on g.entry_uuid = named.group_uuid join users u on u.entry_uuid = named.user_uuid
@@ -120,7 +151,7 @@ const TOUCHED = `
   select o.key, u.key
   from unnest($5::integer[], $6::integer[]) as gone (outer_key, inner_key)
   join groups o on o.key = gone.outer_key
-  join effective_changes c on c.group_key = gone.inner_key join users u on u.key = c.user_key
+  join ${changes} c on c.group_key = gone.inner_key join users u on u.key = c.user_key
   limit ${FEW + 1}`;
 
 /**
@@ -130,7 +161,6 @@ const TOUCHED = `
  */
 function compare(tables: string): string {
   return `
-  insert into effective_changes (group_key, user_key, role_before, role_after, direct_role, inherited_from)
   with recursive ${tables},
   ranked as (
     select c.*, max(c.role) over person as highest, max(c.direct_role) over person as direct
@@ -144,7 +174,8 @@ function compare(tables: string): string {
     from ranked
     group by group_key, user_key, highest, direct
   )
-  select group_key, user_key, present.role, wanted.role, wanted.direct_role, wanted.inherited_from
+  select group_key, user_key, present.role as role_before, wanted.role as role_after, wanted.direct_role,
+    wanted.inherited_from
   from wanted full join present using (group_key, user_key)
   where (wanted.role, wanted.direct_role, wanted.inherited_from)
     is distinct from (present.role, present.direct_role, present.inherited_from)`;
@@ -181,10 +212,10 @@ const IN_GROUPS = compare(`
  * Compares the roles of single users ($2) in groups ($1), and in all groups that contain these. `walk` goes
  * from the groups that name a user outward, never through the group whose role is computed.
  */
-const IN_PLACES = compare(`
+const inPlaces = (touched: string) =>
+  compare(`
   affected (group_key, user_key) as (
-    select touched.group_key, touched.user_key
-    from unnest($1::integer[], $2::integer[]) as touched (group_key, user_key)
+    ${touched}
     union
     select n.outer_key, a.user_key from nestings n join affected a on a.group_key = n.inner_key
   ),
@@ -206,3 +237,10 @@ const IN_PLACES = compare(`
     select m.* from affected a
     join effective_memberships m on m.group_key = a.group_key and m.user_key = a.user_key
   )`);
+
+const IN_PLACES = inPlaces('select * from unnest($1::integer[], $2::integer[])');
+
+/** The same with the entryUUIDs of groups ($1) and users ($2). */
+const IN_NAMED_PLACES = inPlaces(`
+    select g.key, u.key from unnest($1::uuid[], $2::uuid[]) as named (group_uuid, user_uuid)
+      join groups g on g.entry_uuid = named.group_uuid join users u on u.entry_uuid = named.user_uuid`);

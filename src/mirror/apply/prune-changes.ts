@@ -1,21 +1,41 @@
 import { advance, hasRecovered, LEAP_HOURS, type LogClock, PORTION } from '../../changes/retention.js';
-import type { Writer } from '../../database/statements/statement.js';
+import { NOW, type Writer } from '../../database/statements/statement.js';
 
 /** Milliseconds by which the stored clock may lag, so that it is not written each time. */
 const LAG = 3_600_000;
 
+/** The clock of the change log, and what has expired by it. */
+export interface LogState extends LogClock {
+  /** The clock of the database. */
+  readonly now: Date;
+  /** The id of the newest expired change; null: there is none. */
+  readonly expired: string | null;
+}
+
+/** SQL for the columns of a LogState in `mirror_state s`. $1 is the number of days for which changes are kept. */
+export const LOG_STATE = `
+  s.changes_clock as at, s.changes_clock_doubted_since as "doubtedSince", ${NOW} as now, (
+    select max(past.id) from (
+      select id from changes where at < s.changes_clock - make_interval(hours => 24 * $1::integer)
+      order by at, id limit ${PORTION}) past) as expired`;
+
 /**
- * Returns the time for the changes of a revision, in its transaction: the database's clock, but never before
- * an earlier change. Changes recorded while that clock was wrong by more than a day are first moved back to
- * the present.
+ * Compares the clock of the change log with that of the database. Changes recorded while that clock was wrong by more than a day are
+ * moved back to the present.
+ * @returns the id of the newest expired change; null: there is none
  */
-export async function stampChanges(writer: Writer): Promise<Date> {
-  await tick(writer);
-  const [row]: { at: Date }[] = await writer.query(
-    'select greatest(clock_timestamp()::timestamptz(3), max(at)) as at from changes',
-  );
-  if (row === undefined) throw new Error('The database did not return its time');
-  return row.at;
+export async function followClock(writer: Writer, state: LogState, days: number): Promise<string | null> {
+  const { now, expired, ...clock } = state;
+  const next = advance(clock, now);
+  const moved = next.at.getTime() - clock.at.getTime();
+  const isDoubtSame = next.doubtedSince?.getTime() === clock.doubtedSince?.getTime();
+  if (isDoubtSame && moved >= 0 && moved < LAG) return expired;
+  await writer.query('update mirror_state set changes_clock = $1, changes_clock_doubted_since = $2', [
+    next.at,
+    next.doubtedSince,
+  ]);
+  if (hasRecovered(clock, now)) await writer.query(PUT_BACK, [clock.at]);
+  return (await readLogState(writer, days)).expired;
 }
 
 /**
@@ -23,15 +43,12 @@ export async function stampChanges(writer: Writer): Promise<Date> {
  * @param days number of days for which changes are kept
  */
 export async function pruneChanges(writer: Writer, days: number): Promise<void> {
-  await tick(writer);
-  const [row]: { id: string | null }[] = await writer.query(
-    `select max(id) as id from (
-       select id from changes
-       where at < (select changes_clock from mirror_state) - make_interval(hours => 24 * $1::integer)
-       order by at, id limit ${PORTION}) past`,
-    [days],
-  );
-  if (row === undefined || row.id === null) return;
+  await deleteExpired(writer, await followClock(writer, await readLogState(writer, days), days));
+}
+
+/** @param newest the id of the newest expired change; null: there is none */
+export async function deleteExpired(writer: Writer, newest: string | null): Promise<void> {
+  if (newest === null) return;
   // Takes the same lock as a process that applies a revision. Two deletions would otherwise wait for each
   // other.
   await writer.query('select from mirror_state for update');
@@ -39,27 +56,14 @@ export async function pruneChanges(writer: Writer, days: number): Promise<void> 
     `with gone as (
        delete from changes where id > (select changes_pruned_to from mirror_state) and id <= $1::bigint returning 1)
      update mirror_state set changes_pruned_to = $1::bigint, change_count = change_count - (select count(*) from gone)`,
-    [row.id],
+    [newest],
   );
 }
 
-/** Compares the clock of the change log with that of the database. */
-async function tick(writer: Writer): Promise<void> {
-  const [row]: (LogClock & { now: Date })[] = await writer.query(
-    `select changes_clock as at, changes_clock_doubted_since as "doubtedSince", clock_timestamp() as now
-     from mirror_state`,
-  );
-  if (row === undefined) return;
-  const { now, ...clock } = row;
-  const next = advance(clock, now);
-  const moved = next.at.getTime() - clock.at.getTime();
-  const isDoubtSame = next.doubtedSince?.getTime() === clock.doubtedSince?.getTime();
-  if (isDoubtSame && moved >= 0 && moved < LAG) return;
-  await writer.query('update mirror_state set changes_clock = $1, changes_clock_doubted_since = $2', [
-    next.at,
-    next.doubtedSince,
-  ]);
-  if (hasRecovered(clock, now)) await writer.query(PUT_BACK, [clock.at]);
+async function readLogState(writer: Writer, days: number): Promise<LogState> {
+  const [state]: LogState[] = await writer.query(`select ${LOG_STATE} from mirror_state s`, [days]);
+  if (state === undefined) throw new Error('The mirror has no state');
+  return state;
 }
 
 /**

@@ -80,6 +80,7 @@ export class ReferringEntries {
     const { plan } = this;
     const [updated, deleted] =
       kind === 'person' ? [plan.updatedPeople, plan.deletedPeople] : [plan.updatedGroups, plan.deletedGroups];
+    if (updated.length + deleted.length === 0) return new Map();
     const rows: { key: string; uuid: string; visibleTo: number }[] = await this.writer.query(
       `select e.dn_key::text as key, e.entry_uuid as uuid, e.visible_to as "visibleTo" from ${TABLES[kind]} e
          join unnest($1::uuid[], $2::uuid[]) as given (uuid, dn_key) on e.entry_uuid = given.uuid

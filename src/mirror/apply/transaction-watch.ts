@@ -11,9 +11,11 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 const INTERVAL = 1000;
 const TIMEOUT_MS = 2000;
 
+const WITHOUT_TIMEOUT = `set_config('statement_timeout', '0', true)`;
+
 /** An open transaction holds a lock on its own virtual transaction ID. */
 const IDENTIFY = `
-  select pid, virtualtransaction as number from pg_locks
+  select pid, virtualtransaction as number, ${WITHOUT_TIMEOUT} from pg_locks
   where pid = pg_backend_pid() and locktype = 'virtualxid' and granted`;
 
 const IS_OPEN = `(select from pg_locks o where o.pid = $1 and o.virtualtransaction = $2 and o.locktype = 'virtualxid')`;
@@ -63,6 +65,7 @@ export class TransactionWatch {
     private readonly leadership: Leadership,
   ) {}
 
+  /** Identifies the transaction, and ends its statement timeout. */
   static async begin(url: string, manager: EntityManager, leadership: Leadership): Promise<TransactionWatch> {
     const connection = (await manager.queryRunner?.connect()) as pg.ClientBase;
     const [row]: { pid: number; number: string }[] = await manager.query(IDENTIFY);
@@ -148,8 +151,14 @@ export class TransactionWatch {
   }
 }
 
+/** What runs transactions: a data source, or a session of one. */
+export interface TransactionSource {
+  readonly options: DataSource['options'];
+  transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result>;
+}
+
 interface Place {
-  readonly dataSource: DataSource;
+  readonly dataSource: TransactionSource;
   readonly leadership: Leadership;
 }
 
@@ -170,12 +179,12 @@ export async function inApplyingTransaction<Result>(
   let watch: TransactionWatch | null = null;
   try {
     return await dataSource.transaction(async (manager) => {
-      if (url !== undefined) {
+      if (url === undefined) await manager.query(`select ${WITHOUT_TIMEOUT}`);
+      else {
         watch = await TransactionWatch.begin(url, manager, leadership);
         watch.start(AbortSignal.any(ends));
       }
       await leadership.admit(manager);
-      await manager.query('set local statement_timeout = 0');
       return work(manager);
     });
   } finally {

@@ -1,8 +1,10 @@
 import { readClock } from '../../database/statements/statement.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { ChangeNumbers } from '../../sources/ldap/change-numbers.js';
 import { ContainerWatch } from '../../sources/ldap/container-watch.js';
 import { isContainer } from '../../sources/ldap/entry-searches.js';
-import { formatPosition, type NumberedState, type Position } from '../../sources/ldap/position.js';
+import type { NumberedState } from '../../sources/ldap/numbered-state.js';
+import { formatPosition, type Position } from '../../sources/ldap/position.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
@@ -10,8 +12,12 @@ import type { SyncOutcome } from '../sync/outcome.js';
 
 type CountedPosition = Extract<Position, { kind: 'count' }>;
 
-/** The next comparison of all identities waits for this multiple of the duration of the last one. */
+/**
+ * The next comparison of all identities waits for this multiple of the duration of the last one, or only for the interval of polls
+ * and the shorter multiple.
+ */
 const REST_FACTOR = 30;
+const LEAST_REST_FACTOR = 9;
 
 /** Keeps the mirror synchronized with a server that numbers its changes, over one connection. */
 export class CountedChanges {
@@ -23,6 +29,7 @@ export class CountedChanges {
 
   constructor(
     private readonly dependencies: FollowDependencies,
+    private readonly connection: LdapConnection,
     private readonly numbers: ChangeNumbers,
     private readonly pendingChanges: PendingChanges,
   ) {}
@@ -45,17 +52,20 @@ export class CountedChanges {
     const isDoubtful = this.containers.takeMoved() || position.isDoubtful || !isComplete;
     const { outcome, isCompared } = await this.compare(before.state, isDoubtful, unmoved);
     if (outcome !== null) return outcome;
-    return this.conclude({ ...now, isDoubtful: isDoubtful && !isCompared }, { before, asOf });
+    const reached = { ...now, ...withIncluded(position, now), isDoubtful: isDoubtful && !isCompared };
+    return this.conclude(reached, { before, asOf });
   }
 
   /** @param given the state before the changes, and the time before they were read */
   private async conclude(
-    reached: Omit<CountedPosition, 'kind'>,
+    reached: Omit<CountedPosition, 'kind' | 'refusals'>,
     { before, asOf }: { before: MirrorStatus; asOf: Date },
   ): Promise<SyncOutcome> {
     this.confirmedAt = performance.now();
+    const refusals = this.dependencies.directory.refusals(this.connection);
+    for (const risk of refusals) this.dependencies.reporter.reportRisk(risk);
     return this.pendingChanges.takeOver({
-      position: formatPosition({ kind: 'count', ...reached }),
+      position: formatPosition({ kind: 'count', ...reached, refusals }),
       // Deletions can be missing until the identities are compared.
       asOf: reached.isDoubtful ? (before.asOf ?? asOf) : asOf,
     });
@@ -89,8 +99,9 @@ export class CountedChanges {
     if (!isDoubtful || pendingChanges.isHealing || begun < this.restsUntil)
       return { outcome: await pendingChanges.applyRechecks(before), isCompared: false };
     const outcome = await pendingChanges.compareNow(before);
-    const ended = performance.now();
-    this.restsUntil = ended + (ended - begun) * REST_FACTOR;
+    const spent = performance.now() - begun;
+    const least = Math.max(this.dependencies.config.syncSeconds * 1000, spent * LEAST_REST_FACTOR);
+    this.restsUntil = begun + spent + Math.min(spent * REST_FACTOR, least);
     return { outcome, isCompared: true };
   }
 }
@@ -100,4 +111,9 @@ function continues(position: CountedPosition, now: NumberedState): boolean {
   const suffixes = Object.keys(now.latest);
   if (position.origin !== now.origin || suffixes.length !== Object.keys(position.latest).length) return false;
   return suffixes.every((suffix) => (now.latest[suffix] ?? 0) >= (position.latest[suffix] ?? Infinity));
+}
+
+/** The changes of all servers that the mirror includes, if they are known by the number of this one. */
+function withIncluded({ included }: NumberedState, now: NumberedState): Pick<NumberedState, 'included'> {
+  return now.included === undefined ? {} : { included: { ...included, ...now.included } };
 }

@@ -1,11 +1,12 @@
 import { chunksOf } from '../../common/chunks.js';
+import { inSteps } from '../../common/steps.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import { isDynamicGroup } from '../../sources/ldap/dynamic-group.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { addReadAgain } from '../plan/id-conflicts.js';
-import { mapGroup } from '../map/map.js';
-import { hashGroup } from '../map/content-hash.js';
+import { mapGroupInSteps } from '../map/map.js';
+import { hashGroupInSteps } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
 import { withStoredUsers } from '../plan/stored-naming.js';
 
@@ -69,11 +70,12 @@ export class DynamicGroups {
       const { groups } = await readStoredEntries(manager, { people: [], groups: some });
       for (const { kind, uuid, entry } of await directory.readAgain(this.connection, some)) {
         if (kind !== 'group') continue;
-        const { value } = mapGroup(entry, config.mapping.groups);
+        const { value } = await inSteps(mapGroupInSteps(entry, config.mapping.groups));
         const row = groups.get(uuid);
         const group = value === null ? null : await withStoredUsers(manager, config.mapping, value);
-        const isSame = group !== null && row?.referencesHash.equals(hashGroup(group).referencesHash) === true;
-        if (!isSame) delta.put(kind, uuid, entry);
+        const hashed = group === null ? null : await hashGroupInSteps(group);
+        if (hashed === null || row?.referencesHash.equals(hashed.referencesHash) !== true)
+          delta.put(kind, uuid, entry);
       }
     }
   }

@@ -3,7 +3,7 @@ import type { FollowDependencies } from './follow-dependencies.js';
 import { mapPerson } from '../map/map.js';
 import { findGroupsNamedOtherwise } from '../plan/stored-naming.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
-import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
+import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
 
 const AT_ONCE = 20;
 

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOff } from '../../common/back-off.js';
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
+import { LockingRejectionError } from '../../ldap/client/bind-error.js';
+import { LdapError } from '../../ldap/client/ldap-error.js';
+import { readPassword, waitForPassword } from '../../sources/ldap/password-file.js';
+import { chooseServer } from '../../sources/ldap/follow-mode.js';
 import { LdapSource } from '../../sources/ldap/ldap-source.js';
 import { passwordRisk } from '../../sources/check/password-risk.js';
 import {
@@ -18,13 +22,20 @@ import type { FollowDependencies } from './follow-dependencies.js';
 import type { Follower } from './follower.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
-import { isOfSource } from '../sync/synchronizer.js';
+import { isOfSource } from '../sync/source-failure.js';
 import type { IsWell } from './pushed-changes.js';
 import { type Attempt, ServerFollower } from './server-follower.js';
 import { WholeReading } from './whole-reading.js';
 
 /** Maximum number of milliseconds between two checks whether a server that is behind has caught up. */
 const BEHIND_INTERVAL = 2000;
+/**
+ * Milliseconds after which a rejected password is used again, the first time and later. A usual domain counts failures until none has
+ * occurred for 30 minutes, and locks the account after a few.
+ */
+const REJECTED_INTERVAL = 600_000;
+const LONG_REJECTED_INTERVAL = 2_100_000;
+
 /** Keeps the mirror synchronized with an LDAP server, in the best mode that the server offers. */
 export class LdapFollower implements Follower {
   private readonly behind: BehindWatch;
@@ -50,6 +61,7 @@ export class LdapFollower implements Follower {
       settled();
     };
     for (;;) {
+      const password = await readPassword(this.source);
       const error = await this.followOnce(signal, isWell).catch((thrown: unknown) => thrown);
       if (signal.aborted) break;
       if (error === undefined) continue;
@@ -58,19 +70,34 @@ export class LdapFollower implements Follower {
       if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);
       await this.reportError(error);
       settled();
-      const pause = backOff(failures, Math.random());
-      const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
-      await sleep(Math.min(pause, longest), undefined, { signal }).catch(() => undefined);
+      await this.pauseAfter(error, { failures, password }, signal);
     }
     settled();
+  }
+
+  /** Waits before the next attempt. Many attempts with a rejected password would lock the account. */
+  private async pauseAfter(
+    error: unknown,
+    { failures, password }: { failures: number; password: string | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const rejection = error instanceof LdapError && error.cause !== undefined ? error.cause : error;
+    if (rejection instanceof LockingRejectionError) {
+      const longest = failures === 1 ? REJECTED_INTERVAL : LONG_REJECTED_INTERVAL;
+      await waitForPassword(this.source, password, longest, signal);
+      return;
+    }
+    const pause = backOff(failures, Math.random());
+    const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
+    await sleep(Math.min(pause, longest), undefined, { signal }).catch(() => undefined);
   }
 
   /** Follows the directory until something ends it. Without an error, following only has to start again. */
   private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
     const { directory, state } = this.dependencies;
     const before = await state.get();
-    const known = stateOf(parsePosition(before.position));
-    const choice = await directory.servers.choose(known, directory.searches, signal);
+    const position = parsePosition(before.position);
+    const choice = await chooseServer(directory, position, signal);
     const { connection } = choice;
     // Without this, a server that does not respond would delay the shutdown until the response times out.
     const close = () => {
@@ -80,7 +107,7 @@ export class LdapFollower implements Follower {
     try {
       signal.throwIfAborted();
       await requireKind(this.dependencies.config, connection);
-      await this.noteServer(choice, known);
+      await this.noteServer(choice, stateOf(position));
       const attempt = { connection, signal, isWell };
       if (choice.behind === null) await this.server.follow(attempt);
       else await this.faceServerBehind(choice, before, attempt);

@@ -8,10 +8,12 @@ import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { addGroupsNamed } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
+import type { MirrorStatus } from '../status/mirror-state.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
 import { stampsOf } from '../reconcile/stamped-source.js';
 import { findKnown, writeStamps } from '../reconcile/stored-scan.js';
+import { WholeReadingNeededError } from './whole-reading-needed.error.js';
 
 /**
  * Milliseconds until a directory is consistent again: a server rewrites the groups that name a renamed entry after a delay,
@@ -29,15 +31,8 @@ const LARGEST_PENDING = 32_000_000;
 export interface Reached {
   readonly position: string | null;
   readonly asOf: Date;
-}
-
-/** More entries differ than can be applied together: the whole directory has to be read and planned. */
-export class WholeReadingNeededError extends Error {
-  /** @param found the result of the comparison, which was not applied */
-  constructor(readonly found: ScanResult) {
-    super('More entries differ than can be taken over together: everything has to be read');
-    this.name = 'WholeReadingNeededError';
-  }
+  /** The state of the mirror before they are completed, if it is known. */
+  readonly status?: MirrorStatus;
 }
 
 /**
@@ -166,17 +161,17 @@ export class PendingChanges {
    * Applies the pending changes. If the deletion guard holds them, they are discarded because they may be
    * large, and have to be read again from the position of the mirror.
    */
-  async takeOver({ position, asOf }: Reached): Promise<SyncOutcome> {
-    const { synchronizer, reporter, manager } = this.dependencies;
+  async takeOver({ position, asOf, status: before }: Reached): Promise<SyncOutcome> {
+    const { synchronizer, reporter, directory } = this.dependencies;
     const { pending: delta, signal } = this;
     await this.complete();
-    const outcome = await reporter.reportRun(() => synchronizer.advance({ delta, asOf, position, signal }));
+    const stamps = stampsOf(delta, directory);
+    const advance = { delta, asOf, position, signal, before, stamps };
+    const outcome = await reporter.reportRun(() => synchronizer.advance(advance));
     const { found } = this;
     this.found = null;
-    const stamps = stampsOf(this.pending, this.dependencies.directory);
     this.pending.clear();
     if (outcome.kind === 'blocked') return outcome;
-    await writeStamps(manager, stamps);
     if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.suspects));
     return outcome;
   }

@@ -34,8 +34,10 @@ export class AskedChanges {
       position.kind === 'hash' ? { changed: [], next: position } : await this.listChanged(position, isLater);
     const held =
       (await pendingChanges.readAgain(changed, unmoved)) ?? (await this.compare(before.state, unmoved));
-    if (held === null) await pendingChanges.takeOver({ position: formatPosition(next), asOf });
-    for (const risk of directory.refusals(connection)) reporter.reportRisk(risk);
+    const refusals = directory.refusals(connection);
+    for (const risk of refusals) reporter.reportRisk(risk);
+    if (held === null)
+      await pendingChanges.takeOver({ position: formatPosition({ ...next, refusals }), asOf });
   }
 
   /** The entries with a later time, and the next position. */
@@ -56,8 +58,7 @@ export class AskedChanges {
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
     const known = withKnown(state, position.state);
-    const refusals = directory.refusals(connection);
-    const next = { kind: 'look', state: known, reached: known, since, latest, refusals } as const;
+    const next = { kind: 'look', state: known, reached: known, since, latest } as const;
     return { changed: [...changed], next };
   }
 

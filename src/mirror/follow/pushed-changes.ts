@@ -31,6 +31,8 @@ interface Conduct {
 export class PushedChanges {
   /** Every change made before this instant is among those that the session has returned. */
   private asOf = new Date(0);
+  /** The state of the mirror at that instant. */
+  private status: MirrorStatus | undefined;
 
   constructor(
     private readonly dependencies: FollowDependencies,
@@ -105,24 +107,24 @@ export class PushedChanges {
 
   private async takeNext(session: ContentSession): Promise<SyncOutcome> {
     const { pendingChanges, connection } = this;
-    const { config, directory, manager } = this.dependencies;
+    const { config, directory } = this.dependencies;
     const timeoutMs = Math.min(pendingChanges.millisecondsUntilDue, config.syncSeconds * 1000);
     const received = await this.receive(session, timeoutMs);
     if (typeof received === 'object') return received;
     const isQuiet = !received;
     if (isQuiet) {
-      this.asOf = await readClock(manager);
+      await this.readStatus();
       // The response shows that the server is available, and that all earlier changes have been sent.
       await readServerState(connection, directory.searches);
     }
-    const { asOf } = this;
+    const { asOf, status } = this;
     if (isQuiet || session.containers.hasMoved || pendingChanges.isHealing) {
       // Changes in transit are older than the entries that are read again, and must not be applied after
       // them.
       const late = await this.receive(session, IN_FLIGHT);
       if (typeof late === 'object') return late;
     }
-    const reached = { position: session.position(), asOf };
+    const reached = { position: session.position(), asOf, ...(status && { status }) };
     // There may be no pending changes. Then this only confirms that the mirror is current.
     const held = session.containers.takeMoved()
       ? await pendingChanges.compareNow(reached)
@@ -137,10 +139,15 @@ export class PushedChanges {
   private async receive(session: ContentSession, timeoutMs: number): Promise<boolean | SyncOutcome> {
     const before = { position: session.position(), asOf: this.asOf };
     if (!(await session.waitForChanges(timeoutMs))) return false;
-    this.asOf = await readClock(this.dependencies.manager);
+    await this.readStatus();
     const changes = await session.nextChanges();
     this.pendingChanges.add(changes.delta);
     return (await this.pendingChanges.readAgain(changes.unread, before)) ?? true;
+  }
+
+  private async readStatus(): Promise<void> {
+    this.status = await this.dependencies.state.get();
+    this.asOf = this.status.now;
   }
 }
 

@@ -11,7 +11,8 @@ import { ServerBehindError } from '../../sources/source.error.js';
 import type { BehindWatch } from './behind-watch.js';
 import { CountedChanges } from './counted-changes.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { PendingChanges, WholeReadingNeededError } from './pending-changes.js';
+import { PendingChanges } from './pending-changes.js';
+import { WholeReadingNeededError } from './whole-reading-needed.error.js';
 import { AskedChanges } from './polled-changes.js';
 import { type IsWell, PushedChanges } from './pushed-changes.js';
 import { type MirrorStatus, positionOf, SyncState } from '../status/mirror-state.js';
@@ -130,9 +131,10 @@ export class ServerFollower {
     { connection, signal, isWell }: Attempt,
   ): Promise<void> {
     const { config, state } = this.dependencies;
-    const counted = new CountedChanges(this.dependencies, numbers, pendingChanges);
+    const counted = new CountedChanges(this.dependencies, connection, numbers, pendingChanges);
     const suffixes = Object.keys((await numbers.read())?.latest ?? {});
-    const bell = new ChangeBell(connection, suffixes, numbers.counter.notification);
+    const { refused } = this.dependencies.directory;
+    const bell = new ChangeBell(connection, suffixes, numbers.counter.notification, refused);
     try {
       for (;;) {
         const before = await state.get();

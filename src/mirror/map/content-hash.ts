@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { CONTENT_VERSION } from '../../sources/source.js';
+import { atOnce, inSteps, type Steps } from '../../common/steps.js';
+import { isKeyOfDn } from '../../sources/reference-key.js';
+import { CONTENT_VERSION, FOLDING_VERSION } from '../../sources/source.js';
 import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../plan/plan.js';
 import type { MappedGroup, MappedPerson } from './snapshot.js';
 
@@ -20,9 +22,53 @@ export function hashGroup(group: MappedGroup): HashedGroup {
   return {
     value: group,
     contentHash: hashContent(group, GROUP_PLACES),
-    referencesHash: digest([...group.references].sort(byFirst)),
+    referencesHash: hashes.get(group.references) ?? atOnce(hashReferences(group.references)),
   };
 }
+
+/** The hashes of references that were computed in steps, and are needed again at once. */
+const hashes = new WeakMap<MappedGroup['references'], Buffer>();
+
+/** Hashes a group that can have many members: other work of the process can run meanwhile. */
+export async function hashGroupInSteps(group: MappedGroup): Promise<HashedGroup> {
+  hashes.set(group.references, await inSteps(hashReferences(group.references)));
+  return hashGroup(group);
+}
+
+/** Hashes the JSON text of the references, in the order of their keys. */
+function* hashReferences(references: MappedGroup['references']): Steps<Buffer> {
+  const hash = createHash('sha256').update('[');
+  let separator = '';
+  for (const keys of inOrder([...references.keys()])) {
+    // The key of a DN has no character that JSON escapes.
+    const textOf = (key: string) => (isKeyOfDn(key) ? `"${key}"` : JSON.stringify(key));
+    const pairs = keys.sort().map((key) => `[${textOf(key)},${references.get(key) ?? ''}]`);
+    hash.update(`${separator}${pairs.join(',')}`);
+    separator = ',';
+    yield;
+  }
+  return hash.update(']').digest();
+}
+
+/** Number of keys that are sorted in one step. */
+const FEW = 1000;
+
+/** Returns parts in the order of their keys. The keys in each part are not in order. */
+function inOrder(keys: string[]): string[][] {
+  if (keys.length <= FEW) return keys.length === 0 ? [] : [keys];
+  const parts = new Map<string, string[]>();
+  for (const key of keys) {
+    // A UUID, or a prefix and a value: see referenceKeyOf.
+    const start = key.slice(0, key.indexOf(':') + 2);
+    const part = parts.get(start);
+    if (part === undefined) parts.set(start, [key]);
+    else part.push(key);
+  }
+  return [...parts].sort(byFirst).map(([, part]) => part);
+}
+
+/** Matches letters that earlier releases folded differently, forms that decompose to them, and escaped bytes. */
+const FOLDED_OTHERWISE = /[İΣϹ\u{1d6ba}\u{1d6f4}\u{1d72e}\u{1d768}\u{1d7a2}]|\\[89a-fA-F][\da-fA-F]/u;
 
 function hashContent(entry: MappedPerson | MappedGroup, places: readonly string[]): Buffer {
   const { uuid, dnKey, references, dn, id, name, sourceValues, createdAt, email, ...fields } = entry;
@@ -35,6 +81,7 @@ function hashContent(entry: MappedPerson | MappedGroup, places: readonly string[
     ...[CONTENT_VERSION, dn, id, name, hashed(email), source, createdAt?.getTime() ?? null],
     ...places.map((field) => hashed(fields[field])),
     ...(others.length === 0 ? [] : [others]),
+    ...(FOLDED_OTHERWISE.test(`${dn} ${id}`) ? [FOLDING_VERSION] : []),
   ]);
 }
 
@@ -43,25 +90,47 @@ function hashed(value: unknown): unknown {
 }
 
 /**
- * Returns the hash that identifies a plan: SHA-256, in hexadecimal. Items are hashed one by one, because a
- * first run has hundreds of thousands of roles.
+ * The hash that identifies a plan: SHA-256, in hexadecimal. Items are hashed one by one, in the order of their entryUUIDs,
+ * because a first run has hundreds of thousands of roles.
  */
+export class PlanHash {
+  private readonly hash = createHash('sha256');
+
+  addHashed(uuid: string, contentHash: Buffer): void {
+    this.hash.update(uuid).update(contentHash);
+  }
+
+  addGone(uuid: string): void {
+    this.hash.update(uuid);
+  }
+
+  addRole({ group, subject, before, after }: RoleChange): void {
+    this.hash.update(`${group} ${subject} ${before ?? 0} ${after ?? 0}`);
+  }
+
+  endList(): void {
+    this.hash.update(END_OF_LIST);
+  }
+
+  digest(): string {
+    return this.hash.digest('hex');
+  }
+}
+
 export function hashPlan(plan: Visible): string {
-  const hash = createHash('sha256');
+  const hash = new PlanHash();
   const addHashed = (changes: readonly Hashed<{ uuid: string }>[]) => {
     const uuids = changes.map(({ value, contentHash }) => [value.uuid, contentHash] as const).sort(byFirst);
-    for (const [uuid, contentHash] of uuids) hash.update(uuid).update(contentHash);
-    hash.update(END_OF_LIST);
+    for (const [uuid, contentHash] of uuids) hash.addHashed(uuid, contentHash);
+    hash.endList();
   };
   const addGone = (entries: readonly StoredEntry[]) => {
-    for (const uuid of entries.map((entry) => entry.uuid).sort()) hash.update(uuid);
-    hash.update(END_OF_LIST);
+    for (const uuid of entries.map((entry) => entry.uuid).sort()) hash.addGone(uuid);
+    hash.endList();
   };
   const addRoles = (changes: readonly RoleChange[]) => {
-    for (const { group, subject, before, after } of [...changes].sort(byGroupAndSubject)) {
-      hash.update(`${group} ${subject} ${before ?? 0} ${after ?? 0}`);
-    }
-    hash.update(END_OF_LIST);
+    for (const change of [...changes].sort(byGroupAndSubject)) hash.addRole(change);
+    hash.endList();
   };
   addHashed(plan.createdPeople);
   addHashed(plan.updatedPeople);
@@ -71,7 +140,7 @@ export function hashPlan(plan: Visible): string {
   addGone(plan.deletedGroups);
   addRoles(plan.memberships);
   addRoles(plan.nestings);
-  return hash.digest('hex');
+  return hash.digest();
 }
 
 /** Lists are unambiguous: their items have a fixed length or a format without this character. */

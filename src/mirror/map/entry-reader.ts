@@ -1,5 +1,13 @@
-import { type Field, type FieldReader, isList, mappedFields, storedName } from '../../common/field.js';
+import {
+  type Field,
+  type FieldReader,
+  isList,
+  mappedFields,
+  otherAttributesOf,
+  storedName,
+} from '../../common/field.js';
 import { LONGEST_ID } from '../../common/identity.js';
+import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
@@ -7,7 +15,6 @@ import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
 import { derivedFrom } from './derived-values.js';
-import { parseTarget } from './parse-target.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
 import { textOfValue } from './value-text.js';
@@ -32,6 +39,9 @@ const LONGEST: Partial<Record<FieldReader, number>> = {
   website: LONGEST_TEXT,
   url: LONGEST_TEXT,
 };
+
+/** Number of references that are read in one step. */
+const STEP = 1000;
 
 const UNREADABLE: Readonly<Record<NamedBy, string>> = {
   dn: 'are not UTF-8',
@@ -115,9 +125,7 @@ export class EntryReader {
     const known = new Set<string>();
     for (const bytes of values.slice(0, most)) {
       const text = this.usable(attribute, bytes, LONGEST_TEXT);
-      const target = text === null ? null : parseTarget(text, field.reference?.by);
-      if (target instanceof Misfit) this.quarantine(attribute, target.reason);
-      else if (target !== null) known.add(target);
+      if (text !== null) known.add(keyOfDn(text));
     }
     return known.size === 0 ? null : [...known].sort();
   }
@@ -140,10 +148,15 @@ export class EntryReader {
    * Adds what the attributes of a role name. Only values that cannot name an entry are omitted: without the
    * whole attribute, all members would appear to have left the group.
    */
-  addReferences(references: Map<string, NamedAs>, { attributes, by }: RoleMapping, namedAs: NamedAs): void {
+  *addReferences(
+    references: Map<string, NamedAs>,
+    { attributes, by }: RoleMapping,
+    namedAs: NamedAs,
+  ): Steps<void> {
     for (const attribute of attributes) {
       let unreadable = 0;
-      for (const value of this.entry.bytes(attribute)) {
+      for (const [index, value] of this.entry.bytes(attribute).entries()) {
+        if (index % STEP === STEP - 1) yield;
         const named = nameInValue(attribute, by, value);
         const key = named === null ? null : referenceKeyOf(by, named);
         if (key === null) unreadable++;
@@ -170,11 +183,19 @@ export class EntryReader {
       const value = textOfValue(field, shown[storedName(field)]);
       const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
       if (!isShown) values[attribute.toLowerCase()] = raw;
+      Object.assign(values, this.otherValues(field));
     }
     const classes = this.rawValues('objectClass');
     if (classes?.some((each) => each.toLowerCase() === auxiliaryClass.toLowerCase()) !== true)
       values['objectclass'] = classes;
     return Object.keys(values).length === 0 ? null : values;
+  }
+
+  private otherValues(field: Field): Record<string, readonly string[] | null> {
+    const others = otherAttributesOf(field).map(
+      (name) => [name.toLowerCase(), this.rawValues(name)] as const,
+    );
+    return Object.fromEntries(others.filter(([, values]) => values?.length !== 0));
   }
 
   /** Returns null if one of the values is not text that the database can store. */

@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../common/steps.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
@@ -36,6 +37,14 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
 }
 
 export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<MappedGroup> {
+  return atOnce(mapGroupInSteps(entry, mapping));
+}
+
+/** Maps a group that can have many members: other work of the process can run meanwhile. */
+export function* mapGroupInSteps(
+  entry: Entry,
+  mapping: DirectoryMapping['groups'],
+): Steps<Mapped<MappedGroup>> {
   const { fields, rules, memberRules } = mapping;
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
@@ -50,8 +59,8 @@ export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Map
   };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
-  reader.addReferences(references, mapping.members, NAMED_AS_MEMBER);
-  reader.addReferences(references, mapping.admins, NAMED_AS_ADMIN);
-  reader.addReferences(references, mapping.owners, NAMED_AS_OWNER);
+  yield* reader.addReferences(references, mapping.members, NAMED_AS_MEMBER);
+  yield* reader.addReferences(references, mapping.admins, NAMED_AS_ADMIN);
+  yield* reader.addReferences(references, mapping.owners, NAMED_AS_OWNER);
   return reader.give({ ...group, sourceValues, references });
 }

@@ -5,7 +5,14 @@ import { QuarantineStatistics } from './quarantine-statistics.js';
 
 type Attributes = Record<string, string[]>;
 
-function findingsOf(people: readonly Attributes[], groups: readonly Attributes[] = [], model = ''): string[] {
+/** A file that changes nothing. */
+const BUILT_IN = '# The built-in model.';
+
+function findingsOf(
+  people: readonly Attributes[],
+  groups: readonly Attributes[] = [],
+  model = BUILT_IN,
+): string[] {
   const statistics = new QuarantineStatistics(readConfig(modelSetting(model)).directory.mapping);
   for (const [index, each] of people.entries())
     statistics.add('person', entryOf(`uid=u${index},ou=people,dc=example,dc=org`, each));
@@ -27,6 +34,15 @@ describe('entries that would be quarantined', () => {
     expect(findingsOf([...PEOPLE.slice(1), {}])).toEqual([]);
   });
 
+  it('are none if two have one DN, which is reported however few there are', () => {
+    const statistics = new QuarantineStatistics(readConfig(modelSetting(BUILT_IN)).directory.mapping);
+    for (const [index, cn] of ['cn=Anna', 'cn=anna', 'cn=b', 'cn=c'].entries())
+      statistics.add('group', entryOf(cn, { cn: [`g${index}`] }));
+    expect([...statistics.findings()].map(({ result, text }) => `${result} ${text ?? ''}`)).toEqual([
+      'warning 1 entries have the DN of another entry if case is ignored, such as cn=anna. References to them name no entry. Rename one of each',
+    ]);
+  });
+
   it.each<[string, Attributes[], Attributes[], string, string]>([
     [
       'all without the id',
@@ -46,14 +62,14 @@ describe('entries that would be quarantined', () => {
       'all that share an id',
       [...PEOPLE, ...PEOPLE],
       [],
-      '',
+      BUILT_IN,
       'problem people: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
     ],
     [
       'some with an entryUUID that is none',
       [...PEOPLE, person('f', { entryUUID: ['1'] }), person('g', { entryUUID: ['2'] })],
       [],
-      '',
+      BUILT_IN,
       'warning people: 2 of 7 entries would be quarantined: an entry has an entryUUID that is none (2). Set uuid to the attribute with the permanent id of an entry',
     ],
     [

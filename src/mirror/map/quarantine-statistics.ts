@@ -5,18 +5,21 @@ import type { Entry } from '../../ldap/entry.js';
 import type { EntryStatistics } from '../../sources/check/entry-statistics.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { mapGroup, mapPerson } from './map.js';
+import { SAME_ID } from './relate.js';
+import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 const LISTS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const NAMES = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** The share of quarantined entries or values, as one of so many, above which the model is probably wrong. */
 const TOLERATED = 5;
-/** Reasons that the mirror finds only when it compares entries. */
-const SAME_ID = 'has the same id as another entry';
 
 interface Counts {
   total: number;
   readonly ids: Map<string, number>;
+  /** The number of entries with a key of a DN, and the DNs that are equal to one before. */
+  readonly dnKeys: Map<string, number>;
+  readonly sameDns: string[];
   /** Entries that are left out, by reason. */
   readonly entries: Map<string, number>;
   /** The number of entries that have an attribute, and of those that are left out of it by reason. */
@@ -34,7 +37,7 @@ export class QuarantineStatistics implements EntryStatistics {
     const mapped =
       kind === 'person' ? mapPerson(entry, this.mapping.users) : mapGroup(entry, this.mapping.groups);
     counts.total++;
-    if (mapped.value !== null) increment(counts.ids, foldId(mapped.value.id));
+    if (mapped.value !== null) addNames(counts, mapped.value);
     for (const attribute of this.attributesOf(kind)) {
       if (entry.bytes(attribute).length === 0) continue;
       const known = counts.attributes.get(attribute) ?? { having: 0, reasons: new Map<string, number>() };
@@ -52,6 +55,7 @@ export class QuarantineStatistics implements EntryStatistics {
   *findings(): Generator<Finding> {
     for (const kind of KINDS) {
       yield* this.describeEntries(kind);
+      yield* this.describeSameDns(kind);
       yield* this.describeAttributes(kind);
     }
   }
@@ -66,6 +70,14 @@ export class QuarantineStatistics implements EntryStatistics {
     const share = omitted === total ? `all ${total} entries` : `${omitted} of ${total} entries`;
     const text = `${share} would be quarantined: an entry ${reason} (${most}). Set ${this.cureOf(kind, reason)}`;
     yield omitted === total ? problem(NAMES[kind], text) : warning(NAMES[kind], text);
+  }
+
+  private *describeSameDns(kind: EntryKind): Generator<Finding> {
+    const [dn] = this.counts[kind].sameDns;
+    if (dn === undefined) return;
+    const count = this.counts[kind].sameDns.length;
+    const text = `${count} entries have the DN of another entry if case is ignored, such as ${dn}`;
+    yield warning(NAMES[kind], `${text}. References to them name no entry. Rename one of each`);
   }
 
   private *describeAttributes(kind: EntryKind): Generator<Finding> {
@@ -102,8 +114,21 @@ export class QuarantineStatistics implements EntryStatistics {
   }
 }
 
+function addNames(counts: Counts, { id, dn, dnKey }: MappedPerson | MappedGroup): void {
+  increment(counts.ids, foldId(id));
+  increment(counts.dnKeys, dnKey);
+  if (counts.dnKeys.get(dnKey) === 2) counts.sameDns.push(dn);
+}
+
 function newCounts(): Counts {
-  return { total: 0, ids: new Map(), entries: new Map(), attributes: new Map() };
+  return {
+    total: 0,
+    ids: new Map(),
+    dnKeys: new Map(),
+    sameDns: [],
+    entries: new Map(),
+    attributes: new Map(),
+  };
 }
 
 function increment(counts: Map<string, number> | undefined, key: string): void {

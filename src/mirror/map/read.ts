@@ -1,7 +1,8 @@
 import { type Field, pictureFields } from '../../common/field.js';
+import { inSteps } from '../../common/steps.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { mapGroup, mapPerson } from './map.js';
+import { mapGroupInSteps, mapPerson } from './map.js';
 import type { PictureStore } from '../apply/picture-store.js';
 import { gather } from './relate.js';
 import type { MappedGroup, MappedPerson, Quarantined, Snapshot } from './snapshot.js';
@@ -17,38 +18,82 @@ export type Progress = (step: ProgressStep) => void;
 
 const PROGRESS_INTERVAL = 1000;
 
+type Entries = AsyncIterable<{ kind: EntryKind; entry: Entry }> | Iterable<{ kind: EntryKind; entry: Entry }>;
+
+/** Takes the entries of a source as they are read. */
+export interface EntryReceiver {
+  addPerson(person: MappedPerson): Promise<void> | void;
+  addGroup(group: MappedGroup): Promise<void> | void;
+  readonly quarantined: Quarantined[];
+}
+
+/** Keeps all entries. */
+export class SnapshotReceiver implements EntryReceiver {
+  readonly people: MappedPerson[] = [];
+  readonly groups: MappedGroup[] = [];
+  readonly quarantined: Quarantined[] = [];
+
+  addPerson(person: MappedPerson): void {
+    this.people.push(person);
+  }
+
+  addGroup(group: MappedGroup): void {
+    this.groups.push(group);
+  }
+
+  gather(): Snapshot {
+    return gather(this.people, this.groups, this.quarantined);
+  }
+}
+
+/** Reads entries into memory: see readEntries. */
+export async function readSnapshot(
+  entries: Entries,
+  mapping: DirectoryMapping,
+  pictures: PictureStore,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  const receiver = new SnapshotReceiver();
+  await readEntries(entries, receiver, { mapping, pictures, signal });
+  return receiver.gather();
+}
+
+export interface ReadOptions {
+  readonly mapping: DirectoryMapping;
+  readonly pictures: PictureStore;
+  readonly signal: AbortSignal;
+  readonly progress?: Progress | undefined;
+}
+
 /**
  * Reads entries to the end of the source. Any error ends the run before the mirror has changed.
  * @throws the errors of the source, or the signal's reason when the run is aborted
  */
-export async function readSnapshot(
-  entries: AsyncIterable<{ kind: EntryKind; entry: Entry }> | Iterable<{ kind: EntryKind; entry: Entry }>,
-  mapping: DirectoryMapping,
-  pictures: PictureStore,
-  signal: AbortSignal,
-  progress: Progress = () => undefined,
-): Promise<Snapshot> {
-  const people: MappedPerson[] = [];
-  const groups: MappedGroup[] = [];
-  const quarantined: Quarantined[] = [];
+export async function readEntries(
+  entries: Entries,
+  receiver: EntryReceiver,
+  { mapping, pictures, signal, progress }: ReadOptions,
+): Promise<void> {
+  const { quarantined } = receiver;
   const pictureFieldsOfPeople = pictureFields(mapping.users.fields);
   let count = 0;
   for await (const { kind, entry } of entries) {
     signal.throwIfAborted();
-    if (++count % PROGRESS_INTERVAL === 0) progress({ stage: 'read', entries: count });
+    if (++count % PROGRESS_INTERVAL === 0) progress?.({ stage: 'read', entries: count });
     if (kind === 'person') {
       const mapped = mapPerson(entry, mapping.users);
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null)
-        people.push(await withPictures(mapped.value, pictureFieldsOfPeople, pictures, quarantined));
+        await receiver.addPerson(
+          await withPictures(mapped.value, pictureFieldsOfPeople, pictures, quarantined),
+        );
     } else {
-      const mapped = mapGroup(entry, mapping.groups);
+      const mapped = await inSteps(mapGroupInSteps(entry, mapping.groups));
       quarantined.push(...mapped.quarantined);
-      if (mapped.value !== null) groups.push(mapped.value);
+      if (mapped.value !== null) await receiver.addGroup(mapped.value);
     }
   }
   await pictures.flush();
-  return gather(people, groups, quarantined);
 }
 
 /** Omits a picture that cannot be displayed, and keeps the person. */

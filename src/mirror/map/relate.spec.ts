@@ -61,6 +61,18 @@ describe('the entries of DNs', () => {
   });
 });
 
+describe('two entries of a kind with one DN', () => {
+  it('are not chosen between, in any order', () => {
+    const anna = person('anna');
+    const other = { ...person('ben'), dnKey: anna.dnKey };
+    for (const people of [
+      [anna, other],
+      [other, anna],
+    ])
+      expect(subjectsOf(gather(people, [{ ...group('anna'), dnKey: anna.dnKey }], []))).toEqual(new Map());
+  });
+});
+
 describe('collecting users and groups', () => {
   it('skips and counts dangling DNs, malformed ones, and groups that contain themselves', () => {
     const club = group('club', [

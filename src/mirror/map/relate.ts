@@ -4,6 +4,9 @@ import { storedKeyOf } from '../../sources/reference-key.js';
 import { keysOfEntry, NAMED_BY_DN, type NamedByMasks } from './named-by.js';
 import type { MappedGroup, MappedPerson, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
+export const SAME_UUID = 'has the same entryUUID as another entry';
+export const SAME_ID = 'has the same id as another entry';
+
 export interface Subject {
   readonly kind: EntryKind;
   readonly uuid: string;
@@ -40,11 +43,9 @@ function withoutDuplicates<Each extends MappedPerson | MappedGroup>(
   for (const entry of entries) {
     const { dn, uuid } = entry;
     const id = foldId(entry.id);
-    const reason = (what: string) => `has the same ${what} as another entry`;
     if ((uuids.get(uuid) ?? 0) > 1)
-      aside.push({ kind, dn, uuid, id: null, attribute: null, reason: reason('entryUUID') });
-    else if ((ids.get(id) ?? 0) > 1)
-      aside.push({ kind, dn, uuid, id, attribute: null, reason: reason('id') });
+      aside.push({ kind, dn, uuid, id: null, attribute: null, reason: SAME_UUID });
+    else if ((ids.get(id) ?? 0) > 1) aside.push({ kind, dn, uuid, id, attribute: null, reason: SAME_ID });
     else kept.set(uuid, entry);
   }
   return kept;
@@ -56,18 +57,41 @@ function countBy<Each>(entries: readonly Each[], keyOf: (entry: Each) => string)
   return counts;
 }
 
-/** Returns the person or group for each key of a snapshot (pure). An entry that is both counts as a person. */
+/** Returns the person or group for each key of a snapshot (pure). */
 export function subjectsOf(
-  { people, groups }: Pick<Snapshot, 'people' | 'groups'>,
+  snapshot: Pick<Snapshot, 'people' | 'groups'>,
   masks: NamedByMasks = NAMED_BY_DN,
 ): Map<string, Subject> {
+  return chooseSubjects(namedIn(snapshot, masks));
+}
+
+/** An entry, and a key (storedKeyOf) that names it. */
+export type Named = readonly [key: string, subject: Subject];
+
+/** Yields every entry of a snapshot with each of its keys. */
+export function* namedIn(
+  { people, groups }: Pick<Snapshot, 'people' | 'groups'>,
+  masks: NamedByMasks,
+): Generator<Named> {
+  const ofKind = { person: people, group: groups };
+  for (const kind of ['person', 'group'] as const)
+    for (const entry of ofKind[kind].values())
+      for (const key of keysOfEntry(kind, entry, masks)) yield [storedKeyOf(key), { kind, uuid: entry.uuid }];
+}
+
+/**
+ * Returns the person or group that each key names (pure). An entry that is both counts as a person. A key that names two
+ * entries of a kind names none, because neither is known to be the correct one.
+ */
+export function chooseSubjects(named: Iterable<Named>): Map<string, Subject> {
   const subjects = new Map<string, Subject>();
-  const add = (kind: EntryKind, entry: MappedPerson | MappedGroup) => {
-    for (const key of keysOfEntry(kind, entry, masks))
-      subjects.set(storedKeyOf(key), { kind, uuid: entry.uuid });
-  };
-  for (const group of groups.values()) add('group', group);
-  for (const person of people.values()) add('person', person);
+  const ambiguous = new Set<string>();
+  for (const [key, subject] of named) {
+    const known = subjects.get(key);
+    if (known?.kind === subject.kind && known.uuid !== subject.uuid) ambiguous.add(key);
+    if (known?.kind !== 'person') subjects.set(key, subject);
+  }
+  for (const key of ambiguous) subjects.delete(key);
   return subjects;
 }
 

@@ -29,7 +29,7 @@ interface Lacking {
   readonly lacks: bigint;
 }
 
-interface LackingEntries {
+export interface LackingEntries {
   readonly people: readonly Lacking[];
   readonly groups: readonly Lacking[];
 }
@@ -60,29 +60,39 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   ];
 }
 
-function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
+/** Returns the watched attributes that entries lack, one bit each. */
+export interface LackingBits {
+  readonly person: (person: MappedPerson) => bigint;
+  readonly group: (group: MappedGroup) => bigint;
+}
+
+export function lackingBits(mapping: DirectoryMapping): LackingBits {
   const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
+  return {
+    person: (person) => lackingOf(watched.people, person),
+    group: (group) => lackingOf(watched.groups, group),
+  };
+}
+
+export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
+  const bits = lackingBits(mapping);
   const groups = new Map(
-    [...plan.updatedGroups, ...plan.regrouped].map(({ value }) => [
-      value.uuid,
-      lackingOf(watched.groups, value),
-    ]),
+    [...plan.updatedGroups, ...plan.regrouped].map(({ value }) => [value.uuid, bits.group(value)]),
   );
   return {
     people: plan.updatedPeople
-      .map(({ value }) => ({ uuid: value.uuid, lacks: lackingOf(watched.people, value) }))
+      .map(({ value }) => ({ uuid: value.uuid, lacks: bits.person(value) }))
       .filter(({ lacks }) => lacks > 0),
     groups: [...groups].map(([uuid, lacks]) => ({ uuid, lacks })).filter(({ lacks }) => lacks > 0),
   };
 }
 
-/** Counts, for each attribute, the entries of a plan that lack it and still have it in the mirror. */
+/** Counts, for each attribute, the entries that lack it and still have it in the mirror. */
 export async function countLosses(
   manager: Writer,
-  plan: Plan,
+  entries: LackingEntries,
   mapping: DirectoryMapping,
 ): Promise<LossCounts> {
-  const entries = lackingInPlan(plan, mapping);
   return {
     ...(await countLost(manager, 'users', watchedOfPeople(mapping), entries.people, mapping)),
     ...(await countLost(manager, 'groups', watchedOfGroups(mapping), entries.groups, mapping)),

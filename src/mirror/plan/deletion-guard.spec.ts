@@ -1,6 +1,6 @@
 import { type Counts, guardPlan } from './deletion-guard.js';
 import type { AttributeLoss } from './attribute-losses.js';
-import type { Plan, RoleChange } from './plan.js';
+import { type Plan, type RoleChange, summaryOf } from './plan.js';
 
 const NOTHING: Counts = { people: 0, groups: 0, memberships: 0 };
 const SCHOOL: Counts = { people: 100, groups: 100, memberships: 200 };
@@ -44,7 +44,7 @@ function guard(
   plan: Plan,
   { stored = SCHOOL, recentlyDeleted = NOTHING, losses = [] as AttributeLoss[], isFirst = false } = {},
 ) {
-  return guardPlan(plan, { stored, recentlyDeleted, losses, isFirst }, 5);
+  return guardPlan(summaryOf(plan), { stored, recentlyDeleted, losses, isFirst }, 5);
 }
 
 describe('the deletion guard', () => {
@@ -71,6 +71,15 @@ describe('the deletion guard', () => {
 
   it('does not count a changed or a new role as a lost one', () => {
     expect(guard(planWith({ memberships: removals(50, { after: 2 }) }))).toBeNull();
+  });
+
+  it('counts entries that are replaced by others of the same name as deleted', () => {
+    const replaced = (count: number) => {
+      const createdPeople = entries('new', count).map((value) => ({ value }));
+      return { ...planWith({ people: count }), createdPeople } as unknown as Plan;
+    };
+    expect(guard(replaced(5))).toBeNull();
+    expect(guard(replaced(100))).toMatch(/^It would delete 100 of 100 people/);
   });
 
   it('holds a mass deletion in many steps', () => {

@@ -1,5 +1,5 @@
 import type { AttributeLoss } from './attribute-losses.js';
-import { countRemovals, type Plan } from './plan.js';
+import type { PlanSummary } from './plan.js';
 
 /** Number of deletions that are always allowed: for instance one user who leaves, and their group. */
 const ALWAYS_ALLOWED = 3;
@@ -12,8 +12,8 @@ export interface Counts {
 }
 
 /** Whether a plan deletes anything. Most plans do not, and need no check. */
-export function deletesAnything(plan: Plan): boolean {
-  return plan.deletedPeople.length + plan.deletedGroups.length + countRemovals(plan) > 0;
+export function deletesAnything({ counts, removals }: PlanSummary): boolean {
+  return counts.people.deleted + counts.groups.deleted + removals > 0;
 }
 
 /** The values that the deletion guard needs besides the plan. */
@@ -34,16 +34,20 @@ interface GuardFacts {
  * @param percent share that may be deleted within the window
  * @returns the reason why the plan is held, or null if it may be applied
  */
-export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
+export function guardPlan(
+  { counts: { people, groups }, removals }: PlanSummary,
+  facts: GuardFacts,
+  percent: number,
+): string | null {
   const { isFirst, stored, recentlyDeleted, losses } = facts;
-  if (isFirst && plan.createdPeople.length === 0) return 'The first run found no people in the directory';
+  if (isFirst && people.created === 0) return 'The first run found no people in the directory';
   if (stored.people === 0 && stored.groups === 0) return null;
-  const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
+  const peopleInSource = stored.people + people.created - people.deleted;
   if (stored.people > 0 && peopleInSource === 0) return 'The directory no longer contains people';
   const deleted: Counts = {
-    people: plan.deletedPeople.length,
-    groups: plan.deletedGroups.length,
-    memberships: countRemovals(plan),
+    people: people.deleted,
+    groups: groups.deleted,
+    memberships: removals,
   };
   for (const kind of ['people', 'groups', 'memberships'] as const) {
     const excess = findExcess(deleted[kind], stored[kind], recentlyDeleted[kind], percent);

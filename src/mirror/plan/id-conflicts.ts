@@ -3,10 +3,9 @@ import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
-import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
-import type { EntryKind } from '../../sources/source.js';
-import { identitiesIn } from './planning.js';
-import { readIdHolders, readClaimedIds, readStoredEntries } from './stored.js';
+import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
+import { KINDS } from '../../sources/source.js';
+import { readRivals, readStoredEntries } from './stored.js';
 
 /** Reads entries again, by entryUUID. Entries that no longer exist are not in the result. */
 type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
@@ -27,10 +26,7 @@ export async function withIdConflicts(
   readAgain: ReadAgain,
 ): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const missing = [
-      ...(await findMissing(delta, manager, 'person', mapping.users.id)),
-      ...(await findMissing(delta, manager, 'group', mapping.groups.id)),
-    ];
+    const missing = await findMissing(delta, manager, mapping);
     if (missing.length === 0) return;
     await addReadAgain(delta, missing, readAgain);
   }
@@ -56,42 +52,52 @@ export async function findRivals(
   manager: EntityManager,
   mapping: DirectoryMapping,
 ): Promise<Identity[]> {
-  const stored = await readStoredEntries(manager, identitiesIn(delta));
-  return [
-    ...rivalsIn('person', delta.people, mapping.users.id, stored.people),
-    ...rivalsIn('group', delta.groups, mapping.groups.id, stored.groups),
-  ];
+  const claims = {
+    person: repeatedClaims(delta.people, mapping.users.id),
+    group: repeatedClaims(delta.groups, mapping.groups.id),
+  };
+  const stored = await readStoredEntries(manager, {
+    people: claims.person.flat(),
+    groups: claims.group.flat(),
+  });
+  const rows = { person: stored.people, group: stored.groups };
+  return KINDS.flatMap((kind) =>
+    claims[kind]
+      .filter((uuids) => uuids.some((uuid) => rows[kind].has(uuid)))
+      .flatMap((uuids) => uuids.map((uuid) => ({ kind, uuid }))),
+  );
 }
 
-function rivalsIn(
-  kind: EntryKind,
-  entries: ReadonlyMap<string, Entry>,
-  idAttribute: string,
-  rows: ReadonlyMap<string, unknown>,
-): Identity[] {
+/** The entryUUIDs of the entries that claim an id, for each id that several claim. */
+function repeatedClaims(entries: ReadonlyMap<string, Entry>, idAttribute: string): string[][] {
   const claims = new Map<string, string[]>();
   for (const [uuid, entry] of entries) {
     const id = idOf(entry, idAttribute);
     if (id !== null) claims.set(id, [...(claims.get(id) ?? []), uuid]);
   }
-  return [...claims.values()]
-    .filter((uuids) => uuids.length > 1 && uuids.some((uuid) => rows.has(uuid)))
-    .flatMap((uuids) => uuids.map((uuid) => ({ kind, uuid })));
+  return [...claims.values()].filter(({ length }) => length > 1);
 }
 
-/** Returns the entries of a kind that claim an id in question and are not yet part of the change. */
+/** Returns the entries that claim an id in question and are not yet part of the change. */
 async function findMissing(
   delta: DeltaBuilder,
   manager: EntityManager,
-  kind: EntryKind,
-  idAttribute: string,
+  { users, groups }: DirectoryMapping,
 ): Promise<Identity[]> {
-  const { entries, gone } = delta.of(kind);
-  const covered = [...entries.keys(), ...gone];
+  const attributes = { person: users.id, group: groups.id };
+  const covered = KINDS.flatMap((kind) => {
+    const { entries, gone } = delta.of(kind);
+    return [...entries.keys(), ...gone].map((uuid) => ({ kind, uuid }));
+  });
   if (covered.length === 0) return [];
-  const ids = [...idsOf(entries, idAttribute), ...(await readClaimedIds(manager, kind, covered))];
-  const holders = await readIdHolders(manager, kind, [...new Set(ids)]);
-  return holders.filter((uuid) => !entries.has(uuid) && !gone.has(uuid)).map((uuid) => ({ kind, uuid }));
+  const ids = KINDS.flatMap((kind) =>
+    idsOf(delta.of(kind).entries, attributes[kind]).map((id) => ({ kind, id })),
+  );
+  const rivals = await readRivals(manager, ids, covered);
+  return rivals.filter(({ kind, uuid }) => {
+    const { entries, gone } = delta.of(kind);
+    return !entries.has(uuid) && !gone.has(uuid);
+  });
 }
 
 function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[] {

@@ -37,7 +37,11 @@ export interface Comparison {
   readonly regrouped: readonly HashedGroup[];
   /** Keys (referenceKeyOf) that now belong to a different entry than before, or to none. */
   readonly touchedKeys: readonly string[];
+  /** The references after the change that can differ, of large groups among `regrouped`, by entryUUID. All others stay the same. */
+  readonly narrowed?: ReadonlyMap<string, References>;
 }
+
+type References = Iterable<readonly [dnKey: string, namedAs: NamedAs]>;
 
 interface Changes<Each> {
   readonly created: readonly Each[];
@@ -106,8 +110,8 @@ function* touchedKeys(
 
 /**
  * Completes a comparison with the members that join groups, change their role or leave (pure).
- * @param references all references of the groups whose references changed or that were deleted, and for all
- *   other groups the references to the touched keys
+ * @param references all references of the groups whose references changed or that were deleted, and for large
+ *   groups (`narrowed`) and all others the references to the touched keys
  * @param subjects the person or group that each referenced DN will belong to
  */
 export function planChanges(
@@ -146,18 +150,17 @@ export function planChanges(
   return { ...visible, regrouped, unresolved, hash: hashPlan(visible) };
 }
 
-type References = Iterable<readonly [dnKey: string, namedAs: NamedAs]>;
-
 function referencesAfter(
   before: ReadonlyMap<string, readonly StoredReference[]>,
-  { groups, regrouped }: Comparison,
+  { groups, regrouped, narrowed }: Comparison,
 ): Map<string, References> {
   const after = new Map<string, References>();
   for (const [group, held] of before) {
     const references = held.map(({ dnKey, namedAs }) => [dnKey, namedAs] as const);
     after.set(group, references);
   }
-  for (const { value } of [...groups.created, ...regrouped]) after.set(value.uuid, value.references);
+  for (const { value } of [...groups.created, ...regrouped])
+    after.set(value.uuid, narrowed?.get(value.uuid) ?? value.references);
   for (const { uuid } of groups.deleted) after.set(uuid, []);
   return after;
 }

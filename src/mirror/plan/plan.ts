@@ -55,19 +55,92 @@ export interface Plan {
   readonly hash: string;
 }
 
+/** A plan that changes nothing. */
+export const EMPTY_PLAN: Plan = {
+  createdPeople: [],
+  updatedPeople: [],
+  deletedPeople: [],
+  createdGroups: [],
+  updatedGroups: [],
+  deletedGroups: [],
+  memberships: [],
+  nestings: [],
+  regrouped: [],
+  unresolved: [],
+  hash: '',
+};
+
 export type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
+
+interface Counts {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** Numbers of what a plan changes. */
+export type ChangeCounts = Readonly<Record<'people' | 'groups' | 'memberships' | 'nestings', Counts>>;
+
+export interface PlanSummary {
+  readonly counts: ChangeCounts;
+  /** See countRemovals. */
+  readonly removals: number;
+}
+
+export function summaryOf(plan: Visible): PlanSummary {
+  return {
+    counts: {
+      people: {
+        created: plan.createdPeople.length,
+        updated: plan.updatedPeople.length,
+        deleted: plan.deletedPeople.length,
+      },
+      groups: {
+        created: plan.createdGroups.length,
+        updated: plan.updatedGroups.length,
+        deleted: plan.deletedGroups.length,
+      },
+      memberships: countRoles(plan.memberships),
+      nestings: countRoles(plan.nestings),
+    },
+    removals: countRemovals(plan),
+  };
+}
+
+/** The changes of roles in groups and of entries that a plan does not delete. The others end with the entries. */
+export function withoutDeleted(
+  { deletedPeople, deletedGroups }: Pick<Plan, 'deletedPeople' | 'deletedGroups'>,
+  changes: readonly RoleChange[],
+): readonly RoleChange[] {
+  if (deletedPeople.length + deletedGroups.length === 0) return changes;
+  const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
+  return changes.filter(({ group, subject }) => !gone.has(group) && !gone.has(subject));
+}
+
+function countRoles(changes: readonly RoleChange[]): Counts {
+  const created = changes.filter(({ before }) => before === null).length;
+  const deleted = changes.filter(({ after }) => after === null).length;
+  return { created, updated: changes.length - created - deleted, deleted };
+}
 
 /**
  * Counts the roles removed from people who remain, in groups that remain. Other removals would count the same
  * departure twice.
  */
-export function countRemovals({ memberships, deletedPeople, deletedGroups }: Visible): number {
-  const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
-  return memberships.filter(
-    ({ group, subject, after }) => after === null && !gone.has(group) && !gone.has(subject),
-  ).length;
+function countRemovals(plan: Visible): number {
+  return withoutDeleted(plan, plan.memberships).filter(({ after }) => after === null).length;
 }
 
-export function isEmpty({ hash, regrouped, unresolved, ...visible }: Plan): boolean {
-  return Object.values(visible).every(({ length }) => length === 0);
+/** Number of visible changes. */
+export function sizeOf({ hash, regrouped, unresolved, ...visible }: Plan): number {
+  return Object.values(visible).reduce((sum, { length }) => sum + length, 0);
+}
+
+export function isEmpty(plan: Plan): boolean {
+  return sizeOf(plan) === 0;
+}
+
+/** The same of the summary of a plan. */
+export function changesNothing({ counts }: PlanSummary): boolean {
+  return Object.values(counts).every(({ created, updated, deleted }) => created + updated + deleted === 0);
 }

@@ -1,11 +1,13 @@
 import type { Writer } from '../../database/statements/statement.js';
 import { compareEntries, type Comparison, planChanges } from './make-plan.js';
 import type { Plan } from './plan.js';
+import { findDifferences, type LargeGroups, withLargeGroups } from './large-groups.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
 import { addNaming, groupsNamedBy, namingUsersOf, withNamingUsers } from '../map/named-groups.js';
-import { countSkipped, type Subject, subjectsOf } from '../map/relate.js';
+import { hashGroupInSteps } from '../map/content-hash.js';
+import { chooseSubjects, countSkipped, namedIn, type Subject, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 import { readNamingUsers } from './stored-naming.js';
@@ -45,8 +47,14 @@ export async function planDelta(
   const masks = namedByMasksOf(mapping.groups);
   const whole =
     mapping.users.memberOf === undefined ? snapshot : await withUsersAfter(manager, snapshot, extent);
-  const comparison = compareEntries(whole, await readStoredEntries(manager, identitiesIn(extent)), masks);
-  const references = await readReferences(manager, comparison, masks);
+  for (const group of whole.groups.values()) await hashGroupInSteps(group);
+  const compared = compareEntries(whole, await readStoredEntries(manager, identitiesIn(extent)), masks);
+  const large = await findDifferences(manager, compared.regrouped, masks);
+  const ofOthers = await readReferences(manager, compared, masks, large);
+  const { comparison, references } =
+    large.size === 0
+      ? { comparison: compared, references: ofOthers }
+      : await withLargeGroups(manager, compared, ofOthers, large, masks);
   const subjects = await subjectsAfter(manager, snapshot, comparison, extent, masks);
   // A stored reference to an untouched key names the same entry as before.
   const touched = new Set(comparison.touchedKeys.map(storedKeyOf));
@@ -71,8 +79,10 @@ async function readReferences(
   manager: Writer,
   { groups, regrouped, touchedKeys }: Comparison,
   masks: NamedByMasks,
+  large: LargeGroups = new Map(),
 ) {
-  const touched = [...regrouped.map(({ value }) => value.uuid), ...groups.deleted.map(({ uuid }) => uuid)];
+  const wanted = [...regrouped.map(({ value }) => value.uuid), ...groups.deleted.map(({ uuid }) => uuid)];
+  const touched = wanted.filter((uuid) => !large.has(uuid));
   return readStoredReferences(manager, touched, touchedKeys, masks);
 }
 
@@ -80,17 +90,18 @@ async function readReferences(
 async function subjectsAfter(
   manager: Writer,
   snapshot: Snapshot,
-  { groups, regrouped, touchedKeys }: Comparison,
+  { groups, regrouped, touchedKeys, narrowed }: Comparison,
   extent: Extent,
   masks: NamedByMasks,
 ): Promise<Map<string, Subject>> {
-  const named = [...groups.created, ...regrouped].flatMap(({ value }) => [...value.references.keys()]);
-  const subjects = await readSubjects(manager, [...new Set([...touchedKeys, ...named])]);
-  for (const [dnKey, { kind, uuid }] of subjects) {
+  // What large groups name and can differ is among the touched keys.
+  const small = regrouped.filter(({ value }) => narrowed?.has(value.uuid) !== true);
+  const named = [...groups.created, ...small].flatMap(({ value }) => [...value.references.keys()]);
+  const stored = await readSubjects(manager, [...new Set([...touchedKeys, ...named])]);
+  const others = stored.filter(([, { kind, uuid }]) => {
     const [entries, gone] =
       kind === 'person' ? [extent.people, extent.gonePeople] : [extent.groups, extent.goneGroups];
-    if (entries.has(uuid) || gone.has(uuid)) subjects.delete(dnKey);
-  }
-  for (const [dnKey, subject] of subjectsOf(snapshot, masks)) subjects.set(dnKey, subject);
-  return subjects;
+    return !entries.has(uuid) && !gone.has(uuid);
+  });
+  return chooseSubjects([...others, ...namedIn(snapshot, masks)]);
 }

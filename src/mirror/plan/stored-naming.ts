@@ -1,7 +1,6 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
 import {
-  addNaming,
   GROUP_KEYS,
   groupsNamedBy,
   keysOfGroup,
@@ -33,12 +32,14 @@ export async function readNamingUsers(
   const naming: NamingUsers = new Map();
   const keys = [...groups].flatMap(keysOfGroup);
   if (keys.length === 0) return naming;
-  const rows: { target: string; dnKey: string }[] = await manager.query(
-    `select r.target, u.dn_key as "dnKey" from user_references r join users u on u.key = r.from_key
-     where r.field = $1 and r.target = any ($2::text[]) and u.entry_uuid <> all ($3::uuid[])`,
+  // A primary group can have all users: one text of their keys takes much less time than a row for each.
+  const rows: { target: string; users: string }[] = await manager.query(
+    `select r.target, string_agg(u.dn_key::text, ',') as users from user_references r join users u on u.key = r.from_key
+     where r.field = $1 and r.target = any ($2::text[]) and u.entry_uuid <> all ($3::uuid[])
+     group by r.target`,
     [NAMED_GROUPS, keys, except],
   );
-  for (const { target, dnKey } of rows) addNaming(naming, target, dnKey);
+  for (const { target, users } of rows) naming.set(target, users.split(','));
   return naming;
 }
 

@@ -1,43 +1,48 @@
-import type { Writer } from '../../database/statements/statement.js';
+import { arraysOf } from '../../common/chunks.js';
+import { Values, type Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
-import type { Counts } from './deletion-guard.js';
 import type { StoredEntries, StoredReference } from './make-plan.js';
 import type { StoredEntry, StoredGroup } from './plan.js';
 import type { NamedAs } from '../map/snapshot.js';
 import { isKeyOfDn, storedKeyOf } from '../../sources/reference-key.js';
 import { keysWithNaming, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
-import type { Subject } from '../map/relate.js';
+import type { Named, Subject } from '../map/relate.js';
 
 export interface Identities {
   readonly people: readonly string[];
   readonly groups: readonly string[];
 }
 
-/** Returns the values of mirrored people and groups that are necessary to detect changes. */
+/** Returns the values of mirrored people and groups that are necessary to detect changes, by one statement at most. */
 export async function readStoredEntries(manager: Writer, wanted?: Identities): Promise<StoredEntries> {
-  return {
-    people: await entriesOf<StoredEntry>(manager, 'users', '', wanted?.people),
-    groups: await entriesOf<StoredGroup>(
-      manager,
-      'groups',
-      ', references_hash as "referencesHash"',
-      wanted?.groups,
-    ),
-  };
+  const people = new Map<string, StoredEntry>();
+  const groups = new Map<string, StoredGroup>();
+  const values = new Values();
+  const selects = [
+    ...selectEntries('person', 'null::bytea', wanted?.people, values),
+    ...selectEntries('group', 'e.references_hash', wanted?.groups, values),
+  ];
+  if (selects.length === 0) return { people, groups };
+  const rows: (StoredGroup & { isPerson: boolean })[] = await manager.query(selects.join(' union all '), [
+    ...values.all,
+  ]);
+  for (const { isPerson, ...row } of rows) (isPerson ? people : groups).set(row.uuid, row);
+  return { people, groups };
 }
 
-async function entriesOf<Row extends StoredEntry>(
-  manager: Writer,
-  table: 'users' | 'groups',
-  more: string,
+function selectEntries(
+  kind: EntryKind,
+  referencesHash: string,
   wanted: readonly string[] | undefined,
-): Promise<Map<string, Row>> {
-  const rows: Row[] = await manager.query(
-    `select entry_uuid as uuid, id, dn_key as "dnKey", content_hash as "contentHash"${more} from ${table}
-     ${wanted === undefined ? '' : 'where entry_uuid = any ($1::uuid[])'}`,
-    wanted === undefined ? [] : [wanted],
-  );
-  return new Map(rows.map((row) => [row.uuid, row]));
+  values: Values,
+): string[] {
+  if (wanted?.length === 0) return [];
+  const condition = wanted === undefined ? '' : ` where e.entry_uuid = any (${values.add(wanted)}::uuid[])`;
+  return [
+    `select ${String(kind === 'person')} as "isPerson", e.entry_uuid as uuid, e.id, e.dn_key as "dnKey",
+       e.content_hash as "contentHash", ${referencesHash} as "referencesHash"
+     from ${TABLES[kind]} e${condition}`,
+  ];
 }
 
 interface ReferenceRow {
@@ -49,38 +54,47 @@ interface ReferenceRow {
   readonly id: string | null;
 }
 
-/** Returns all references of these groups, and the references of all groups to what these keys (referenceKeyOf) name. */
+/**
+ * Returns all references of these groups, and the references of all groups to what these keys (referenceKeyOf) name, by
+ * one statement at most.
+ * @param within limits the latter to these groups
+ */
 export async function readStoredReferences(
   manager: Writer,
   groups: readonly string[],
   keys: readonly string[],
   masks: NamedByMasks = NAMED_BY_DN,
+  within: readonly string[] | null = null,
 ): Promise<StoredReference[]> {
-  const ofGroups: ReferenceRow[] =
-    groups.length === 0
+  const values = new Values();
+  const toKeys = selectReferencesTo(keys, values);
+  const limited =
+    within === null || toKeys.length === 0
+      ? toKeys
+      : [
+          `select * from (${toKeys.join(' union all ')}) r where r."group" = any (${values.add(within)}::uuid[])`,
+        ];
+  const selects = [
+    ...(groups.length === 0
       ? []
-      : await manager.query(referencesWhere('g.entry_uuid', 'g.entry_uuid', 'g.entry_uuid'), [groups]);
-  const toKeys: ReferenceRow[] =
-    keys.length === 0
-      ? []
-      : await manager.query(referencesWhere('s.dn_key', 's.dn_key', 'r.dn_key'), [keys.map(storedKeyOf)]);
-  const toOthers = await readReferencesByName(manager, keys);
-  const known = new Set(groups);
-  const rows = [...ofGroups, ...[...toKeys, ...toOthers].filter(({ group }) => !known.has(group))];
+      : [referencesWhere('g.entry_uuid', 'g.entry_uuid', 'g.entry_uuid', values.add(groups))]),
+    ...limited,
+  ];
+  if (selects.length === 0) return [];
+  const rows: ReferenceRow[] = await manager.query(selects.join(' union all '), [...values.all]);
   return withoutRepetitions(rows).flatMap((row) => referencesOf(row, masks));
 }
 
-/** The references to users with an id, and to users and groups with an entryUUID, that are among the keys. */
-async function readReferencesByName(manager: Writer, keys: readonly string[]): Promise<ReferenceRow[]> {
+/** The references to keys, also to users with an id, and to users and groups with an entryUUID, that are among them. */
+function selectReferencesTo(keys: readonly string[], values: Values): string[] {
+  if (keys.length === 0) return [];
   const ids = valuesOf(keys, 'id:');
   const uuids = valuesOf(keys, 'uuid:');
-  const read = (sql: string, values: readonly string[]): Promise<ReferenceRow[]> =>
-    values.length === 0 ? Promise.resolve([]) : manager.query(sql, [values]);
-  return [
-    ...(await read(inMemberships('s.id_folded = any ($1::text[])'), ids)),
-    ...(await read(inMemberships('s.entry_uuid = any ($1::uuid[])'), uuids)),
-    ...(await read(inNestings('s.entry_uuid = any ($1::uuid[])'), uuids)),
-  ];
+  const selects = [referencesWhere('s.dn_key', 's.dn_key', 'r.dn_key', values.add(keys.map(storedKeyOf)))];
+  if (ids.length > 0) selects.push(inMemberships(`s.id_folded = any (${values.add(ids)}::text[])`));
+  if (uuids.length === 0) return selects;
+  const condition = `s.entry_uuid = any (${values.add(uuids)}::uuid[])`;
+  return [...selects, inMemberships(condition), inNestings(condition)];
 }
 
 function valuesOf(keys: readonly string[], prefix: string): string[] {
@@ -119,40 +133,49 @@ function inNestings(condition: string): string {
     where ${condition}`;
 }
 
-/** @param columns the column to search, for each of the three tables that store references */
-function referencesWhere(...[ofMemberships, ofNestings, ofUnresolved]: [string, string, string]): string {
+/**
+ * @param ofMemberships the column to search, for each of the three tables that store references
+ * @param searched the placeholder of the searched UUIDs
+ */
+function referencesWhere(
+  ofMemberships: string,
+  ofNestings: string,
+  ofUnresolved: string,
+  searched: string,
+): string {
   return `
-    ${inMemberships(`${ofMemberships} = any ($1::uuid[])`)}
+    ${inMemberships(`${ofMemberships} = any (${searched}::uuid[])`)}
     union all
-    ${inNestings(`${ofNestings} = any ($1::uuid[])`)}
+    ${inNestings(`${ofNestings} = any (${searched}::uuid[])`)}
     union all
     ${REFERENCE}, r.dn_key, null::uuid, null, null
     from unresolved_references r join groups g on g.key = r.group_key
-    where ${ofUnresolved} = any ($1::uuid[])`;
+    where ${ofUnresolved} = any (${searched}::uuid[])`;
 }
 
-/** Returns the person or group that each key names, by storedKeyOf. An entry that is both counts as a person. */
-export async function readSubjects(manager: Writer, keys: readonly string[]): Promise<Map<string, Subject>> {
-  const found: (Subject & { key: string })[] = [];
-  const find = async (column: string, type: string, values: readonly string[], kind: Subject['kind']) => {
-    if (values.length === 0) return;
-    const table = TABLES[kind];
-    const rows: { value: string; uuid: string }[] = await manager.query(
-      `select ${column} as value, entry_uuid as uuid from ${table} where ${column} = any ($1::${type}[])`,
-      [values],
-    );
-    const prefix = PREFIXES[column] ?? '';
-    for (const { value, uuid } of rows) found.push({ kind, uuid, key: storedKeyOf(`${prefix}${value}`) });
+/** Returns the people and groups that the keys name, each with its key, by one statement at most. */
+export async function readSubjects(manager: Writer, keys: readonly string[]): Promise<Named[]> {
+  const values = new Values();
+  const selects: string[] = [];
+  const find = (column: string, type: string, wanted: readonly string[], kind: Subject['kind']) => {
+    if (wanted.length === 0) return;
+    selects.push(`select ${selects.length} as place, '${kind}' as kind, '${PREFIXES[column] ?? ''}' || e.${column}::text as key,
+        e.entry_uuid as uuid
+      from ${TABLES[kind]} e where e.${column} = any (${values.add(wanted)}::${type}[])`);
   };
   const dnKeys = keys.filter(isKeyOfDn);
   const uuids = valuesOf(keys, 'uuid:');
-  // People come last, because an entry that is both counts as a person.
-  await find('dn_key', 'uuid', dnKeys, 'group');
-  await find('entry_uuid', 'uuid', uuids, 'group');
-  await find('dn_key', 'uuid', dnKeys, 'person');
-  await find('entry_uuid', 'uuid', uuids, 'person');
-  await find('id_folded', 'text', valuesOf(keys, 'id:'), 'person');
-  return new Map(found.map(({ key, ...subject }) => [key, subject]));
+  find('dn_key', 'uuid', dnKeys, 'group');
+  find('entry_uuid', 'uuid', uuids, 'group');
+  find('dn_key', 'uuid', dnKeys, 'person');
+  find('entry_uuid', 'uuid', uuids, 'person');
+  find('id_folded', 'text', valuesOf(keys, 'id:'), 'person');
+  if (selects.length === 0) return [];
+  const rows: (Subject & { key: string })[] = await manager.query(
+    `${selects.join(' union all ')} order by place`,
+    [...values.all],
+  );
+  return rows.map(({ key, kind, uuid }) => [storedKeyOf(key), { kind, uuid }]);
 }
 
 /** What precedes the value of a column in a key (referenceKeyOf). */
@@ -175,37 +198,32 @@ export async function readIdHolders(
   return rows.map(({ uuid }) => uuid);
 }
 
-/** Returns the ids because of which these entries are quarantined. */
-export async function readClaimedIds(
+/**
+ * Returns the entries that have one of these folded ids, or are quarantined because of one.
+ * @param ids the ids, and those because of which the entries `covered` are quarantined
+ */
+export async function readRivals(
   manager: Writer,
-  kind: EntryKind,
-  uuids: readonly string[],
-): Promise<string[]> {
-  const rows: { id: string }[] = await manager.query(
-    `select distinct id_folded as id from quarantined_entries
-     where kind = $1 and entry_uuid = any ($2::uuid[]) and id_folded is not null`,
-    [kind, uuids],
-  );
-  return rows.map(({ id }) => id);
+  ids: readonly { readonly kind: EntryKind; readonly id: string }[],
+  covered: readonly Subject[],
+): Promise<Subject[]> {
+  return manager.query(RIVALS, [...arraysOf(ids, 'kind', 'id'), ...arraysOf(covered, 'kind', 'uuid')]);
 }
+
+const RIVALS = `
+  with claimed as (
+    select given.kind, given.id from unnest($1::text[], $2::text[]) as given (kind, id)
+    union
+    select q.kind, q.id_folded
+    from unnest($3::text[], $4::uuid[]) as covered (kind, uuid)
+      join quarantined_entries q on q.kind = covered.kind and q.entry_uuid = covered.uuid
+    where q.id_folded is not null
+  )
+  select 'person' as kind, u.entry_uuid as uuid from claimed c join users u on u.id_folded = c.id where c.kind = 'person'
+  union
+  select 'group', g.entry_uuid from claimed c join groups g on g.id_folded = c.id where c.kind = 'group'
+  union
+  select q.kind, q.entry_uuid from claimed c join quarantined_entries q on q.kind = c.kind and q.id_folded = c.id
+  where q.entry_uuid is not null`;
 
 const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
-
-/** Counts the rows that the deletion guard protects. */
-export async function countStored(manager: Writer): Promise<Counts> {
-  const [counts]: Counts[] = await manager.query(`
-    select (select user_count from mirror_state) as people, (select group_count from mirror_state) as groups,
-      (select count(*)::integer from memberships) as memberships`);
-  return counts ?? { people: 0, groups: 0, memberships: 0 };
-}
-
-/** Counts what revisions that were not confirmed have deleted since an instant. */
-export async function countRecentlyDeleted(manager: Writer, since: Date): Promise<Counts> {
-  const [counts]: Counts[] = await manager.query(
-    `select coalesce(sum(users_deleted), 0)::integer as people, coalesce(sum(groups_deleted), 0)::integer as groups,
-       coalesce(sum(memberships_removed), 0)::integer as memberships
-     from revisions where applied_at > $1 and not confirmed`,
-    [since],
-  );
-  return counts ?? { people: 0, groups: 0, memberships: 0 };
-}

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type Field, pictureFields } from '../../common/field.js';
+import { inSteps } from '../../common/steps.js';
 import { foldId } from '../../common/identity.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
+import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
 import type { EntryKind } from '../../sources/source.js';
-import { mapGroup, mapPerson } from '../map/map.js';
+import { mapGroupInSteps, mapPerson } from '../map/map.js';
 import { faultOfPicture } from '../apply/picture-store.js';
-import { hashGroup, hashPerson } from '../map/content-hash.js';
+import { hashGroupInSteps, hashPerson } from '../map/content-hash.js';
 import { withStoredUsers } from '../plan/stored-naming.js';
 import type { Aside, ScannedRow } from './stored-scan.js';
 
@@ -33,9 +34,9 @@ export class EntryComparer {
   }
 
   private async isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
-    const { value } = mapGroup(entry, this.mapping.groups);
+    const { value } = await inSteps(mapGroupInSteps(entry, this.mapping.groups));
     if (value === null || row.dnKey === null) return this.isSameAside('group', uuid, value?.id ?? null, row);
-    const { contentHash, referencesHash } = hashGroup(
+    const { contentHash, referencesHash } = await hashGroupInSteps(
       await withStoredUsers(this.manager, this.mapping, value),
     );
     return (

@@ -1,9 +1,10 @@
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { parsePosition, stateOf } from '../../sources/ldap/position.js';
+import { chooseServer } from '../../sources/ldap/follow-mode.js';
+import { parsePosition } from '../../sources/ldap/position.js';
 import type { FollowDependencies } from '../follow/follow-dependencies.js';
 import { readReconciliations, type ReconciliationKind, writeReconciliations } from './reconciliations.js';
 import { type Depth, Scan, type ScanResult } from './scan.js';
-import { countStored } from '../plan/stored.js';
+import { countStored } from '../plan/stored-counts.js';
 
 /** Milliseconds between two checks whether a scan has ended. */
 const POLL_INTERVAL_MS = 500;
@@ -128,8 +129,8 @@ export class Reconciler {
     let connection: LdapConnection | null = null;
     try {
       const { directory, state } = this.dependencies;
-      const known = stateOf(parsePosition((await state.get()).position));
-      const choice = await directory.servers.choose(known, directory.searches, this.signal);
+      const known = parsePosition((await state.get()).position);
+      const choice = await chooseServer(directory, known, this.signal);
       ({ connection } = choice);
       // Several servers may share one address. A comparison with one that lags only shows false differences.
       if (choice.behind === null) this.finding = await this.scan(connection, depth, true);

@@ -6,7 +6,8 @@ import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { weigh } from '../../sources/delta.js';
-import type { KnownEntry, LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { EntryComparer } from './entry-comparer.js';
 import {

@@ -1,7 +1,8 @@
 import { chunksOf } from '../../common/chunks.js';
 import type { Field } from '../../common/field.js';
 import { sqlOfField } from '../../database/fields/field-columns.js';
-import type { Writer } from '../../database/statements/statement.js';
+import { Values, type Writer } from '../../database/statements/statement.js';
+import { unnest } from '../../database/statements/unnest.js';
 import type { EntryKind } from '../../sources/source.js';
 
 export interface ScannedRow {
@@ -117,12 +118,15 @@ const STAMPS_AT_ONCE = 1000;
 /** Stores the server's stamps of entries that have just been applied, by entryUUID. */
 export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
   for (const some of chunksOf([...stamps], STAMPS_AT_ONCE)) {
-    await manager.query(
-      `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
-       on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
-      [some.map(([uuid]) => uuid), some.map(([, stamp]) => stamp)],
-    );
+    const values = new Values();
+    await manager.query(insertStamps(values, new Map(some)), [...values.all]);
   }
+}
+
+export function insertStamps(values: Values, stamps: ReadonlyMap<string, string>): string {
+  return `insert into entry_stamps (entry_uuid, stamp)
+    select * from ${unnest(values, ['uuid', 'text'], [[...stamps.keys()], [...stamps.values()]])}
+    on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`;
 }
 
 /** An entry that equals its row, and its stamp on the server. */

@@ -1,13 +1,22 @@
 import { Inject } from '@nestjs/common';
 import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
-import { InheritAccess, Public, CurrentPrincipal, hasScopes } from '../../auth/access.js';
+import { InheritAccess, Public, CurrentPrincipal, hasScopes, viewerOf } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
+import { hasRules } from '../../config/model/mapping.js';
+import { seesEverything } from '../../database/visibility/viewer.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
 import { parsePosition, type Position, refusalsOf } from '../../sources/ldap/position.js';
-import { describeTrouble, MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
+import {
+  AWAITS_RULES,
+  awaitsRules,
+  describeTrouble,
+  MirrorState,
+  type MirrorStatus,
+  SyncState,
+} from './mirror-state.js';
 
 registerEnumType(SyncState, {
   name: 'SyncState',
@@ -74,7 +83,15 @@ export class DirectoryStatus {
     nullable: true,
     description:
       'The reason why synchronization fails or is blocked, for example because it would delete too many ' +
-      'entries. Details require the scope directory.',
+      'entries, or why rules of visibility have no effect yet. Details require the scope directory, and that nothing is hidden from the viewer.',
+  })
+  reason!: string | null;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description: 'The same as `reason`.',
+    deprecationReason: 'Use `reason`. Deprecated since 2026-11-23, gone from 2027-06-01.',
   })
   blockedReason!: string | null;
 
@@ -89,7 +106,7 @@ export class DirectoryStatus {
   @Field(() => String, {
     nullable: true,
     description:
-      'What the directory server refuses, and what is done instead. Null if there is nothing, and without the scope directory.',
+      'What the directory server refuses, and what is done instead. Null if there is nothing, and for those to whom `reason` has no details.',
   })
   refusals!: string | null;
 }
@@ -108,19 +125,42 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf, reason, isWaiting } = status;
-    const isPermitted = principal !== null && hasScopes(principal, ['directory']);
+    const { state, asOf, isWaiting } = status;
+    const isPermitted = principal !== null && this.seesDetails(principal, status);
     const position = parsePosition(status.position);
     const mode = position === null ? this.modeWithoutPosition(status) : MODES[position.kind];
     const refusals = isPermitted ? refusalsOf(position).join('. ') : '';
     const following = { mode, refusals: refusals === '' ? null : refusals };
     // This message contains no detail of the directory or the database, so every caller may read it.
-    if (isWaiting) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING, ...following };
-    return { state, asOf, blockedReason: isPermitted ? reason : describeTrouble(status), ...following };
+    if (isWaiting) return { state: SyncState.RUNNING, asOf, ...withReason(WAITING), ...following };
+    return {
+      state,
+      asOf,
+      ...withReason(isPermitted ? this.reasonOf(status) : describeTrouble(status)),
+      ...following,
+    };
+  }
+
+  private reasonOf(status: MirrorStatus): string | null {
+    const { reason } = status;
+    if (!awaitsRules(status, this.config.directory)) return reason;
+    return reason === null ? AWAITS_RULES : `${reason}. ${AWAITS_RULES}`;
+  }
+
+  /** Details are about the whole directory, such as totals that include what is hidden from others. */
+  private seesDetails(principal: Principal, { hides }: MirrorStatus): boolean {
+    if (!hasScopes(principal, ['directory'])) return false;
+    const { mapping, visibility } = this.config.directory;
+    const viewer = viewerOf(principal, visibility.bypass);
+    return seesEverything(viewer) || (viewer.limitedTo === null && !hides && !hasRules(mapping));
   }
 
   /** Without a position, everything is read each time. */
   private modeWithoutPosition({ revision }: MirrorStatus): FollowMode | null {
     return this.config.directory.source.kind === 'file' || revision === null ? null : FollowMode.POLLED;
   }
+}
+
+function withReason(reason: string | null): Pick<DirectoryStatus, 'reason' | 'blockedReason'> {
+  return { reason, blockedReason: reason };
 }

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { hasRules } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { Database } from '../../database/database.js';
 import { IS_LEADER_WAITING } from '../../database/leadership/leader-lease.js';
-import { IS_COMPLETE, statement } from '../../database/statements/statement.js';
+import { IS_COMPLETE, NOW, statement } from '../../database/statements/statement.js';
 import { parsePosition, type Position } from '../../sources/ldap/position.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { inApplyingTransaction } from '../apply/transaction-watch.js';
@@ -29,6 +30,10 @@ export interface MirrorStatus {
   readonly position: string | null;
   /** Whether the leader waits for a lock of another session. */
   readonly isWaiting: boolean;
+  /** Whether the revision, or the log of changes, hides something from someone. */
+  readonly hides: boolean;
+  /** The time of the database at which the others were read: see readClock. */
+  readonly now: Date;
 }
 
 /** The position of the mirror, if its revision is of the same source and configuration, and of one of these kinds. */
@@ -43,6 +48,20 @@ export function positionOf<Kind extends Position['kind']>(
   return isOfKind ? (parsed as Extract<Position, { kind: Kind }>) : null;
 }
 
+export const AWAITS_RULES =
+  'The mirror was written with another model. The rules of visibility take effect when the directory has been read: until ' +
+  'then, what they hide can be visible';
+
+/** Whether the mirror was written with another model than that of this process, which has rules. */
+export function awaitsRules(
+  { revision, fingerprint }: Pick<MirrorStatus, 'revision' | 'fingerprint'>,
+  config: DirectoryConfig,
+): boolean {
+  if (!hasRules(config.mapping) || revision === null) return false;
+  // The fingerprint of a file begins with that of its content.
+  return fingerprint?.endsWith(fingerprintOf(config)) !== true;
+}
+
 /** The column, or the expression, of each value. */
 const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   state: 'state',
@@ -54,6 +73,8 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   revisionId: 'revision_uuid',
   position: 'source_position',
   isWaiting: IS_LEADER_WAITING,
+  hides: 'hides or hides_in_log',
+  now: NOW,
 };
 
 const READ_STATUS = statement(

@@ -26,8 +26,8 @@ export class RunReporter {
         break;
       case 'blocked':
         this.warn(
-          `Synchronization is blocked: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ` +
-            outcome.plan.hash,
+          `Synchronization is blocked: ${outcome.reason}. If that is right: ./directory sync --confirm ` +
+            String(outcome.hash),
         );
         return outcome;
       case 'failed':

@@ -19,7 +19,7 @@ export const ENDS = [
   'stopped',
   'interrupted',
 ] as const;
-type End = (typeof ENDS)[number];
+export type End = (typeof ENDS)[number];
 
 /** Diagnostics channel for every synchronization run. It publishes the events start, asyncEnd and error. */
 export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronisation');

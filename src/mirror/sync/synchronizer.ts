@@ -4,50 +4,31 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { readClock } from '../../database/statements/statement.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from '../apply/apply.js';
-import { inApplyingTransaction } from '../apply/transaction-watch.js';
-import type { Delta } from '../../sources/delta.js';
-import { checkPlan, findBehind } from './check-plan.js';
-import { countLosses, type LossCounts, noteLosses } from '../plan/attribute-losses.js';
+import type { Application } from '../apply/application.js';
+import { applyPlan, applyUnseen } from '../apply/apply.js';
+import { OutdatedPlanError } from '../apply/outdated-plan.error.js';
+import { isOfSource } from './source-failure.js';
+import { inApplyingTransaction, type TransactionSource } from '../apply/transaction-watch.js';
+import { entriesIn } from '../../sources/delta.js';
+import { findReasonToHold } from './check-plan.js';
+import { noteLosses } from '../plan/attribute-losses.js';
 import { Leadership } from './leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { PictureStore } from '../apply/picture-store.js';
-import type { Findings, SyncOutcome } from './outcome.js';
-import { isEmpty, type Plan } from '../plan/plan.js';
-import { identitiesIn, planDelta, planWhole } from '../plan/planning.js';
-import { type Progress, readSnapshot } from '../map/read.js';
+import type { SyncOutcome } from './outcome.js';
+import { changesNothing } from '../plan/plan.js';
+import { type Planned, plannedInMemory, planSource, type Reading } from './planned.js';
+import { BulkSession } from '../bulk/bulk-session.js';
+import { identitiesIn, planDelta } from '../plan/planning.js';
+import { readSnapshot } from '../map/read.js';
 import { ReconciliationCounts } from '../reconcile/reconciliations.js';
 import { pruneChanges } from '../apply/prune-changes.js';
+import type { Advance, RunOptions } from './run-options.js';
 import { Runs } from './runs.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
-import { ServerBehindError, SourceError } from '../../sources/source.error.js';
-
-export interface RunOptions {
-  /** Only plans, and changes nothing. */
-  readonly dryRun?: boolean;
-  /** The hash of a plan to apply although the deletion guard holds it. It must still be the current plan. */
-  readonly confirm?: string;
-  /** Reads the source even if its fingerprint is unchanged. */
-  readonly force?: boolean;
-  /** What happens to a plan of a server that lacks some of the mirrored changes. By default, it is held. */
-  readonly whenBehind?: 'hold' | 'fail';
-  /** Ends the run early and discards its results. */
-  readonly signal?: AbortSignal;
-  readonly progress?: Progress;
-}
-
-interface Advance {
-  readonly delta: Delta;
-  /** Every change made before this instant is in the delta. */
-  readonly asOf: Date;
-  readonly position: string | null;
-  readonly signal: AbortSignal;
-}
-
-/** The part of an Application that describes the reading of the source. */
-type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
+import { ServerBehindError } from '../../sources/source.error.js';
+import { withNeeded } from '../../sources/ldap/position.js';
 
 const ATTEMPTS = 5;
 
@@ -76,16 +57,17 @@ export class Synchronizer {
   /** Applies changes without reading the rest of the directory. Every error is thrown. */
   advance(advance: Advance): Promise<SyncOutcome> {
     const attempt = (before: MirrorStatus) => this.advanceFrom(before, advance);
-    return this.runs.watch('changes', () => this.retry(attempt));
+    return this.runs.watch('changes', () => this.retry(attempt, undefined, advance.before));
   }
 
   /** Another process may apply a revision first. A new attempt finds the remaining changes. */
   private async retry(
     attempt: (before: MirrorStatus) => Promise<SyncOutcome>,
     fail?: (error: unknown, before: MirrorStatus) => Promise<SyncOutcome>,
+    known?: MirrorStatus,
   ): Promise<SyncOutcome> {
     for (let count = 1; ; count++) {
-      const before = await this.state.get();
+      const before = (count === 1 ? known : undefined) ?? (await this.state.get());
       try {
         return await attempt(before);
       } catch (error) {
@@ -98,17 +80,20 @@ export class Synchronizer {
 
   private async advanceFrom(
     before: MirrorStatus,
-    { delta, asOf, position, signal }: Advance,
+    { delta, asOf, position, signal, stamps, fingerprint = fingerprintOf(this.config.directory) }: Advance,
   ): Promise<SyncOutcome> {
     const { manager } = this.dataSource;
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
-    const snapshot = await readSnapshot(entriesOf(delta), mapping, pictures, signal);
+    const snapshot = await readSnapshot(entriesIn(delta), mapping, pictures, signal);
     const plan = await planDelta(manager, snapshot, delta, mapping);
-    const findings = { plan, quarantined: snapshot.quarantined, skipped: null };
+    const left = { quarantined: snapshot.quarantined, skipped: null };
+    const planned = await plannedInMemory(manager, plan, mapping, left);
     const covers = identitiesIn(delta);
-    const fingerprint = fingerprintOf(this.config.directory);
-    return this.conclude(findings, before, { asOf, fingerprint, position, covers, signal });
+    return this.conclude(planned, before, {
+      ...{ asOf, fingerprint, position, covers, signal },
+      ...(stamps && { stamps }),
+    });
   }
 
   private async runFrom(
@@ -132,71 +117,80 @@ export class Synchronizer {
       if (before.reason === null) await this.state.markRunning();
     }
     const { signal = new AbortController().signal } = options;
-    const pictures = await PictureStore.withAllKnown(this.dataSource);
     const { mapping } = this.config.directory;
-    const snapshot = await readSnapshot(source.read(signal), mapping, pictures, signal, options.progress);
-    options.progress?.({ stage: 'plan' });
-    const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot, mapping);
-    const findings = { plan, quarantined: snapshot.quarantined, skipped };
-    const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
-    return this.conclude(findings, before, reading, options);
+    // A dry run reports every change, and keeps all of them in memory.
+    const isInMemory = options.dryRun === true || !BulkSession.isPossible(this.dataSource);
+    const session = isInMemory ? null : new BulkSession(this.dataSource);
+    try {
+      const isFirst = before.revision === null;
+      const planned = await planSource(this.dataSource, source, session, {
+        ...options,
+        mapping,
+        isFirst,
+        signal,
+      });
+      const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
+      return await this.conclude(planned, before, reading, options);
+    } finally {
+      await session?.close();
+    }
   }
 
   private async conclude(
-    findings: Findings,
+    planned: Planned,
     before: MirrorStatus,
     reading: Reading,
     { dryRun, confirm, progress, whenBehind }: RunOptions = {},
   ): Promise<SyncOutcome> {
-    const { plan } = findings;
-    const { manager } = this.dataSource;
+    const { findings } = planned;
     const { directory } = this.config;
-    const lost = await countLosses(manager, plan, directory.mapping);
-    const behind = isEmpty(plan) ? null : findBehind(before, reading);
-    if (behind !== null && whenBehind === 'fail') throw new ServerBehindError(behind);
-    const heldBecause =
-      behind === null
-        ? await checkPlan(manager, plan, lost, { before, now: reading.asOf, directory })
-        : `${behind}. It lags, or it was restored from a backup, and the mirror would lose newer changes`;
-    if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
-    if (confirm !== undefined && confirm !== plan.hash) return this.refuseConfirmation(plan, before);
+    const held = { before, reading, directory, whenBehind };
+    const heldBecause = await findReasonToHold(this.dataSource.manager, planned, held);
+    const { plan } = findings;
+    if (dryRun === true && plan !== null) return { kind: 'planned', heldBecause, ...findings, plan };
+    if (confirm !== undefined && confirm !== (await planned.readHash()))
+      return this.refuseConfirmation(planned, before);
     if (heldBecause !== null && confirm === undefined) {
-      await this.state.markBlocked(heldBecause, plan.hash);
-      return { kind: 'blocked', reason: heldBecause, ...findings };
+      const hash = await planned.readHash();
+      await this.state.markBlocked(heldBecause, hash);
+      return { kind: 'blocked', reason: heldBecause, ...findings, hash };
     }
     progress?.({ stage: 'apply' });
-    return this.apply(findings, lost, before, { ...reading, confirmed: heldBecause !== null });
+    return this.apply(planned, before, { ...reading, confirmed: heldBecause !== null });
   }
 
-  private async refuseConfirmation(plan: Plan, before: MirrorStatus): Promise<SyncOutcome> {
+  private async refuseConfirmation(planned: Planned, before: MirrorStatus): Promise<SyncOutcome> {
     await this.state.restore(before);
-    const reason = isEmpty(plan)
+    const reason = changesNothing(planned.findings.summary)
       ? 'There is nothing left to confirm: the mirror equals the directory'
-      : `The plan is not the one to confirm: it is ${plan.hash} now`;
+      : `The plan is not the one to confirm: it is ${await planned.readHash()} now`;
     return { kind: 'failed', reason, isFinal: true, isBehind: false };
   }
 
   private async apply(
-    findings: Findings,
-    lost: LossCounts,
-    { revisionId: basedOn }: MirrorStatus,
+    { findings, lost, readContent, session }: Planned,
+    { revisionId: basedOn, position: known }: MirrorStatus,
     reading: Reading & Pick<Application, 'confirmed'>,
   ): Promise<SyncOutcome> {
-    const { plan, quarantined } = findings;
+    const { quarantined, summary } = findings;
     const { mapping, changesDays } = this.config.directory;
-    const now = await readClock(this.dataSource.manager);
-    const application: Application = { ...reading, plan, mapping, quarantined, basedOn, now, changesDays };
-    if (isEmpty(plan) && basedOn !== null) {
-      await this.transaction(reading.signal, (manager) => applyUnseen(manager, application));
+    const content = await readContent();
+    const application: Application = {
+      ...{ ...reading, ...content, summary, mapping, quarantined, basedOn, changesDays },
+    };
+    if (changesNothing(summary) && basedOn !== null) {
+      const unchanged = { ...application, position: withNeeded(known, reading.position) };
+      await this.transaction(reading.signal, (manager) => applyUnseen(manager, unchanged), session);
       this.revisions.noteConfirmed();
       return { kind: 'unchanged' };
     }
+    const apply = async (manager: EntityManager) => {
+      const applied = await applyPlan(manager, application);
+      await noteLosses(manager, applied.number, lost);
+      return applied;
+    };
     const { number: revision } = await this.revisions.change(() =>
-      this.transaction(reading.signal, async (manager) => {
-        const applied = await applyPlan(manager, application);
-        await noteLosses(manager, applied.number, lost);
-        return applied;
-      }),
+      this.transaction(reading.signal, apply, session),
     );
     return { kind: 'applied', revision, ...findings };
   }
@@ -204,8 +198,10 @@ export class Synchronizer {
   private transaction<Result>(
     signal: AbortSignal | undefined,
     work: (manager: EntityManager) => Promise<Result>,
+    session: TransactionSource | null = null,
   ): Promise<Result> {
-    return inApplyingTransaction(this, work, signal);
+    const { dataSource, leadership } = this;
+    return inApplyingTransaction({ dataSource: session ?? dataSource, leadership }, work, signal);
   }
 
   private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<SyncOutcome> {
@@ -231,19 +227,4 @@ export class Synchronizer {
       isBehind: error instanceof ServerBehindError,
     };
   }
-}
-
-/** Whether an error concerns the source and not the mirror. */
-export function isOfSource(error: unknown): error is Error {
-  return (
-    error instanceof LdifError ||
-    error instanceof LdapError ||
-    error instanceof SourceError ||
-    error instanceof OutdatedPlanError
-  );
-}
-
-function* entriesOf({ people, groups }: Delta) {
-  for (const entry of people.values()) yield { kind: 'person', entry } as const;
-  for (const entry of groups.values()) yield { kind: 'group', entry } as const;
 }

@@ -1,4 +1,4 @@
-import { readBuild } from '../../health/build-info.js';
+import { readBuild } from '../../config/build.js';
 
 export type Labels = Readonly<Record<string, string | number>>;
 /** A value and its labels. In a histogram each value has a name of its own. */
@@ -11,6 +11,8 @@ export interface Metric {
   readonly help: string;
   /** Default: a counter or a gauge. A histogram has the values of every bucket, the sum and the count. */
   readonly type?: 'histogram';
+  /** How the values of several processes become one. Default: their sum. */
+  readonly aggregator?: 'first' | 'min' | 'max';
   /** Returns one value for each combination of labels, or the only value. Null: the value is unknown (NaN). */
   readonly read: () => readonly LabelledValue[] | number | boolean | null;
 }
@@ -24,8 +26,9 @@ export interface MetricGroup {
 
 /** The version of the build. */
 export const BUILD_METRIC: Metric = {
-  name: 'directory_build',
-  help: 'The running build; always 1',
+  name: 'directory_build_info',
+  help: 'Version and commit of the running build',
+  aggregator: 'first',
   read: () => {
     const { version, commit } = readBuild();
     return [[{ version, commit: commit ?? '' }, 1]];

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { StreamAdmission } from '../../changes/stream/stream-admission.js';
 import { ERROR_CODES } from '../../common/errors.js';
 import { errorCounts } from '../../graphql/errors/error-response.js';
 import { GRAPHQL_PATH } from '../../graphql/http/pipeline-request.js';
@@ -126,6 +127,7 @@ export class RequestMetrics implements MetricGroup {
         [{ limit: 'points' }, this.limiter.refusals.points],
         [{ limit: 'failed_logins' }, this.failedLogins.rejections],
         [{ limit: 'load' }, this.shedder.state.rejected],
+        [{ limit: 'streams' }, this.streams.rejected],
       ],
     },
     {
@@ -138,6 +140,11 @@ export class RequestMetrics implements MetricGroup {
       help: 'Current maximum number of operations in progress; further ones are rejected',
       read: () => this.shedder.state.limit,
     },
+    {
+      name: 'directory_streams',
+      help: 'Open streams of changes',
+      read: () => this.streams.open,
+    },
   ];
 
   constructor(
@@ -145,6 +152,7 @@ export class RequestMetrics implements MetricGroup {
     private readonly limiter: RateLimiter,
     private readonly failedLogins: FailedLogins,
     private readonly shedder: LoadShedder,
+    private readonly streams: StreamAdmission,
   ) {}
 
   private get operations(): RequestCount[] {

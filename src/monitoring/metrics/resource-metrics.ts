@@ -41,11 +41,13 @@ export class DatabaseMetrics implements MetricGroup {
     {
       name: 'directory_replica_up',
       help: 'Whether the read replica is healthy and used',
+      aggregator: 'min',
       read: () => this.ofReplicas(({ revision }) => (revision === null ? 0 : 1)),
     },
     {
       name: 'directory_replica_lag_revisions',
       help: 'Revisions by which the read replica lags behind',
+      aggregator: 'max',
       read: () => {
         const needed = this.replicas?.standing.needed ?? null;
         return this.ofReplicas(({ revision }) =>
@@ -56,6 +58,7 @@ export class DatabaseMetrics implements MetricGroup {
     {
       name: 'directory_database_sessions_kept',
       help: 'Whether connections keep their session: 0 behind a pooler that shares sessions',
+      aggregator: 'min',
       read: () =>
         this.sessions.standing.flatMap(({ server, isShared }): LabelledValue[] =>
           isShared === null ? [] : [[{ server }, isShared ? 0 : 1]],
@@ -64,6 +67,7 @@ export class DatabaseMetrics implements MetricGroup {
     {
       name: 'directory_limits_shared',
       help: 'Whether limits are shared with other processes',
+      aggregator: 'min',
       read: () => this.limits.isShared,
     },
   ];

@@ -12,6 +12,7 @@ import {
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { operationChannel } from '../../graphql/analysis/operation-validator.js';
+import { PROBE_ROUTES } from '../../health/probes.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, contextOf, currentTrace, type RequestTrace, Tracing } from './tracing.js';
 
@@ -22,7 +23,8 @@ interface Traced {
 
 /**
  * Creates a span for each request, as a child of the span that the client names (W3C Trace Context), and one below it for
- * each executed operation. The span of a request has only the route of the URL, because the rest may contain any value.
+ * each executed operation. The span of a request has only the route of the URL, because the rest may contain any value. Probes
+ * have none.
  */
 @Injectable()
 export class RequestSpans implements OnModuleDestroy {
@@ -34,7 +36,8 @@ export class RequestSpans implements OnModuleDestroy {
   /** Registers the steps on Fastify. It is called once. */
   register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
-      context.with(this.begin(request, reply), done);
+      if (PROBE_ROUTES.has(request.routeOptions.url ?? '')) done();
+      else context.with(this.begin(request, reply), done);
     });
     // Callbacks of body parsing run in the context of the socket, which belongs to no request.
     fastify.addHook('preHandler', (request, _reply, done) => {

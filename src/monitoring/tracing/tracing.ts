@@ -12,7 +12,7 @@ import { NodeSDK, resources } from '@opentelemetry/sdk-node';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { readBuild } from '../../health/build-info.js';
+import { readBuild } from '../../config/build.js';
 
 /** The OpenTelemetry SDK, which reads its own environment variables (exporter, endpoint, sampler). */
 @Injectable()
@@ -24,8 +24,9 @@ export class Tracing implements OnApplicationShutdown {
     logErrorsOnce(new Logger('Tracing'));
     this.sdk = new NodeSDK({
       ...(monitoring.traces === null ? {} : { serviceName: monitoring.traces.serviceName }),
-      // The other detectors would disclose properties of the machine and the command line.
-      resourceDetectors: [resources.envDetector],
+      resource: resources.resourceFromAttributes({ 'service.version': readBuild().version }),
+      // Others would disclose properties of the machine and the command line. The id of the instance is random.
+      resourceDetectors: [resources.serviceInstanceIdDetector, resources.envDetector],
       instrumentations: [],
       metricReaders: [],
       logRecordProcessors: [],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../../common/errors.js';
-import type { Field } from '../../common/field.js';
+import { type Field, storedName } from '../../common/field.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -10,6 +10,7 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group.model.js';
+import { MembershipsService } from '../../memberships/memberships.service.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
 import { addGroup, removeGroup, applyChange, previewOf, applyNaming } from '../apply-change.js';
 import type {
@@ -21,8 +22,17 @@ import type {
   UpdateGroupPayload,
 } from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import { isNamed, isTaken, MirroredEntries, readNesting, readCallerRole } from '../mirrored-entries.js';
+import { withCreated } from '../../database/visibility/viewer.js';
+import {
+  forgetReferences,
+  isNamed,
+  isTaken,
+  MirroredEntries,
+  readNesting,
+  readCallerRole,
+} from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
+import { changeOf, changesOfFields, changesOfRoles } from '../previewed-changes.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
 import { validateClientMutationId, validateGroupChange, validateNewGroup, withChange } from '../validate.js';
@@ -38,6 +48,7 @@ export class GroupPreviewsService {
     @Inject(CONFIG) { directory }: Config,
     private readonly entries: MirroredEntries,
     private readonly groups: GroupsService,
+    private readonly memberships: MembershipsService,
   ) {
     this.mapping = directory.mapping;
     this.fields = directory.mapping.groups.fields;
@@ -54,11 +65,23 @@ export class GroupPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const wanted = validateNewGroup(input, this.fields);
     const record = buildNewGroup(wanted, creator?.value ?? null, this.mapping.groups);
-    await refuseTaken(wanted.id, record.dn, caller);
-    await addGroup(transaction, record, randomUUID(), this.mapping);
+    await this.refuseTaken(wanted.id, record.dn, caller);
+    const uuid = randomUUID();
+    // Users outside of the limit can already name the DN of the new group.
+    if (principal.limitedTo) await forgetReferences(transaction, record.dn, this.mapping);
+    transaction.changeViewer((viewer) => withCreated(viewer, uuid));
+    await addGroup(transaction, record, uuid, this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
     const group = await this.groups.get({ id: wanted.id }, 'id', transaction);
-    return { clientMutationId, preview: await previewOf(transaction, records), group };
+    const after = Object.fromEntries(this.fields.map((field) => [storedName(field), group[field.name]]));
+    const changes = async () => [
+      ...changesOfFields('group', this.fields, { before: null, after }, principal),
+      ...changeOf(['group', 'parents'], null, parent?.value.id ?? null),
+      ...(creator === null
+        ? []
+        : changesOfRoles(null, await this.memberships.findRole(creator.key, group.key, transaction))),
+    ];
+    return { clientMutationId, preview: await previewOf(transaction, records, changes), group };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
@@ -74,7 +97,8 @@ export class GroupPreviewsService {
     const value = { ...withChange(before.value, change, this.fields), sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
     const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
-    return { clientMutationId, preview: await previewOf(transaction, [record]), group };
+    const changes = changesOfFields('group', this.fields, { before: before.value, after: value }, principal);
+    return { clientMutationId, preview: await previewOf(transaction, [record], changes), group };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
@@ -89,8 +113,12 @@ export class GroupPreviewsService {
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
     const records = buildGroupDeletion(group.value, references, this.mapping.groups);
     await removeGroup(transaction, group, outer, this.mapping);
+    const changes = [
+      ...changesOfFields('group', this.fields, { before: group.value, after: null }, principal),
+      ...outer.flatMap(({ group: { value } }) => changeOf(['group', 'parents'], value.id, null)),
+    ];
     const deletedGroupId = group.value.id;
-    return { clientMutationId, preview: await previewOf(transaction, records), deletedGroupId };
+    return { clientMutationId, preview: await previewOf(transaction, records, changes), deletedGroupId };
   }
 
   /**
@@ -109,6 +137,23 @@ export class GroupPreviewsService {
     const naming = { kind: 'nestings', group: parent, subject: inner, before, after } as const;
     return [await applyNaming(transaction, naming, this.mapping)];
   }
+
+  /**
+   * Rejects an id that is taken. A principal that creates groups learns which ids are taken, as it would from
+   * the directory. For a token that cannot read groups, an id that groups or users already name is rejected too, because
+   * the new group would show them as its parents and members.
+   */
+  private async refuseTaken(
+    id: string,
+    dn: string,
+    { transaction, principal }: PreviewContext,
+  ): Promise<void> {
+    const isFree =
+      !(await isTaken(transaction, id, dn, this.mapping)) &&
+      (canReadAll(principal) || !(await isNamed(transaction, dn, this.mapping.users.memberOf !== undefined)));
+    if (isFree) return;
+    throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', { argument: 'id' });
+  }
 }
 
 async function refuseParent(
@@ -118,20 +163,4 @@ async function refuseParent(
   const callerRole = await readCallerRole(transaction, principal, parent);
   const isAllowed = canCreateGroupIn(principal, callerRole);
   refuseUnless(isAllowed, ADMIN, 'put a new group into it', callerRole, 'parent');
-}
-
-/**
- * Rejects an id that is taken. A principal that creates groups learns which ids are taken, as it would from
- * the directory. For a token that cannot read groups, an id that groups already name is rejected too, because
- * the new group would show these groups as its parents.
- */
-async function refuseTaken(
-  id: string,
-  dn: string,
-  { transaction, principal }: PreviewContext,
-): Promise<void> {
-  const isFree =
-    !(await isTaken(transaction, id, dn)) && (canReadAll(principal) || !(await isNamed(transaction, dn)));
-  if (isFree) return;
-  throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', { argument: 'id' });
 }

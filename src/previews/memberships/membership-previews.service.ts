@@ -31,6 +31,7 @@ import {
 import { MirroredEntries, readMembership, readCallerRole } from '../mirrored-entries.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
 import { canAddMember, canChangeRoles, canRemoveMember, type CallerRole } from '../policy.js';
+import { changesOfRoles, type Roles } from '../previewed-changes.js';
 import { callerOf, refuseUnless } from '../rights.js';
 import { validateClientMutationId } from '../validate.js';
 
@@ -134,7 +135,13 @@ export class MembershipPreviewsService {
       before: membership.namedAs,
       after,
     } as const;
-    return previewOf(transaction, [await applyNaming(transaction, naming, this.mapping)]);
+    const record = await applyNaming(transaction, naming, this.mapping);
+    return previewOf(transaction, [record], async () =>
+      changesOfRoles(
+        rolesOf(membership),
+        await this.memberships.findRole(person.key, group.key, transaction),
+      ),
+    );
   }
 
   private async getMembership(facts: Facts, context: RequestContext): Promise<GroupMembership> {
@@ -150,4 +157,10 @@ export class MembershipPreviewsService {
 /** Returns the role that is needed to manage a role: admins manage members, owners manage all roles. */
 function neededFor(role: GroupRole): GroupRole {
   return role === MEMBER ? ADMIN : OWNER;
+}
+
+/** A user who names the group is a member of it. */
+function rolesOf({ namedAs, role, isNamedByUser }: StoredMembership): Roles {
+  const direct = namedAs === NOT_NAMED ? null : roleOfNaming(namedAs);
+  return { value: role, direct: direct ?? (isNamedByUser ? MEMBER : null) };
 }

@@ -137,6 +137,20 @@ describe('the record of a membership', () => {
     });
   });
 
+  it('names one owner where the directory allows one', () => {
+    const { groups } = configFor(builtInConfig(), 'active-directory').directory.mapping;
+    const group = { ...storedGroup(groupEntry({ member: [ADA] })), ownerValues: 1 };
+    expect(() => changeNames(group, named(ADA), 1, 5, groups)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'role' } }) as Error,
+    );
+    expect(changeNames({ ...group, ownerValues: 0 }, named(ADA), 1, 5, groups).record).toMatchObject({
+      changes: [{ operation: 'add', attribute: 'managedBy', values: [ADA] }],
+    });
+    expect(changeNames(group, named(ADA), 5, 1, groups).record).toMatchObject({
+      changes: [{ operation: 'delete', attribute: 'managedBy', values: [ADA] }],
+    });
+  });
+
   it('is rejected if the group would have no members', () => {
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
     expect(() => changeNames(group, named(ADA), 1, NOT_NAMED, mapping)).toThrow(

@@ -88,7 +88,7 @@ export interface NamedSubject {
  * Builds the record that changes how a group names an entry (pure).
  * @param subject the user or the nested group
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow,
- * and when the directory has no definite value or attribute for the change
+ * when it has an owner and the directory allows one, and when the directory has no definite value or attribute for the change
  */
 export function changeNames(
   group: OriginalGroup,
@@ -105,8 +105,16 @@ export function changeNames(
   if (leaves && group.memberValues <= 1 && needsMember(mapping)) {
     throw new ServiceError(
       'CONFLICT',
-      `The group ${group.id} names no other member, and the directory requires at least one: add a member ` +
-        'first, or delete the group',
+      `The group ${group.id} names no other member that this token can see, and the directory requires at ` +
+        'least one: add a member first, or delete the group',
+    );
+  }
+  if ((group.ownerValues ?? 0) > 0 && added.some((role) => isSameRole(role, mapping.owners))) {
+    throw new ServiceError(
+      'CONFLICT',
+      `The group ${group.id} has another owner, and the directory allows one (${mapping.owners.attributes.join()}): change the ` +
+        'role of that owner first',
+      { argument: 'role' },
     );
   }
   const step =

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
-import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { Profile, type User } from '../../users/user.model.js';
 import { UsersService } from '../../users/users.service.js';
@@ -11,7 +10,8 @@ import type { ChangePayload } from '../change.model.js';
 import { MirroredEntries } from '../mirrored-entries.js';
 import type { MirroredPerson } from '../mirrored-entries.queries.js';
 import { canUpdateProfile } from '../policy.js';
-import { callerOf, noUserContext } from '../rights.js';
+import { changesOfFields } from '../previewed-changes.js';
+import { callerOf, noUserContext, type PreviewContext } from '../rights.js';
 import type {
   UpdateProfileInput,
   UpdateUserInput,
@@ -35,10 +35,11 @@ export class UserPreviewsService {
 
   /** @throws ServiceError NO_USER_CONTEXT, BAD_USER_INPUT or CONFLICT */
   async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
-    const { transaction, principal } = callerOf(context);
+    const caller = callerOf(context);
+    const { transaction, principal } = caller;
     const person = await this.entries.findActor(transaction, principal);
     if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
-    const { user, ...payload } = await this.update(person, input, transaction);
+    const { user, ...payload } = await this.update(person, input, caller, 'profile');
     return { ...payload, profile: new Profile(user) };
   }
 
@@ -48,20 +49,23 @@ export class UserPreviewsService {
    */
   async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {
     const caller = callerOf(context);
-    return this.update(await this.entries.getPerson(caller, input.user, 'user'), input, caller.transaction);
+    return this.update(await this.entries.getPerson(caller, input.user, 'user'), input, caller, 'user');
   }
 
   private async update(
     { value, contentHash }: MirroredPerson,
     input: UpdateProfileInput | UpdateUserInput,
-    transaction: PreviewTransaction,
+    { transaction, principal }: PreviewContext,
+    object: 'user' | 'profile',
   ): Promise<ChangePayload & { user: User }> {
+    const { fields } = this.mapping.users;
     const clientMutationId = validateClientMutationId(input);
-    const change = validatePersonChange(input, this.mapping.users.fields);
+    const change = validatePersonChange(input, fields);
     const { record, sourceValues } = changePerson(value, change, this.mapping.users);
-    const changed = { ...withChange(value, change, this.mapping.users.fields), sourceValues };
+    const changed = { ...withChange(value, change, fields), sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);
-    return { clientMutationId, preview: await previewOf(transaction, [record]), user };
+    const changes = changesOfFields(object, fields, { before: value, after: changed }, principal);
+    return { clientMutationId, preview: await previewOf(transaction, [record], changes), user };
   }
 }

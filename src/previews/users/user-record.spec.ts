@@ -57,6 +57,39 @@ describe('the change of a user', () => {
     });
   });
 
+  describe('of a field with several attributes', () => {
+    const email = { attributes: ['otherMailbox', 'mail'], attribute: 'otherMailbox' };
+    const fields = mapping.fields.map((field) => (field.name === 'email' ? { ...field, ...email } : field));
+    const several = { ...mapping, fields };
+
+    function changeOf(attributes: Record<string, string[]>, wanted: string | null) {
+      const { value } = mapPerson(personEntry(attributes), several);
+      if (value === null) throw new Error('the entry is no person');
+      return changePerson(value, { email: wanted }, several).record;
+    }
+
+    it('deletes the values of every attribute', () => {
+      const mail = { operation: 'delete', attribute: 'mail', values: ['a@example.org', 'b@example.org'] };
+      expect(changeOf({ mail: mail.values }, null)).toMatchObject({ changes: [mail] });
+      expect(changeOf({ mail: mail.values, otherMailbox: ['c@example.org'] }, null)).toMatchObject({
+        changes: [{ operation: 'delete', attribute: 'otherMailbox', values: ['c@example.org'] }, mail],
+      });
+    });
+
+    it('adds a new value to the first attribute, which is read first', () => {
+      expect(changeOf({ mail: ['a@example.org'] }, 'b@example.org')).toMatchObject({
+        assertion: { filters: [{ kind: 'not', filter: { attribute: 'otherMailbox' } }] },
+        changes: [{ operation: 'add', attribute: 'otherMailbox', values: ['b@example.org'] }],
+      });
+    });
+
+    it('is a conflict without the values of the attribute that is read', () => {
+      const person = storedPerson(personEntry({ mail: ['a@example.org'] }));
+      const stored = { ...person, sourceValues: { othermailbox: [] } };
+      expect(() => changePerson(stored, { email: null }, several)).toThrow(/does not have the attribute/);
+    });
+  });
+
   it('puts the new value first and keeps the others', () => {
     const entry = personEntry({ mail: ['ada@example.org', 'a@example.org', 'A.Martin@example.org'] });
     expect(change(entry, { email: 'a.martin@example.org' }).record).toMatchObject({

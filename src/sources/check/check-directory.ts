@@ -1,4 +1,4 @@
-import { type Finding, ok, problem, warning } from '../../common/finding.js';
+import { codeOf, type Finding, ok, problem, warning } from '../../common/finding.js';
 import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
@@ -10,6 +10,7 @@ import { LdapDirectory } from '../ldap/ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryStatistics } from './entry-statistics.js';
 import { EntryCheck } from './check-entries.js';
+import { compareServers, type ConnectedServer } from './compare-servers.js';
 import { KINDS } from '../source.js';
 
 const ENCRYPTION = {
@@ -42,15 +43,18 @@ export async function checkDirectory(
   const directory = new LdapDirectory(config, source);
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  const connection = await enterAll(directory, source, signal, findings);
-  if (connection === null) return findings;
+  const first = await enterAll(directory, source, signal, findings);
+  if (first === null) return findings;
+  const { connection } = first;
   findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
   try {
     const check = new DirectoryCheck(config, directory, connection, signal, options);
     for await (const finding of check.run()) findings.push(finding);
+    const others = compareServers(config, source, directory, first, signal);
+    for await (const finding of others) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
-    findings.push(problem('directory server', error.message));
+    findings.push(problem('directory server', error.message, error.name));
   } finally {
     connection.close();
   }
@@ -66,20 +70,20 @@ async function enterAll(
   source: LdapSourceConfig,
   signal: AbortSignal,
   findings: Finding[],
-): Promise<LdapConnection | null> {
-  let first: LdapConnection | null = null;
+): Promise<ConnectedServer | null> {
+  let first: ConnectedServer | null = null;
   for (const server of source.servers) {
     let connection: LdapConnection | null = null;
     try {
       connection = await directory.servers.connectTo(server, signal);
       findings.push(await describeServer(connection, server));
-      first ??= connection;
+      first ??= { connection, server };
     } catch (error) {
       connection?.close();
-      if (!(error instanceof LdapError)) first?.close();
+      if (!(error instanceof LdapError)) first?.connection.close();
       findings.push(explainConnectionFailure(error, server));
     }
-    if (connection !== first) connection?.close();
+    if (connection !== first?.connection) connection?.close();
   }
   return first;
 }
@@ -88,16 +92,18 @@ async function enterAll(
 function explainConnectionFailure(error: unknown, { url }: LdapServerConfig): Finding {
   if (!(error instanceof LdapError)) throw error;
   return error instanceof LdapResultError
-    ? problem('directory account', error.message)
-    : problem('directory server', `${url}: ${error.message}`);
+    ? problem('directory account', error.message, error.codeName)
+    : problem('directory server', `${url}: ${error.message}`, codeOf(error) ?? error.name);
 }
 
 async function describeServer(
   connection: LdapConnection,
   { url, security }: LdapServerConfig,
 ): Promise<Finding> {
-  const { vendorName, vendorVersion } = await readRootDse(connection);
-  const vendor = [vendorName ?? 'of an unknown kind', vendorVersion ?? ''].join(' ').trim();
+  const { vendorName, vendorVersion, kind } = await readRootDse(connection);
+  // Active Directory publishes no vendor.
+  const unnamed = kind === 'other' ? 'of an unknown kind' : kind;
+  const vendor = [vendorName ?? unnamed, vendorVersion ?? ''].join(' ').trim();
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
@@ -195,8 +201,8 @@ class DirectoryCheck {
   private describeChanges({ noContentSync, total, dated }: EntryCheck): Finding {
     if (noContentSync === null) return ok('changes', 'the server pushes them (RFC 4533)');
     const { syncSeconds, mapping } = this.config;
-    const reasons = [noContentSync, ...this.directory.refusals(this.connection)];
-    const asked = `asked for every ${syncSeconds} s. ${reasons.join('. ')}`;
+    const reasons = new Set([noContentSync, ...this.directory.refusals(this.connection)]);
+    const asked = `asked for every ${syncSeconds} s. ${[...reasons].join('. ')}`;
     if (dated === total) return ok('changes', asked);
     const consequence = dated === 0 ? 'everything is read each time' : 'changes of those are missed';
     return warning(

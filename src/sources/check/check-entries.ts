@@ -20,6 +20,8 @@ const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<
 /** Counts entries, and the entries that have each attribute. */
 class AttributeStatistics {
   total = 0;
+  /** Entries whose identifier is none, such as one of zeros. */
+  unidentified = 0;
   private readonly counts = new Map<string, number>();
 
   add(entry: Entry): void {
@@ -54,7 +56,7 @@ export class EntryCheck {
     more: readonly EntryStatistics[],
   ) {
     this.mapping = config.mapping;
-    this.model = new ModelStatistics(config.mapping);
+    this.model = new ModelStatistics(config);
     this.forms = new MembershipForms(config.mapping);
     this.statistics = [new ReferenceStatistics(config), this.model, this.forms, ...more];
   }
@@ -96,6 +98,8 @@ export class EntryCheck {
     try {
       for await (const entry of this.read(kind, signal)) {
         statistics.add(entry);
+        const isUnidentified = this.directory.hasIdentity(entry) && this.directory.identityOf(entry) === null;
+        if (isUnidentified) statistics.unidentified++;
         for (const each of this.statistics) each.add(kind, entry);
         if (statistics.total % PROGRESS_INTERVAL === 0) progress(statistics.total);
       }
@@ -106,7 +110,11 @@ export class EntryCheck {
         return this.count(kind, statistics, signal, progress);
       }
       if (!(error instanceof LdapResultError)) throw error;
-      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${error.message}`);
+      return problem(
+        PLURALS[kind],
+        `${statistics.total} were read, and then: ${error.message}`,
+        error.codeName,
+      );
     }
   }
 
@@ -144,8 +152,13 @@ export class EntryCheck {
     yield ok(what, `${total} below ${bases.join(' and ')}`);
     if (anonymous > 0) {
       const hidden = `${uuid} is missing, or the account may not read it, in ${anonymous} of ${total} entries`;
-      yield problem(what, hidden);
+      yield problem(what, hidden, 'insufficientAccessRights');
     }
+    if (statistics.unidentified > 0)
+      yield warning(
+        what,
+        `${statistics.unidentified} of ${total} entries have an invalid ${uuid}, and are omitted`,
+      );
     if (nameless > 0) yield warning(what, `${nameless} of ${total} entries have no ${id}, and are omitted`);
   }
 
@@ -157,7 +170,11 @@ export class EntryCheck {
       this.mapping.users.memberOf === undefined &&
       attributes.every((attribute) => statistics.having(attribute) === 0);
     yield hasNoMembers
-      ? problem('members', `${counts.join(', ')}: they are hidden from the account, or called otherwise`)
+      ? problem(
+          'members',
+          `${counts.join(', ')}: they are hidden from the account, or called otherwise`,
+          'insufficientAccessRights',
+        )
       : ok('members', counts.join(', '));
   }
 }

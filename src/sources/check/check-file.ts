@@ -24,7 +24,7 @@ export async function checkFile(
   const counts = { person: 0, group: 0 };
   const statistics = [
     new ReferenceStatistics(config),
-    new ModelStatistics(config.mapping),
+    new ModelStatistics(config),
     new MembershipForms(config.mapping),
     ...more,
   ];

@@ -1,10 +1,13 @@
 import { type Field, mappedFields } from '../../common/field.js';
 import { type Finding, ok, warning } from '../../common/finding.js';
+import { buildMapping } from '../../config/model/build-mapping.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { type EntryKind, KINDS } from '../source.js';
+import { ExposedMembers } from './exposed-members.js';
 
 const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<EntryKind, string>;
 
@@ -17,42 +20,53 @@ interface CountedRule {
   hidden: number;
 }
 
-/** Counts the entries with a value for each field of the model, and those that each rule hides. Without a model, nothing. */
+/**
+ * Counts the entries with a value for each field that the model adds, or reads from another attribute than the preset, and
+ * those that each rule hides. Without a model, nothing.
+ */
 export class ModelStatistics {
   private readonly totals: Record<EntryKind, number> = { person: 0, group: 0 };
   private readonly counts = new Map<Field, number>();
   /** The lists of rules of each kind. In each list, the first rule that matches decides. */
   private readonly rules: Readonly<Record<EntryKind, readonly (readonly CountedRule[])[]>>;
+  private readonly exposed: ExposedMembers | null;
 
-  constructor(private readonly mapping: DirectoryMapping) {
+  private readonly fields: Readonly<Record<EntryKind, readonly Field[]>>;
+
+  constructor({ mapping, server }: Pick<DirectoryConfig, 'mapping' | 'server'>) {
     const { users, groups } = mapping;
+    const preset = buildMapping({ server }, '');
+    this.fields = {
+      person: namedFields('person', mapping, preset),
+      group: namedFields('group', mapping, preset),
+    };
     this.rules = {
       person: [countedRules('users', users.rules)],
       group: [countedRules('groups', groups.rules), countedRules('members of groups', groups.memberRules)],
     };
+    this.exposed = this.rules.group.flat().length === 0 ? null : new ExposedMembers(groups);
   }
 
   /** The attributes that are needed to count entries of a kind. */
   attributesOf(kind: EntryKind): string[] {
     const ofRules = this.rules[kind].flat().flatMap(({ where }) => attributesOfFilter(parseFilter(where)));
-    return [...this.fieldsOf(kind).flatMap(({ attributes }) => attributes), ...ofRules];
+    return [...this.fields[kind].flatMap(({ attributes }) => attributes), ...ofRules];
   }
 
   add(kind: EntryKind, entry: Entry): void {
     this.totals[kind]++;
-    for (const field of this.fieldsOf(kind)) {
+    for (const field of this.fields[kind]) {
       const hasValue = field.attributes.some((attribute) => entry.bytes(attribute).length > 0);
       if (hasValue) this.counts.set(field, (this.counts.get(field) ?? 0) + 1);
     }
-    for (const list of this.rules[kind]) {
-      const rule = list.find(({ matches }) => matches(entry));
-      if (rule !== undefined) rule.hidden++;
-    }
+    const deciding = this.rules[kind].flatMap((list) => list.find(({ matches }) => matches(entry)) ?? []);
+    for (const rule of deciding) rule.hidden++;
+    if (kind === 'group') this.exposed?.add(entry, deciding.length > 0);
   }
 
   *findings(): Generator<Finding> {
     for (const kind of KINDS) {
-      for (const field of this.fieldsOf(kind)) {
+      for (const field of this.fields[kind]) {
         const count = this.counts.get(field) ?? 0;
         const text = `${TYPES[kind]}.${field.name}: ${field.attributes.join(' or ')} in ${count} of ${this.totals[kind]} entries`;
         yield count > 0 ? ok('fields', text) : warning('fields', text);
@@ -60,11 +74,18 @@ export class ModelStatistics {
       for (const { what, where, to, hidden } of this.rules[kind].flat())
         yield ok('visibility', `${where} hides ${hidden} ${what} from others than ${to}`);
     }
+    yield* this.exposed?.findings() ?? [];
   }
+}
 
-  private fieldsOf(kind: EntryKind): Field[] {
-    return mappedFields(mappingOf(this.mapping, kind).fields).filter(({ column }) => column === null);
-  }
+/** Pictures are not counted: reading them takes too long. */
+function namedFields(kind: EntryKind, mapping: DirectoryMapping, preset: DirectoryMapping): Field[] {
+  const usual = new Map(
+    mappingOf(preset, kind).fields.map(({ name, attributes }) => [name, attributes.join()]),
+  );
+  return mappedFields(mappingOf(mapping, kind).fields).filter(
+    ({ name, reader, attributes }) => reader !== 'picture' && usual.get(name) !== attributes.join(),
+  );
 }
 
 function countedRules(

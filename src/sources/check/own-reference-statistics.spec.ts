@@ -42,14 +42,4 @@ describe('the references of own fields in a check', () => {
       ['warning', 'users.manager: 3 of 5 values name a mirrored user'],
     ]);
   });
-
-  it('are ids where the definition says so', () => {
-    const byId = {
-      ...manager,
-      reference: { ...manager.reference, to: 'user', reverse: null, by: 'id' },
-    } as const;
-    expect(findingsOf({ a: 'B', b: 'a' }, byId)).toEqual([
-      ['ok', 'users.manager: 2 of 2 values name a mirrored user'],
-    ]);
-  });
 });

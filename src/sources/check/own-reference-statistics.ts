@@ -1,5 +1,4 @@
 import { type Finding, ok, warning } from '../../common/finding.js';
-import { foldId } from '../../common/identity.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import {
   type ObjectKind,
@@ -27,9 +26,14 @@ export class OwnReferenceStatistics {
   constructor(mapping: DirectoryMapping) {
     this.fields = KINDS.flatMap((kind) =>
       referenceFields(mappingOf(mapping, kind).fields).map((field) => {
-        const { to, by = 'dn' } = field.reference;
+        const { to } = field.reference;
         const key = `${kind === 'person' ? 'users' : 'groups'}.fields.${field.name}`;
-        return { kind, field, origin: { key, by, lists: [`${to}s`] as const }, named: new NamedValues() };
+        return {
+          kind,
+          field,
+          origin: { key, by: 'dn' as const, lists: [`${to}s`] as const },
+          named: new NamedValues(),
+        };
       }),
     );
   }
@@ -37,9 +41,7 @@ export class OwnReferenceStatistics {
   /** @param identity null if the mirror rejects the entry */
   add(kind: EntryKind, entry: Entry, identity: Identified | null): void {
     if (identity === null || this.fields.length === 0) return;
-    const { uuid, dnKey, id } = identity;
-    const known = this.known[kind === 'person' ? 'user' : 'group'];
-    for (const key of [dnKey, `uuid:${uuid}`, `id:${foldId(id)}`]) known.add(key);
+    this.known[kind === 'person' ? 'user' : 'group'].add(identity.dnKey);
     for (const { field, origin, named } of this.fields.filter((each) => each.kind === kind)) {
       for (const bytes of field.attributes.flatMap((attribute) => entry.bytes(attribute))) {
         const text = decodeUtf8(bytes);

@@ -1,7 +1,10 @@
 import { Control } from 'ldapts';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapError } from '../../ldap/client/ldap-error.js';
+import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
+
+const REFUSAL =
+  'The directory server refuses to notify of changes: it is asked for the latest number every second';
 
 /**
  * Wakes a waiting reader when the server reports a change ([MS-ADTS] 3.1.1.3.4.1.9). Its messages are not complete: they end a
@@ -12,11 +15,15 @@ export class ChangeBell {
   private hasRung = false;
   private wake: () => void = () => undefined;
 
-  /** @param control OID of the control that requests notifications; null: the wait always takes its whole time */
+  /**
+   * @param control OID of the control that requests notifications; null: the wait always takes its whole time
+   * @param refused receives a sentence if the server refuses
+   */
   constructor(
     private readonly connection: LdapConnection,
-    private readonly suffixes: readonly string[],
-    private readonly control: string | null,
+    suffixes: readonly string[],
+    control: string | null,
+    private readonly refused: Set<string>,
   ) {
     if (control !== null) for (const suffix of suffixes) void this.listen(suffix, control);
   }
@@ -44,7 +51,7 @@ export class ChangeBell {
     this.stop.abort(new Error('The notifications were closed'));
   }
 
-  /** Ends silently when the server refuses: then changes are found after the interval. */
+  /** When the server refuses, changes are found after the interval. */
   private async listen(base: string, oid: string): Promise<void> {
     const request = { base, scope: 'sub', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
     const controls = [new Control(oid, { critical: true })];
@@ -56,7 +63,8 @@ export class ChangeBell {
         this.wake();
       }
     } catch (error) {
-      if (!(error instanceof LdapError) && !this.stop.signal.aborted) throw error;
+      if (error instanceof LdapResultError) this.refused.add(REFUSAL);
+      else if (!(error instanceof LdapError) && !this.stop.signal.aborted) throw error;
     }
   }
 }

@@ -8,8 +8,10 @@ import { readOne } from '../../ldap/client/read-one.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { isRelated, suffixOf } from '../../ldap/naming/naming-context.js';
 import type { Entry } from '../../ldap/entry.js';
+import { parseUpToDateVector } from '../../ldap/sync/up-to-date-vector.js';
+import { HAS_SUBORDINATES } from './entry-searches.js';
 import type { LdapDirectory } from './ldap-directory.js';
-import type { NumberedState } from './position.js';
+import type { NumberedState } from './numbered-state.js';
 import { KINDS } from '../source.js';
 
 /** What has changed between two states, as far as searches show it. */
@@ -51,7 +53,26 @@ export class ChangeNumbers {
     const { database } = this;
     const numbers = this.numbersIn(root);
     if (database === null || numbers === null) return null;
-    return { origin: `${server} ${database}`, latest: numbers };
+    const included =
+      this.counter.included === null ? undefined : { [database]: Math.min(...Object.values(numbers)) };
+    return { origin: `${server} ${database}`, latest: numbers, included };
+  }
+
+  /**
+   * The same, with the changes of other servers that are included, if the server shows them.
+   * @throws {LdapError}
+   */
+  async readWithOthers(): Promise<NumberedState | null> {
+    const state = await this.read();
+    if (state?.included === undefined) return state;
+    const vectors = await Promise.all(Object.keys(state.latest).map((suffix) => this.readIncluded(suffix)));
+    const included: Record<string, number> = {};
+    for (const vector of vectors) {
+      if (vector === null) return state;
+      for (const [database, number] of vector)
+        included[database] = Math.min(included[database] ?? number, number);
+    }
+    return { ...state, included: { ...included, ...state.included }, showsOthers: true };
   }
 
   /** Whether the server shows the numbers, and finds entries by them. */
@@ -112,7 +133,7 @@ export class ChangeNumbers {
     filter: Filter,
     options: { readonly pageSize?: number; readonly controls?: readonly Control[] } = {},
   ): AsyncGenerator<Entry> {
-    const attributes = [this.directory.uuid, this.counter.changed, 'objectClass'];
+    const attributes = [this.directory.uuid, this.counter.changed, 'objectClass', HAS_SUBORDINATES];
     return readPaged(this.connection, { base, scope: 'sub', filter, attributes }, options);
   }
 
@@ -161,6 +182,13 @@ export class ChangeNumbers {
     if (database === null) return '';
     const [bytes] = (await this.readEntry(server, [database]))?.bytes(database) ?? [];
     return bytes?.toString('hex') ?? null;
+  }
+
+  private async readIncluded(suffix: string): Promise<ReadonlyMap<string, number> | null> {
+    const { included } = this.counter;
+    if (included === null) return null;
+    const [bytes] = (await this.readEntry(suffix, [included]))?.bytes(included) ?? [];
+    return bytes === undefined ? null : parseUpToDateVector(bytes);
   }
 
   private readEntry(dn: string, attributes: readonly string[]): Promise<Entry | null> {

@@ -2,8 +2,8 @@ import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 
 /**
- * Notices when a container of people or groups is added, deleted or renamed. The people and groups below it may
- * have moved as well, and the server reports none of them.
+ * Notices when a container of people or groups is added, deleted or renamed. An entry of any class is one that has entries
+ * below it. The people and groups below it may have moved as well, and the server reports none of them.
  */
 export class ContainerWatch {
   private moved = false;

@@ -5,6 +5,7 @@ import type { SearchRequest } from '../../ldap/client/requests.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 import { ChangeBuffer, type Changes } from '../change-buffer.js';
 import { ContainerWatch } from './container-watch.js';
+import { withParents } from './entry-searches.js';
 import { withinBases } from './within-bases.js';
 import type { LdapDirectory } from './ldap-directory.js';
 import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
@@ -158,9 +159,10 @@ export class ContentSession {
   position(): string | null {
     const person = this.cookies.get('person');
     const group = this.cookies.get('group');
+    const refusals = this.directory.refusals(this.connection);
     return person === undefined || group === undefined
       ? null
-      : formatPosition({ kind: 'cookies', person, group });
+      : formatPosition({ kind: 'cookies', person, group, refusals });
   }
 
   /** Ends the searches and keeps the connection open. */
@@ -169,7 +171,7 @@ export class ContentSession {
   }
 
   private async followContainers(): Promise<void> {
-    const stream = this.streamOf(this.directory.containers, null);
+    const stream = this.streamOf(withParents(this.directory.containers), null);
     for await (const event of refreshOf(stream)) this.containers.note(event);
     // The first refresh lists the containers and is not a change.
     this.containers.takeMoved();

@@ -11,8 +11,19 @@ import type { EntryKind } from '../source.js';
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 export const ENTRY_CSN = 'entryCSN';
 
+/** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
+export const HAS_SUBORDINATES = 'hasSubordinates';
+
 /** Object classes of containers. */
-const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
+const CONTAINERS = [
+  'organizationalUnit',
+  'organization',
+  'locality',
+  'country',
+  'domain',
+  'dcObject',
+  'container',
+];
 /** In lower case. FreeIPA has a class of its own. */
 const CONTAINER_CLASSES = new Set([...CONTAINERS.map((name) => name.toLowerCase()), 'nscontainer']);
 
@@ -24,7 +35,12 @@ export function searchesOf(
   const naming = namingAttributesOf(users);
   const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES, ...naming.groups];
   return {
-    person: searchOf(users, baseDn, [...attributesOf(users.fields), ...naming.users], users.rules),
+    person: searchOf(
+      users,
+      baseDn,
+      [...attributesOf(users.fields), ...naming.users, ...(users.photoStamp ?? [])],
+      users.rules,
+    ),
     group: searchOf(
       groups,
       baseDn,
@@ -39,9 +55,16 @@ export function containersBelow(base: string): SearchRequest {
   return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };
 }
 
+/** The containers that a search finds, and every other entry that has entries below it. */
+export function withParents({ filter, ...search }: SearchRequest): SearchRequest {
+  const filters = [filter, isEqual(HAS_SUBORDINATES, Buffer.from('TRUE'))];
+  return { ...search, filter: { kind: 'or', filters } };
+}
+
 /** Whether people and groups can be below an entry. */
 export function isContainer(entry: Entry): boolean {
-  return entry.text('objectClass').some((name) => CONTAINER_CLASSES.has(name.toLowerCase()));
+  const isParent = entry.text(HAS_SUBORDINATES).some((value) => value.toUpperCase() === 'TRUE');
+  return isParent || entry.text('objectClass').some((name) => CONTAINER_CLASSES.has(name.toLowerCase()));
 }
 
 export function isEqual(attribute: string, value: Buffer): Filter {

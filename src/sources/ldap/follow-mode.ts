@@ -10,6 +10,9 @@ import { SYNC_REQUEST } from '../../ldap/sync/sync-messages.js';
 import { ChangeNumbers } from './change-numbers.js';
 import { requireCoverage } from './coverage.js';
 import type { LdapDirectory } from './ldap-directory.js';
+import type { Choice } from './ldap-servers.js';
+import { describeLag, type NumberedState } from './numbered-state.js';
+import { type Position, stateOf } from './position.js';
 import { KINDS } from '../source.js';
 
 /** How the changes of a server are found. */
@@ -43,9 +46,11 @@ export async function chooseMode(
   signal: AbortSignal,
 ): Promise<ChosenMode> {
   const { kind } = await readRootDse(connection);
+  directory.refused.clear();
   const chosen = await findMode(directory, connection, { kind, signal });
   const isPolled = chosen.mode.kind === 'polled' && kind !== 'openldap';
-  directory.isHashed = isPolled && !(await showsTimes(directory, connection));
+  directory.isNamedByDn = isPolled && !(await showsIdentity(directory, connection));
+  directory.isHashed = directory.isNamedByDn || (isPolled && !(await showsTimes(directory, connection)));
   return chosen;
 }
 
@@ -59,12 +64,42 @@ async function findMode(
   if (refusal === null) return { mode: { kind: 'pushed' }, reasons: [], mayImprove: false };
   const { counter } = traitsOf(kind);
   const mayImprove = absence === null;
+  if (mayImprove) directory.refused.add(refusal);
   if (counter === null) return { mode: { kind: 'polled' }, reasons: [refusal], mayImprove };
   const numbers = new ChangeNumbers(connection, directory, counter);
   if (await numbers.isOffered())
     return { mode: { kind: 'counted', numbers }, reasons: [refusal], mayImprove };
   const hidden = `The account sees no numbers of changes (${counter.changed}, ${counter.latest})`;
   return { mode: { kind: 'polled' }, reasons: [refusal, hidden], mayImprove: true };
+}
+
+/**
+ * Connects to the first server that has all changes of a position; when there is none, to the first that is behind.
+ * @throws {LdapError} when no server accepts the account; the signal's reason
+ */
+export function chooseServer(
+  directory: LdapDirectory,
+  position: Position | null,
+  signal: AbortSignal,
+): Promise<Choice> {
+  const findLagOf = async (connection: LdapConnection) => {
+    const current = position?.kind === 'count' ? await readNumbers(directory, connection) : null;
+    return position?.kind !== 'count' || current === null ? null : describeLag(position, current);
+  };
+  const known = { state: stateOf(position), bases: directory.searches, findLag: findLagOf };
+  return directory.servers.choose(known, signal);
+}
+
+/**
+ * The latest numbers of a server; null when it does not number its changes, or not for this account.
+ * @throws {LdapError}
+ */
+export async function readNumbers(
+  directory: LdapDirectory,
+  connection: LdapConnection,
+): Promise<NumberedState | null> {
+  const { counter } = traitsOf((await readRootDse(connection)).kind);
+  return counter === null ? null : new ChangeNumbers(connection, directory, counter).readWithOthers();
 }
 
 /** The reason why a server that offers content synchronization cannot be followed by it; null when it can. */
@@ -75,9 +110,11 @@ export async function findWhyRefused(
 ): Promise<string | null> {
   if (!(await showsIdentity(directory, connection)))
     return `The account may not read ${directory.uuid} of every entry`;
+  const isComplete = traitsOf((await readRootDse(connection)).kind).pushesChanges;
   try {
-    await requireCoverage(directory, connection, signal);
-    return (await identifiesBySync(directory, connection, signal))
+    // Only OpenLDAP omits databases.
+    if (isComplete) await requireCoverage(directory, connection, signal);
+    return (await identifiesBySync(directory, connection, signal, isComplete))
       ? null
       : `Pushed changes are not identified by ${directory.uuid}`;
   } catch (error) {
@@ -106,7 +143,7 @@ export async function findWhyNotOffered(
 }
 
 /**
- * Whether the account can read the identifiers of entries. Without them, only a complete read can be compared with the mirror.
+ * Whether the account can read the identifiers of entries. Without them, everything is read to be compared with the mirror.
  */
 async function showsIdentity(directory: LdapDirectory, connection: LdapConnection): Promise<boolean> {
   for (const kind of KINDS) {
@@ -130,11 +167,12 @@ async function identifiesBySync(
   directory: LdapDirectory,
   connection: LdapConnection,
   signal: AbortSignal,
+  persist: boolean,
 ): Promise<boolean> {
   if (directory.follow !== 'told') return true;
   for (const kind of KINDS) {
     const request = { ...directory.searches[kind], attributes: [directory.uuid] };
-    for await (const { uuid, entry } of readContent(connection, request, signal)) {
+    for await (const { uuid, entry } of readContent(connection, request, signal, persist)) {
       if (directory.identityOf(entry) !== uuid) return false;
       break;
     }

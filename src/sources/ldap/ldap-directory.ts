@@ -11,21 +11,15 @@ import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
-import { ResultCode } from '../../ldap/client/result-code.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { containersBelow, ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
 import { LdapServers } from './ldap-servers.js';
+import { type KnownEntry, ListedEntries, readAt } from './listed-entries.js';
 import { type EntryKind, KINDS } from '../source.js';
 import { SourceError } from '../source.error.js';
 
 /** The number of values in one filter. Servers limit the size of a filter. */
 const AT_ONCE = 100;
-
-export interface KnownEntry {
-  readonly kind: EntryKind;
-  readonly uuid: string;
-  readonly entry: Entry;
-}
 
 /** The searches for the people and groups of one LDAP server, according to the mapping. */
 export class LdapDirectory {
@@ -43,6 +37,11 @@ export class LdapDirectory {
   private refusesInstants = false;
   /** Whether the server records no changes, so that entries are compared by a hash of all attributes but pictures. */
   isHashed = false;
+  /** Whether the account sees no identifiers. A server that is compared by hashes then finds entries by their DNs. */
+  isNamedByDn = false;
+  private readonly listed: ListedEntries;
+  /** What else the server has refused, and the alternatives, one sentence each: a way to report changes. */
+  readonly refused = new Set<string>();
 
   constructor({ baseDn, mapping, follow }: DirectoryConfig, source: LdapSourceConfig) {
     this.servers = new LdapServers(source);
@@ -50,6 +49,7 @@ export class LdapDirectory {
     this.follow = follow;
     ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.users);
     this.searches = searchesOf(mapping, baseDn);
+    this.listed = new ListedEntries(this.searches);
     this.pictures = new Set(
       pictureFields(mapping.users.fields).map(({ attribute }) => attributeKey(attribute)),
     );
@@ -75,6 +75,7 @@ export class LdapDirectory {
    * omitted.
    */
   async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
+    if (this.isNamedByDn) return this.listed.readAgain(connection, uuids);
     const found: KnownEntry[] = [];
     for (const some of chunksOf(uuids, AT_ONCE)) {
       const filters = some.map((uuid) => isEqual(this.uuid, identityValue(uuid, this.uuid)));
@@ -109,11 +110,20 @@ export class LdapDirectory {
    *   that `stampOf` needs
    * @throws SourceError when the identifier of an entry is hidden: the entry would appear deleted
    */
-  async *readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
+  readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
+    const entries = this.readIdentified(connection, kind, isWhole);
+    return this.isNamedByDn ? this.listed.note(kind, entries) : entries;
+  }
+
+  private async *readIdentified(
+    connection: LdapConnection,
+    kind: EntryKind,
+    isWhole: boolean,
+  ): AsyncGenerator<KnownEntry> {
     const attributes = isWhole ? this.searches[kind].attributes : this.attributesOfStamp(kind);
     for await (const entry of readPaged(connection, { ...this.searches[kind], attributes })) {
       if (!this.covers(kind, entry.dn)) continue;
-      if (!this.hasIdentity(entry))
+      if (!this.hasIdentity(entry) && !this.isNamedByDn)
         throw new SourceError(`The account may not read ${this.uuid} of every entry`);
       const uuid = uuidOfEntry(entry, this.uuid);
       if (uuid !== null) yield { kind, uuid, entry };
@@ -126,16 +136,8 @@ export class LdapDirectory {
     { kind, uuid, dn }: { kind: EntryKind; uuid: string; dn: string },
   ): Promise<boolean> {
     if (!this.covers(kind, dn)) return false;
-    const request = { ...this.searches[kind], base: dn, scope: 'base', attributes: [this.uuid] } as const;
-    try {
-      for await (const message of connection.search(request)) {
-        if (message.kind === 'entry' && uuidOfEntry(message.entry, this.uuid) === uuid) return true;
-      }
-      return false;
-    } catch (error) {
-      if (error instanceof LdapResultError && error.code === ResultCode.noSuchObject) return false;
-      throw error;
-    }
+    const entry = await readAt(connection, { ...this.searches[kind], attributes: [this.uuid] }, dn);
+    return entry !== null && uuidOfEntry(entry, this.uuid) === uuid;
   }
 
   /** Changes when the server records a change of the entry; null when the server records none. */
@@ -163,7 +165,11 @@ export class LdapDirectory {
   refusals(connection: LdapConnection): string[] {
     const pages = 'The directory server refuses to send pages: all entries are read at once';
     const instants = `The directory server refuses to compare times: ${this.modifiedAt} of all entries is listed each time`;
-    return [...(hasRefusedPages(connection) ? [pages] : []), ...(this.refusesInstants ? [instants] : [])];
+    const others = [
+      ...(hasRefusedPages(connection) ? [pages] : []),
+      ...(this.refusesInstants ? [instants] : []),
+    ];
+    return [...this.refused, ...others];
   }
 
   /**

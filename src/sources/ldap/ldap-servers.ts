@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import { LockingRejectionError } from '../../ldap/client/bind-error.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapConnectError, LdapError, LdapTlsError } from '../../ldap/client/ldap-error.js';
+import { readPassword } from './password-file.js';
 import { describeBehind, type ServerState } from './position.js';
 import { type Bases, readReachedState, readServerState } from './server-state.js';
 
@@ -11,6 +13,14 @@ export interface Choice {
   readonly state: ServerState;
   /** How the server is behind the known state, as a sentence; null when it is not behind. */
   readonly behind: string | null;
+}
+
+/** What is known of a directory. */
+interface Known {
+  readonly state: ServerState;
+  readonly bases: Bases;
+  /** Describes how a server that shows no such state lacks known changes; null when it does not, as far as is known. */
+  readonly findLag: (connection: LdapConnection) => Promise<string | null>;
 }
 
 /** The servers of one directory, in order of preference. */
@@ -38,12 +48,12 @@ export class LdapServers {
    * Connects to the first server that has all known changes; when there is none, to the first that is behind.
    * @throws LdapError when no server accepts the account; the signal's reason
    */
-  async choose(known: ServerState, bases: Bases, signal: AbortSignal): Promise<Choice> {
+  async choose(known: Known, signal: AbortSignal): Promise<Choice> {
     const errors: LdapError[] = [];
     let fallback: Choice | null = null;
     for (const server of this.source.servers) {
       try {
-        const choice = await this.checkServer(await this.connectTo(server, signal), known, { bases, signal });
+        const choice = await this.checkServer(await this.connectTo(server, signal), known, signal);
         if (choice.behind === null) {
           fallback?.connection.close();
           return choice;
@@ -64,8 +74,8 @@ export class LdapServers {
 
   private async checkServer(
     connection: LdapConnection,
-    known: ServerState,
-    { bases, signal }: { readonly bases: Bases; readonly signal: AbortSignal },
+    { state: known, bases, findLag }: Known,
+    signal: AbortSignal,
   ): Promise<Choice> {
     const close = () => {
       connection.close();
@@ -73,7 +83,8 @@ export class LdapServers {
     signal.addEventListener('abort', close);
     try {
       const state = await readServerState(connection, bases);
-      if (describeBehind(known, state) === null) return { connection, state, behind: null };
+      if (describeBehind(known, state) === null)
+        return { connection, state, behind: await findLag(connection) };
       const reached = await readReachedState(connection, bases, state);
       return { connection, state, behind: describeBehind(known, reached) };
     } catch (error) {
@@ -94,19 +105,10 @@ export class LdapServers {
       ca: certificates ?? undefined,
       client: client === null ? undefined : await readClient(client),
       bindDn: bind?.dn,
-      bindPassword: bind === null ? undefined : await this.readPassword(bind.password),
+      bindPassword: await readPassword(this.source),
       isExternal,
       signal,
     });
-  }
-
-  /** A password file may have been replaced since the start. */
-  private async readPassword(otherwise: string): Promise<string> {
-    const { passwordFile } = this.source;
-    if (passwordFile === null) return otherwise;
-    const text = await readFile(passwordFile, 'utf8').catch(() => '');
-    const password = text.replace(/\r?\n$/, '');
-    return password === '' ? otherwise : password;
   }
 }
 
@@ -123,6 +125,7 @@ function summarize(errors: readonly LdapError[]): LdapError {
   if (first !== undefined && errors.length === 1) return first;
   const reasons = errors.map(({ message }) => message).join('; ');
   return new LdapConnectError(`None of ${errors.length} directory servers is usable: ${reasons}`, {
-    cause: first,
+    // It decides when the next attempt is made.
+    cause: errors.find((error) => error instanceof LockingRejectionError) ?? first,
   });
 }

@@ -75,7 +75,7 @@ export class LdapSource implements DirectorySource {
       for await (const entry of readPaged(connection, directory.searches[kind], { signal })) {
         clock.note(entry);
         if (!directory.covers(kind, entry.dn)) continue;
-        isFollowable &&= directory.hasIdentity(entry);
+        isFollowable &&= directory.isNamedByDn || directory.hasIdentity(entry);
         yield { kind, entry };
       }
     }
@@ -87,9 +87,10 @@ export class LdapSource implements DirectorySource {
     connection: LdapConnection,
     numbers: ChangeNumbers | null,
   ): Promise<Exclude<Position, { kind: 'cookies' }>> {
-    const numbered = (await numbers?.read()) ?? null;
-    if (numbered !== null) return { kind: 'count', ...numbered, isDoubtful: false };
-    if (this.directory.isHashed) return { kind: 'hash' };
+    const numbered = (await numbers?.readWithOthers()) ?? null;
+    const refusals = this.directory.refusals(connection);
+    if (numbered !== null) return { kind: 'count', ...numbered, isDoubtful: false, refusals };
+    if (this.directory.isHashed) return { kind: 'hash', refusals };
     const { searches } = this.directory;
     const state = await readServerState(connection, searches);
     const reached = await readReachedState(connection, searches, state);

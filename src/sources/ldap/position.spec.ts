@@ -8,6 +8,7 @@ import {
   refusalsOf,
   stateOf,
   withKnown,
+  withNeeded,
 } from './position.js';
 
 const OLD = '20260101000000.000000Z#000000#001#000000';
@@ -42,8 +43,34 @@ describe('a position', () => {
     const count = { kind: 'count', origin: 'DC1 a', latest: { 'dc=a': 7 }, isDoubtful: false } as const;
     expect(parsePosition(formatPosition(count))).toEqual(count);
     expect(stateOf(count)).toEqual(NOTHING);
+    for (const position of [
+      { ...count, included: { a: 7 }, showsOthers: true, refusals: ['a'] },
+      { kind: 'hash', refusals: ['a'] } as const,
+      { kind: 'cookies', person: Buffer.from('a'), group: Buffer.from('b'), refusals: ['a'] } as const,
+    ]) {
+      expect(parsePosition(formatPosition(position))).toEqual(position);
+      expect(refusalsOf(position)).toEqual(['a']);
+    }
     const broken = ['{"count":null}', '{"count":{"origin":"a","latest":{"dc=a":"7"}}}'];
     for (const text of [null, '', 'null', '{}', '7', ...broken]) expect(parsePosition(text)).toBeNull();
+  });
+
+  it('after a reading that changed nothing needs of other servers what was needed before', () => {
+    const position = (latest: number, included?: Record<string, number>) =>
+      formatPosition({
+        ...{ kind: 'count', origin: 'DC1 a', latest: { 'dc=a': latest } },
+        ...{ included, showsOthers: true, isDoubtful: false },
+      });
+    const needed = position(7, { a: 5, b: 3 });
+    expect(withNeeded(needed, position(9, { a: 9, b: 3 }))).toBe(position(9, { a: 5, b: 3 }));
+    for (const [known, reached] of [
+      [needed, position(9, { a: 9, b: 2 })],
+      [needed, cookies('a', 'b')],
+      [position(7), position(9, { a: 9 })],
+      [null, needed],
+      [needed, null],
+    ] as const)
+      expect(withNeeded(known, reached)).toBe(reached);
   });
 
   it('of an earlier release with the ID of a server is not read', () => {

@@ -8,24 +8,20 @@ import {
 import { csnsOf, parseSyncCookie } from '../../ldap/sync/sync-cookie.js';
 import { ServerBehindError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
+import { areNumbers, describeLag, type NumberedState } from './numbered-state.js';
 
 /** The replication state of a server by kind; null where the server hides it. */
 export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
-
-/** The latest numbers that a server has given to changes. */
-export interface NumberedState {
-  /** Identifies the server and its numbers. Numbers of different origins are not comparable. */
-  readonly origin: string;
-  /** The latest number of each database, by the DN of its suffix. */
-  readonly latest: Readonly<Record<string, number>>;
-}
 
 /**
  * The position from which changes of a directory can be followed: the cookies of content synchronization, the
  * numbers of the latest changes (kind `count`), or the state that the next poll is compared with (kind
  * `look`). It is stored with its revision.
  */
-export type Position =
+export type Position = {
+  /** What the server refuses, one sentence each; absent when there is nothing. */
+  readonly refusals?: readonly string[];
+} & (
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
   | ({
       readonly kind: 'count';
@@ -50,21 +46,21 @@ export type Position =
        * included, and may be older: only a later poll guarantees that no older change is missing.
        */
       readonly latest: string;
-      /** What the server refuses, one sentence each; absent when there is nothing. */
-      readonly refusals?: readonly string[];
-    };
+    }
+);
 
-export function formatPosition(position: Position): string {
-  const { kind, ...values } = position;
-  if (kind === 'count' || kind === 'hash') return JSON.stringify({ [kind]: values });
-  return JSON.stringify(formatted(position));
+export function formatPosition({ refusals = [], ...position }: Position): string {
+  const refused = refusals.length === 0 ? {} : { refusals };
+  return JSON.stringify({ ...formatted(position), ...refused });
 }
 
-function formatted(position: Exclude<Position, { kind: 'count' | 'hash' }>): object {
+function formatted(position: Position): object {
+  const { kind, ...values } = position;
+  if (kind === 'count' || kind === 'hash') return { [kind]: values };
   if (position.kind === 'cookies')
     return { person: position.person.toString('base64'), group: position.group.toString('base64') };
-  const { state, reached, kind: _, ...others } = position;
-  return { state: formatState(state), reached: formatState(reached), ...others };
+  const { state, reached, since, latest } = position;
+  return { state: formatState(state), reached: formatState(reached), since, latest };
 }
 
 /**
@@ -74,6 +70,13 @@ function formatted(position: Exclude<Position, { kind: 'count' | 'hash' }>): obj
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
+  const position = parseKind(value);
+  const { refusals } = value;
+  if (position === null || !isTextList(refusals) || refusals.length === 0) return position;
+  return { ...position, refusals };
+}
+
+function parseKind(value: Record<string, unknown>): Position | null {
   const { state, reached, since, latest, count, hash } = value;
   const person = readCookie(value['person']);
   const group = readCookie(value['group']);
@@ -81,30 +84,42 @@ export function parsePosition(text: string | null): Position | null {
   if (typeof hash === 'object') return { kind: 'hash' };
   if (count !== undefined) return parseCount((count ?? {}) as Record<string, unknown>);
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
-  const refusals = parseRefusals(value['refusals']);
-  return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest, ...refusals };
+  return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
 }
 
-function parseRefusals(value: unknown): { refusals?: string[] } {
-  if (!Array.isArray(value)) return {};
-  const refusals = value.filter((each) => typeof each === 'string');
-  return refusals.length === 0 ? {} : { refusals };
-}
-
-function parseCount({ origin, latest, isDoubtful }: Record<string, unknown>): Position | null {
-  if (typeof origin !== 'string' || typeof latest !== 'object' || latest === null) return null;
-  if (!Object.values(latest).every((number) => Number.isSafeInteger(number))) return null;
+function parseCount(values: Record<string, unknown>): Position | null {
+  const { origin, latest, included, showsOthers, isDoubtful } = values;
+  if (typeof origin !== 'string' || !areNumbers(latest)) return null;
   return {
     kind: 'count',
     origin,
-    latest: latest as Readonly<Record<string, number>>,
+    latest,
+    ...(areNumbers(included) && { included }),
+    ...(showsOthers === true && { showsOthers }),
     isDoubtful: isDoubtful !== false,
   };
 }
 
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
 /** What the server of a position refuses, one sentence each. */
 export function refusalsOf(position: Position | null): readonly string[] {
-  return position?.kind === 'look' ? (position.refusals ?? []) : [];
+  return position === null ? [] : (position.refusals ?? []);
+}
+
+/**
+ * The position after a reading that changed nothing. Numbers also grow with changes that are not mirrored, and which no other server
+ * gets, such as those of logons: another server needs only what was needed before.
+ */
+export function withNeeded(known: string | null, reached: string | null): string | null {
+  const before = parsePosition(known);
+  const after = parsePosition(reached);
+  if (before?.kind !== 'count' || after?.kind !== 'count' || before.included === undefined) return reached;
+  return describeLag(before, after) === null
+    ? formatPosition({ ...after, included: before.included })
+    : reached;
 }
 
 /** The state of the server at a position; null for a kind whose state the position does not contain. */

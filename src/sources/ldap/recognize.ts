@@ -1,31 +1,42 @@
-import type { DirectoryConfig } from '../../config/settings/directory.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { DEFAULT_PRESET, type PresetName, PRESETS } from '../../config/model/presets/presets.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { readOne } from '../../ldap/client/read-one.js';
-import { KIND_ATTRIBUTES, recognizeServer } from '../../ldap/client/server-kind.js';
+import { KIND_ATTRIBUTES, recognizeServer, type ServerKind } from '../../ldap/client/server-kind.js';
 import { OtherServerError } from '../source.error.js';
 import { LdapServers } from './ldap-servers.js';
 
 /** Milliseconds after which the kind of a server counts as unknown. */
 const TIMEOUT_MS = 3000;
 
-/** Returns the kind of the first server that accepts the account; null when none does soon, or the model names the kind. */
+/**
+ * Returns the kind of the first server that shows it or accepts the account; null when none does soon, or the model names the kind.
+ * Most servers show it without an account, so that a start uses a password that may be wrong only once.
+ */
 export async function recognize(
   { source, isServerGiven }: DirectoryConfig,
   signal: AbortSignal,
 ): Promise<PresetName | null> {
   if (source.kind === 'file' || isServerGiven) return null;
   const either = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const shown = await recognizeWith({ ...source, bind: null, isExternal: false }, either);
+  if (shown !== null && shown !== 'other') return shown;
+  const kind = await recognizeWith(source, either);
+  return kind === 'other' ? DEFAULT_PRESET : kind;
+}
+
+/** Null: no server accepts the account. */
+async function recognizeWith(source: LdapSourceConfig, signal: AbortSignal): Promise<ServerKind | null> {
   try {
-    const connection = await new LdapServers(source).connect(either);
+    const connection = await new LdapServers(source).connect(signal);
     try {
       return await readKind(connection);
     } finally {
       connection.close();
     }
   } catch (error) {
-    if (error instanceof LdapError || either.aborted) return null;
+    if (error instanceof LdapError || signal.aborted) return null;
     throw error;
   }
 }
@@ -39,14 +50,14 @@ export async function requireKind(
   connection: LdapConnection,
 ): Promise<void> {
   if (isServerGiven) return;
-  const kind = await readKind(connection);
+  const shown = await readKind(connection);
+  const kind = shown === 'other' ? DEFAULT_PRESET : shown;
   // Samba and Windows can be domain controllers of one domain.
   const isSame = PRESETS[kind].users === PRESETS[server].users;
   if (!isSame) throw new OtherServerError(kind, server);
 }
 
-async function readKind(connection: LdapConnection): Promise<PresetName> {
+async function readKind(connection: LdapConnection): Promise<ServerKind> {
   const root = await readOne(connection, '', KIND_ATTRIBUTES, { idleTimeout: TIMEOUT_MS });
-  const kind = root === null ? 'other' : recognizeServer(root);
-  return kind === 'other' ? DEFAULT_PRESET : kind;
+  return root === null ? 'other' : recognizeServer(root);
 }

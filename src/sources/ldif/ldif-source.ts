@@ -43,13 +43,28 @@ export class LdifSource implements DirectorySource {
   async *read(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const before = await this.fingerprint();
     for await (const entry of readLdif(this.chunks())) {
-      if (this.isPerson(entry)) yield { kind: 'person', entry };
-      else if (this.isGroup(entry)) yield { kind: 'group', entry };
+      const kind = this.kindOf(entry);
+      if (kind !== null) yield { kind, entry };
     }
     if ((await this.fingerprint()) !== before) throw new SourceError('The file changed while it was read');
   }
 
-  /** Null, because a file is always read completely. */
+  get path(): string {
+    return this.source.file;
+  }
+
+  /** Null for an entry that is neither a user nor a group. */
+  kindOf(entry: Entry): EntryKind | null {
+    if (this.isPerson(entry)) return 'person';
+    return this.isGroup(entry) ? 'group' : null;
+  }
+
+  mappingOf(kind: EntryKind): EntryMapping {
+    const { users, groups } = this.config.mapping;
+    return kind === 'person' ? users : groups;
+  }
+
+  /** Null, because a file has no numbers of changes. */
   position(): null {
     return null;
   }

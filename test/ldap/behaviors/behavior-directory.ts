@@ -6,12 +6,17 @@ import type { Ended, LdapQuery } from '../../support/servers/ldap-tools.mjs';
 
 /** A directory server of any kind, as the suite of behaviors starts, changes and stops it. */
 export interface BehaviorServer {
-  readonly directory: string;
   modify(ldif: string): Promise<Ended>;
   search(query?: Partial<LdapQuery>): Promise<string>;
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
   remove(): Promise<void>;
+}
+
+/** An exchange of a server and one that lacks its latest changes. Each call of `swap` exchanges them. */
+export interface Swap {
+  swap(): Promise<void>;
+  remove(): void;
 }
 
 export interface TestPerson {
@@ -46,8 +51,10 @@ export interface BehaviorDirectory {
   readonly vocabulary: Vocabulary;
   /** Settings of the service. */
   readonly settings: Environment;
-  /** Whether the server shows that it lacks changes: OpenLDAP does, by its contextCSN. Others are compared as a whole. */
+  /** Whether the server shows that it lacks changes, by its contextCSN or its numbers. Others are compared as a whole. */
   readonly showsLag: boolean;
+  /** Prepares a server that lacks all changes from now on. */
+  lag(): Promise<Swap>;
   /** Lists the ids of the users in some groups with a tool of the vendor. Undefined: there is none. */
   listMembers?(): Promise<Record<string, string[]>>;
 }
@@ -112,14 +119,17 @@ export function differencesOf(shown: Shown, expected: Shown): string[] {
   });
 }
 
+/** A server whose data is in one directory. */
+type CopiedServer = BehaviorServer & { readonly directory: string };
+
 /** Stops a server and copies its data. The copy can replace the data later. */
-export class OldCopy {
+export class OldCopy implements Swap {
   private constructor(
-    private readonly server: BehaviorServer,
+    private readonly server: CopiedServer,
     private readonly copy: string,
   ) {}
 
-  static async of(server: BehaviorServer): Promise<OldCopy> {
+  static async of(server: CopiedServer): Promise<OldCopy> {
     const copy = `${server.directory}-old`;
     await server.stop();
     cpSync(server.directory, copy, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });

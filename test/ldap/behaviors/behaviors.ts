@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import { readConfig } from '../../../src/config/config.js';
+import { checkDirectory } from '../../../src/sources/check/check-directory.js';
 import type { PlanReport } from '../../../src/commands/plan-report.js';
 import { modelSetting } from '../../support/builders/model-file.js';
-import { LONGEST_WAIT, isEqual } from '../../support/eventually.js';
-import { type BehaviorDirectory, differencesOf, OldCopy, readExpected } from './behavior-directory.js';
+import { eventually, LONGEST_WAIT, isEqual } from '../../support/eventually.js';
+import { type BehaviorDirectory, differencesOf, readExpected } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
 
 type Change = (...ldif: string[]) => Promise<void>;
@@ -14,6 +16,37 @@ const photo = (red: number) =>
   sharp({ create: { width: 4, height: 4, channels: 3, background: { r: red, g: 0, b: 0 } } })
     .jpeg()
     .toBuffer();
+
+/** The texts of a check with a model. */
+export async function checkWith({ settings }: BehaviorDirectory, model: string): Promise<string[]> {
+  const { directory } = readConfig({ ...settings, ...modelSetting(model) });
+  if (directory.source.kind === 'file') throw new Error('It is a file');
+  const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+  return findings.map(({ text }) => text ?? '');
+}
+
+/** Deletes entries while a service has an account that sees deleted entries. */
+export async function withoutDeleted(
+  directory: BehaviorDirectory,
+  change: Change,
+  { dn, password }: { readonly dn: string; readonly password: string },
+): Promise<void> {
+  const { person, personDn, group, groupDn } = directory.vocabulary;
+  await change(person('temporary', {}), group('brief', [personDn('temporary')]));
+  const account = { DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD: password };
+  const service = await BehaviorService.start({ ...directory.settings, ...account });
+  try {
+    expect((await service.readShown()).groups['brief']).toEqual(['temporary']);
+    await change(
+      `dn: ${personDn('temporary')}\nchangetype: delete\n`,
+      `dn: ${groupDn('brief')}\nchangetype: delete\n`,
+    );
+    await eventually(service.readShown, await readExpected(directory));
+    expect(await service.readState()).toBe('IDLE');
+  } finally {
+    await service.stop();
+  }
+}
 
 /**
  * The same behaviors on each kind of server. After each, the mirror equals a dump by tools that are not of this project.
@@ -148,21 +181,21 @@ export function describeBehaviors(
   });
 
   it('loses nothing when a server that lags takes the place of the server and gives it back', async () => {
-    const copy = await OldCopy.of(directory.server);
+    const lagging = await directory.lag();
     try {
       const { person, personDn } = records();
       await change(person('ida', {}), setMember('add', 'staff', personDn('ida')));
       await untilShown('ida');
       const deleted = await service.countDeleted();
-      await copy.swap();
+      await lagging.swap();
       if (directory.showsLag) {
         await untilNoticed();
         expect((await service.readShown()).groups['staff']).toContain('ida');
         expect(await service.countDeleted()).toBe(deleted);
       } else await untilEqual();
-      await copy.swap();
+      await lagging.swap();
     } finally {
-      copy.remove();
+      lagging.remove();
     }
   });
 

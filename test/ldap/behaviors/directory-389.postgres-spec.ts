@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { groupDn, personDn } from '../../support/builders/directory.js';
 import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually } from '../../support/eventually.js';
-import { TestDirectory389 } from '../../support/servers/directory-389.js';
+import { MANAGER, TestDirectory389 } from '../../support/servers/directory-389.js';
 import { SUFFIX } from '../../support/servers/slapd.mjs';
 import { TcpBalancer } from '../../support/servers/tcp-balancer.js';
 import { variable } from '../../support/servers/store.js';
-import { readExpected, textOf, type Vocabulary } from './behavior-directory.js';
+import { OldCopy, readExpected, textOf, type Vocabulary } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
-import { describeBehaviors } from './behaviors.js';
+import { describeBehaviors, withoutDeleted } from './behaviors.js';
 import { documentedRecords } from './documented-records.js';
 import { standardVocabulary } from './standard-vocabulary.js';
 
@@ -54,7 +54,8 @@ describe('389 Directory Server', () => {
       DIRECTORY_BIND_PASSWORD: PASSWORD,
       DIRECTORY_CA_FILE: authority,
     };
-    return { server, vocabulary, showsLag: false, settings };
+    const listMembers = async () => ({ choir: await server.listMembers('choir') });
+    return { server, vocabulary, showsLag: true, lag: () => OldCopy.of(server), settings, listMembers };
   };
 
   describeBehaviors(start, {
@@ -65,6 +66,8 @@ describe('389 Directory Server', () => {
       );
       await change(`dn: ${groupDn('mixed')}\nchangetype: modify\nadd: uniqueMember\nuniqueMember: ${ben}\n`);
     },
+    'no deleted entries to an account that sees them': (directory, change) =>
+      withoutDeleted(directory, change, MANAGER),
     'the same after a start without a server, whose kind is recognized later': async (directory) => {
       const balancer = await TcpBalancer.start();
       const service = await BehaviorService.start({ ...directory.settings, DIRECTORY_URL: balancer.url });

@@ -1,10 +1,12 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
-import { AD_SUFFIX, TestSamba } from '../../support/servers/samba.js';
+import { eventually } from '../../support/eventually.js';
+import { ADMINISTRATOR, AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
 import { variable } from '../../support/servers/store.js';
-import { textOf, type Vocabulary } from './behavior-directory.js';
-import { describeBehaviors } from './behaviors.js';
+import { OldCopy, readExpected, textOf, type Vocabulary } from './behavior-directory.js';
+import { BehaviorService } from './behavior-service.js';
+import { checkWith, describeBehaviors, withoutDeleted } from './behaviors.js';
 import { documentedRecords } from './documented-records.js';
 
 const PEOPLE = `OU=People,${AD_SUFFIX}`;
@@ -90,7 +92,7 @@ describe('Samba as a domain controller', () => {
       Object.fromEntries(
         await Promise.all(LISTED.map(async (group) => [group, await server.listMembers(group)] as const)),
       );
-    return { server, vocabulary, showsLag: false, settings, listMembers };
+    return { server, vocabulary, showsLag: true, lag: () => OldCopy.of(server), settings, listMembers };
   };
 
   describeBehaviors(start, {
@@ -106,6 +108,58 @@ describe('Samba as a domain controller', () => {
         replace('ben', 'primaryGroupID', ridOf(staff)),
       );
       await change(replace('ben', 'primaryGroupID', DOMAIN_USERS));
+    },
+    'no members of other domains, which a check counts with those of primary groups that are not mirrored':
+      async (directory, change) => {
+        await change(
+          `dn: ${groupDn('choir')}\nchangetype: modify\nadd: member\nmember: <SID=S-1-5-21-1-2-3-1105>\n`,
+        );
+        const texts = await checkWith(
+          directory,
+          'server: samba\nusers: {base: OU=People}\ngroups: {base: OU=Groups}\n',
+        );
+        expect(texts).toContainEqual(expect.stringContaining('1 members are foreign security principals'));
+        expect(texts).toContainEqual(expect.stringContaining('values of 1 groups that are not mirrored'));
+      },
+    'no deleted entries to an account that sees them': (directory, change) =>
+      withoutDeleted(directory, change, ADMINISTRATOR),
+    'the same after a wrong password was corrected, for which the account was not locked': async (
+      directory,
+      change,
+    ) => {
+      const dn = `CN=second,CN=Users,${AD_SUFFIX}`;
+      const threshold = (failures: number) =>
+        change(
+          `dn: ${AD_SUFFIX}\nchangetype: modify\nreplace: lockoutThreshold\nlockoutThreshold: ${failures}\n`,
+        );
+      const countFailures = async () => {
+        const [account] = parseDump(await directory.server.search({ base: dn }));
+        return account === undefined ? null : textOf(account, 'badpwdcount');
+      };
+      const passwordFile = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'password-')), 'password');
+      writeFileSync(passwordFile, 'wrong');
+      await change(
+        `dn: ${dn}\nchangetype: add\nobjectClass: user\nsAMAccountName: second\nuserAccountControl: 512\n${unicodePassword(PASSWORD)}\n`,
+      );
+      await threshold(3);
+      const { DIRECTORY_BIND_PASSWORD: _, ...settings } = directory.settings;
+      const account = { DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD_FILE: passwordFile };
+      const service = await BehaviorService.start({ ...settings, ...account });
+      try {
+        const { state, reason } = await service.readStatus();
+        expect([state, reason]).toEqual([
+          'FAILING',
+          expect.stringContaining('The account or its password is wrong'),
+        ]);
+        expect(await countFailures()).toBe('1');
+        writeFileSync(passwordFile, PASSWORD);
+        await eventually(service.readShown, await readExpected(directory));
+        expect(await countFailures()).toBe('0');
+      } finally {
+        await service.stop();
+        await threshold(0);
+      }
+      await change(`dn: ${dn}\nchangetype: delete\n`);
     },
     'no members of a primary group that is deleted with its user': async (_, change) => {
       await change(vocabulary.person('temp', {}));

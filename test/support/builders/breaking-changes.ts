@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { findBreakingChanges } from '../../../src/commands/breaking-changes.js';
-import { NOTICE_MONTHS } from '../../../src/graphql/schema/deprecation.js';
+import { NOTICE_MONTHS } from '../../../src/common/deprecation.js';
 
 /** The messages of the breaking changes. */
 export async function findBreaks(

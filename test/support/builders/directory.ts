@@ -10,6 +10,9 @@ export interface TestPerson {
   photo?: Buffer;
   picture?: Buffer;
   uuid?: string;
+  phone?: string;
+  /** The id of another user. */
+  manager?: string;
 }
 
 export interface TestGroup {
@@ -51,6 +54,8 @@ function personRecord(person: TestPerson): string {
     ['mail', person.email],
     ['schoolYear', person.schoolYear],
     ['entryUUID', person.uuid],
+    ['telephoneNumber', person.phone],
+    ['manager', person.manager === undefined ? undefined : personDn(person.manager)],
     ['jpegPhoto', person.photo],
     ['profilePicture', person.picture],
   ]);

@@ -35,6 +35,7 @@ export async function startEmbeddedProvider(
     keys,
     logins,
     codes,
+    people: [],
     ...options,
   });
   server.on('request', provider.callback());

@@ -12,7 +12,30 @@ const LARGE_TABLES = [
   'effective_memberships',
   'pictures',
   'changes',
+  'user_references',
+  'group_references',
 ];
+
+const HIDE_ONE_PERCENT = [
+  'update users set visible_to = 1 where key % 100 = 0',
+  'update groups set visible_to = 1 where key % 100 = 50',
+  'update groups set members_visible_to = 1 where key % 100 = 60',
+  `update effective_memberships m set user_visible_to = u.visible_to from users u
+   where u.key = m.user_key and u.visible_to > 0`,
+  `update effective_memberships m set group_visible_to = g.visible_to, group_members_visible_to = g.members_visible_to
+   from groups g where g.key = m.group_key and (g.visible_to > 0 or g.members_visible_to > 0)`,
+  `update changes c set user_visible_to = u.visible_to from users u where u.key = c.user_key and u.visible_to > 0`,
+  'update mirror_state set hides = true',
+  'vacuum analyze',
+];
+
+/** Hides one of a hundred users, groups and lists of members, as synchronization writes it. */
+export async function hideOnePercent(dataSource: DataSource): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  await runner.query('set statement_timeout = 0');
+  for (const statement of HIDE_ONE_PERCENT) await runner.query(statement);
+  await runner.release();
+}
 
 const PAGE_INFO = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
 const USERS = `nodes { id name photo } totalCount ${PAGE_INFO}`;
@@ -26,6 +49,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'search: "qx"',
     'search: "qxander"',
     'schoolYear: "3D"',
+    'schoolYears: ["3D", "4A"]',
     'updatedSince: "2026-01-02T03:00:00Z"',
     'active: true',
     'active: false',
@@ -42,6 +66,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
   ),
   ['%', 'users', 'filter: {memberOf: {id: "group-7"}}', USERS],
   ['%', 'users', 'filter: {memberOf: {id: "group-7"}, role: {is: OWNER, strict: true}}', USERS],
+  ['%', 'users', 'filter: {inGroup: {group: {id: "group-7"}, role: {is: ADMIN}}}', USERS],
   ['%', 'users', 'filter: {memberOf: {id: "group-7"}, search: "qxander", schoolYear: "3D"}', USERS],
   [
     '%',
@@ -55,6 +80,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'search: "qxander"',
     'parent: {id: "group-1"}',
     'hasMember: {id: "person.7"}',
+    'withMember: {user: {id: "person.7"}, role: {is: ADMIN}}',
   ].flatMap((filter): [string, string, string, string][] =>
     ['NAME', 'MEMBER_COUNT', 'UPDATED_AT'].flatMap((field) =>
       ['ASC', 'DESC'].map((direction): [string, string, string, string] => [
@@ -79,14 +105,20 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'search: "qx"',
     'search: "qxander"',
     'schoolYear: "3D"',
+    'schoolYears: ["3D", "4A"]',
   ].flatMap((filter): [string, string, string, string][] =>
     ['NAME', 'ROLE'].flatMap((field) =>
       ['ASC', 'DESC'].flatMap((direction): [string, string, string, string][] => {
         const args = `filter: {${filter}}, orderBy: {field: ${field}, direction: ${direction}}`;
-        return [
-          ['group(group: {id: "group-7"}) { % }', 'members', args, MEMBERSHIPS],
-          ['user(user: {id: "person.7"}) { % }', 'groups', args, MEMBERSHIPS],
-        ];
+        const ofGroup: [string, string] = ['group(group: {id: "group-7"}) { % }', 'members'];
+        const ofUser: [string, string] = ['user(user: {id: "person.7"}) { % }', 'groups'];
+        // The groups of a user cannot be filtered by school year.
+        return (filter.startsWith('schoolYear') ? [ofGroup] : [ofGroup, ofUser]).map(([root, list]) => [
+          root,
+          list,
+          args,
+          MEMBERSHIPS,
+        ]);
       }),
     ),
   ),

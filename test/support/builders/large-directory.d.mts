@@ -10,3 +10,8 @@ export function fillLargeDirectory(
   query: (text: string) => Promise<unknown>,
   size?: DirectorySize,
 ): Promise<void>;
+export function withoutIndexes(
+  query: (text: string) => Promise<unknown>,
+  tables: readonly string[],
+  work: () => Promise<void>,
+): Promise<void>;

@@ -18,9 +18,9 @@ const BASE = 'dc=example,dc=org';
  */
 export async function fillLargeDirectory(query, size = LARGE) {
   await query(SESSION);
-  const indexes = await takeIndexesAway(query);
-  for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
-  for (const statement of indexes) await query(statement);
+  await withoutIndexes(query, ['users', 'groups', 'effective_memberships'], async () => {
+    for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
+  });
   await query('vacuum analyze');
   await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem');
 }
@@ -30,17 +30,16 @@ const SESSION = `
   set statement_timeout = 0; set maintenance_work_mem = '256MB'; set work_mem = '128MB'; set jit = off;
   set session_replication_role = replica`;
 
-const INDEXED = ['users', 'groups', 'effective_memberships'];
-
-/** Creating indexes afterwards is faster than updating them. */
-async function takeIndexesAway(query) {
+/** Fills or changes most rows of tables. Creating their indexes afterwards is faster than updating them. */
+export async function withoutIndexes(query, tables, work) {
   const indexes = rowsOf(
     await query(`
       select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-      where indrelid::regclass::text in (${INDEXED.map((table) => `'${table}'`).join(', ')}) and not indisunique`),
+      where indrelid::regclass::text in (${tables.map((table) => `'${table}'`).join(', ')}) and not indisunique`),
   );
   for (const { name } of indexes) await query(`drop index ${name}`);
-  return indexes.map(({ definition }) => definition);
+  await work();
+  for (const { definition } of indexes) await query(definition);
 }
 
 /** TypeORM returns rows, and the driver below it a result. */

@@ -99,6 +99,14 @@ export function ownFieldsLdif(attributes = OWN_ATTRIBUTES): string {
       { id: 'choir', members: [VIEWER, 'dan'] },
     ],
   );
+  return addAttributes(ldif, attributes);
+}
+
+/** Adds attributes to the entries with the ids of a record. */
+export function addAttributes(
+  ldif: string,
+  attributes: Readonly<Record<string, readonly (readonly [attribute: string, value: string])[]>>,
+): string {
   return ldif
     .split('\n\n')
     .map((record) => {

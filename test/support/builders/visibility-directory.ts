@@ -3,6 +3,7 @@ import type { TestGroup, TestPerson } from './directory.js';
 
 const NAMES = ['Anna', 'Ben', 'Carla', 'Dana'];
 const YEARS = ['1A', '2B'];
+export const PHONES = ['+41 1', '+41 2'];
 const HIDDEN = ['hidden', 'hidden from all'];
 const DESCRIPTIONS = [
   'secret',
@@ -19,6 +20,21 @@ export interface VisibilityDirectory {
   groups: TestGroup[];
 }
 
+/** The model of the fields that people have besides the built-in ones. */
+export const VISIBILITY_FIELDS = `
+users:
+  fields:
+    manager: {attribute: manager, type: User, description: The manager., reverse: reports}
+    phone:
+      {attribute: telephoneNumber, type: String, description: The phone number., visibleTo: groupAdmins, filterable: true}
+`;
+
+/** The entryUUID of a person, a group or nothing by its id, the same in each directory. */
+export function uuidOfId(id: string): string {
+  const kind = ['p', 'g'].indexOf(id.charAt(0)) + 1;
+  return `00000000-0000-4000-8000-${kind}${id.replace(/\D/g, '').padStart(11, '0')}`;
+}
+
 /** A directory with nested groups, in which rules of TEST_RULES match some entries. Names are unique. */
 export function visibilityDirectories(size: {
   people: number;
@@ -33,6 +49,8 @@ export function visibilityDirectories(size: {
     name: fc.constantFrom(...NAMES),
     schoolYear: rarely(YEARS),
     familyName: rarely(HIDDEN),
+    phone: rarely(PHONES),
+    manager: rarely(ids),
   });
   const group = fc.record({
     name: fc.constantFrom(...NAMES),
@@ -47,14 +65,18 @@ export function visibilityDirectories(size: {
       fc.array(group, { minLength: size.groups, maxLength: size.groups }),
     )
     .map(([people, groups]) => ({
-      people: people.map(({ name, schoolYear, familyName }, index) => ({
+      people: people.map(({ name, ...rest }, index) => ({
         id: `p${index}`,
+        uuid: uuidOfId(`p${index}`),
         name: `${name} p${index}`,
-        ...(schoolYear === undefined ? {} : { schoolYear }),
-        ...(familyName === undefined ? {} : { familyName }),
+        email: `p${index}@example.org`,
+        ...(Object.fromEntries(
+          Object.entries(rest).filter(([, value]) => value !== undefined),
+        ) as Partial<TestPerson>),
       })),
       groups: groups.map(({ name, description, members: [users, nested], admins, owners }, index) => ({
         id: `g${index}`,
+        uuid: uuidOfId(`g${index}`),
         name: `${name} g${index}`,
         ...(description === undefined ? {} : { description }),
         members: [...users, ...nested.map((id) => `@${id}`)],

@@ -5,7 +5,7 @@ import { type HeldRole, heldRoles, namedBy, ROLES } from './role-model.js';
 
 /** Rules about attributes that tests give to entries for this purpose. */
 export const TEST_RULES: VisibilityConfig = {
-  bypass: 'profile',
+  bypass: 'confidential',
   users: [
     { where: '(sn=hidden from all)', to: 'self' },
     { where: '(sn=hidden*)', to: 'groupAdmins' },
@@ -57,18 +57,35 @@ export class VisibilityModel {
     const person = this.people.find((each) => each.id === id);
     if (person === undefined) return false;
     const { limitedTo, seesHidden } = this.viewer;
-    if (limitedTo !== null && !limitedTo.some((group) => this.roleOf(id, group) !== null)) return false;
+    const isMemberOf = (group: string) =>
+      this.roleOf(id, group) !== null && this.seesGroup(group) && this.seesMembers(group);
+    if (limitedTo !== null && !limitedTo.some(isMemberOf)) return false;
     if (seesHidden || this.viewer.id === id) return true;
     if (person.familyName === 'hidden from all') return false;
-    if (person.familyName?.startsWith('hidden') !== true) return true;
-    return this.groups.some((group) => this.roleOf(id, group.id) !== null && this.rankIn(group.id) >= 2);
+    return person.familyName?.startsWith('hidden') !== true || this.administers(id);
+  }
+
+  /** The id of the manager of a user whom the viewer sees. */
+  managerOf(id: string): string | null {
+    const manager = this.people.find((each) => each.id === id)?.manager;
+    return manager !== undefined && this.seesUser(manager) ? manager : null;
+  }
+
+  reportsOf(id: string): string[] {
+    return this.visiblePeople.filter(({ manager }) => manager === id).map((each) => each.id);
+  }
+
+  /** The phone number of a user whom the viewer sees. Its audience are the admins of groups of the user. */
+  phoneOf(id: string): string | null {
+    const isInside = this.viewer.seesHidden || this.isViewer(id) || this.administers(id);
+    return (isInside ? this.people.find((each) => each.id === id)?.phone : null) ?? null;
   }
 
   seesGroup(id: string): boolean {
     const group = this.groups.find((each) => each.id === id);
     if (group === undefined) return false;
     if (this.allowedGroups?.has(id) === false) return false;
-    return this.isInAudience(id, levelOf(group, 'secret of admins', 'secret'));
+    return this.isShown(group);
   }
 
   /** Of a group that the viewer sees. */
@@ -119,6 +136,14 @@ export class VisibilityModel {
     return this.seesMembers(group) ? this.members(group).length : 0;
   }
 
+  /** What a group names as a member, as far as the viewer sees it. A group does not count as a member of itself. */
+  memberValues(group: string): readonly string[] {
+    const { members = [] } = this.groups.find(({ id }) => id === group) ?? {};
+    const isSeen = (id: string) =>
+      id.startsWith('@') ? id !== `@${group}` && this.seesGroup(id.slice(1)) : this.seesUser(id);
+    return members.filter(isSeen);
+  }
+
   isViewer(user: string): boolean {
     return this.viewer.id === user;
   }
@@ -129,16 +154,27 @@ export class VisibilityModel {
     return role === null ? 0 : ROLES.indexOf(role.value) + 1;
   }
 
+  private administers(user: string): boolean {
+    return this.groups.some(({ id }) => this.roleOf(user, id) !== null && this.rankIn(id) >= 2);
+  }
+
+  /** By rules, without the limit of the viewer. */
+  private isShown(group: TestGroup): boolean {
+    return this.isInAudience(group.id, levelOf(group, 'secret of admins', 'secret'));
+  }
+
   private isInAudience(group: string, level: number): boolean {
     return level === 0 || this.viewer.seesHidden || this.rankIn(group) >= level;
   }
 
+  /** A hidden group, or one with hidden members, leads to no other group. */
   private insideOf(roots: readonly string[]): Set<string> {
     const found = new Set<string>();
     const visit = (id: string) => {
       const group = this.groups.find((each) => each.id === id);
-      if (group === undefined || found.has(id)) return;
+      if (group === undefined || found.has(id) || !this.isShown(group)) return;
       found.add(id);
+      if (!this.seesMembers(id)) return;
       for (const inner of namedBy(group, 'groups').keys()) visit(inner);
     };
     roots.forEach(visit);

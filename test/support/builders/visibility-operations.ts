@@ -1,5 +1,7 @@
 import fc from 'fast-check';
+import { nodeIdOf } from '../../../src/common/identity.js';
 import { ROLES } from './role-model.js';
+import { PHONES, uuidOfId } from './visibility-directory.js';
 import type { VisibilityModel } from './visibility-model.js';
 
 /** A connection, and the ids on all its pages for a viewer. */
@@ -79,10 +81,14 @@ const OPERATIONS: readonly Operation[] = [
   search,
   findUser,
   findGroup,
+  findNodes,
+  listReports,
   isMember,
   readRoles,
   previewMember,
   previewOwnRole,
+  previewRemoval,
+  previewCreation,
 ];
 
 function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
@@ -90,6 +96,12 @@ function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
     ['', () => true],
     ['search: "an"', (id) => /an/i.test(nameOf(model.people, id))],
     ['schoolYear: "1A"', (id) => model.people.find((each) => each.id === id)?.schoolYear === '1A'],
+    [`ids: ["p1", "p7", "${draw.user}"]`, (id) => ['p1', 'p7', draw.user].includes(id)],
+    [`emails: ["${emailOf('p2')}", "${emailOf(draw.user)}"]`, (id) => ['p2', draw.user].includes(id)],
+    ...PHONES.map((phone): [string, (id: string) => boolean] => [
+      `phone: {is: "${phone}"}`,
+      (id) => model.phoneOf(id) === phone,
+    ]),
     [`memberOf: {id: "${draw.group}"}`, (id) => model.members(draw.group).includes(id)],
     [
       `memberOf: {id: "${draw.group}"}, role: {is: ADMIN}`,
@@ -211,9 +223,49 @@ function search(draw: Draw, model: VisibilityModel): ExpectedOperation {
   return list(draw, { parent: '%', field: 'search', args: `query: "${text}"`, node, expected });
 }
 
-function findUser({ user }: Draw, model: VisibilityModel): ExpectedOperation {
-  const expected = model.seesUser(user) ? { value: { id: user } } : NOT_FOUND;
-  return value(`user(user: {id: "${user}"}) { id }`, expected);
+function findUser({ user, filter }: Draw, model: VisibilityModel): ExpectedOperation {
+  const names = [
+    `id: "${user}"`,
+    `email: "${emailOf(user)}"`,
+    `nodeId: "${nodeIdOf('User', uuidOfId(user))}"`,
+  ];
+  const query = `user(user: {${names[filter % names.length] ?? ''}}) { id phone manager { id } }`;
+  if (!model.seesUser(user)) return value(query, NOT_FOUND);
+  const manager = model.managerOf(user);
+  return value(query, {
+    value: { id: user, phone: model.phoneOf(user), manager: manager === null ? null : { id: manager } },
+  });
+}
+
+function listReports(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const root = `user(user: {id: "${draw.user}"})`;
+  if (!model.seesUser(draw.user)) return value(`${root} { reports(first: 1) { totalCount } }`, NOT_FOUND);
+  const expected = sort(
+    model.reportsOf(draw.user),
+    (id) => [nameOf(model.people, id).toLowerCase()],
+    draw.isDescending,
+  );
+  const args = `orderBy: {field: NAME, direction: ${direction(draw)}}`;
+  return list(draw, { parent: `${root} { % }`, field: 'reports', args, node: 'id', expected });
+}
+
+function findNodes({ user, group, other }: Draw, model: VisibilityModel): ExpectedOperation {
+  const of = (kind: 'User' | 'Group', id: string, isSeen: boolean) => {
+    const nodeId = nodeIdOf(kind, uuidOfId(id));
+    return { nodeId, node: isSeen ? { nodeId } : null };
+  };
+  const asked = [
+    of('User', user, model.seesUser(user)),
+    of('Group', group, model.seesGroup(group)),
+    of('Group', other, model.seesGroup(other)),
+    of('Group', user, false),
+  ];
+  const nodeIds = asked.map(({ nodeId }) => `"${nodeId}"`).join();
+  return value(`nodes(nodeIds: [${nodeIds}]) { nodeId }`, { value: asked.map(({ node }) => node) });
+}
+
+function emailOf(user: string): string {
+  return `${user}@example.org`;
 }
 
 function findGroup({ group }: Draw, model: VisibilityModel): ExpectedOperation {
@@ -266,6 +318,27 @@ function previewOwnRole({ group }: Draw, model: VisibilityModel): ExpectedOperat
   return mutation(field, {
     value: { membership: { group: { members: { totalCount: nodes.length, nodes } } } },
   });
+}
+
+/** The last member that the viewer sees cannot be removed, also if hidden ones remain. */
+function previewRemoval({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const field = `removeGroupMember(input: {group: {id: "${group}"}, user: {id: "${user}"}}) { group { id } }`;
+  const role = model.roleOf(user, group);
+  if (!model.seesGroup(group) || !model.seesUser(user)) return mutation(field, NOT_FOUND);
+  if (!model.seesMembers(group) && !model.isViewer(user)) return mutation(field, FORBIDDEN);
+  if (role === null) return mutation(field, NOT_FOUND);
+  const members = model.groups.find(({ id }) => id === group)?.members ?? [];
+  const isLast =
+    members.includes(user) && (!model.seesMembers(group) || model.memberValues(group).length <= 1);
+  if (role.direct === null || isLast) return mutation(field, { code: 'CONFLICT' });
+  return mutation(field, { value: { group: { id: group } } });
+}
+
+/** A hidden group with the id is as one that does not exist, and so is one outside of the limit of an account. */
+function previewCreation({ group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const field = `createGroup(input: {id: "${group}", name: "New"}) { group { id } }`;
+  if (model.seesGroup(group)) return mutation(field, { code: 'CONFLICT' });
+  return mutation(field, { value: { group: { id: group } } });
 }
 
 function mutation(field: string, expected: ExpectedValue['expected']): ExpectedValue {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../../src/config/config.js';
 import { spawnBound } from '../spawn-bound.mjs';
@@ -36,6 +37,7 @@ export class TestProcess {
         NO_COLOR: '1',
         LOG_FORMAT: 'text',
         LOG_REQUESTS: 'false',
+        WORKERS: '1',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,6 +58,22 @@ export class TestProcess {
 
   get hasEnded(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** The ids of the processes that it has started: proc(5). */
+  get children(): number[] {
+    const { id } = this;
+    const text = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8');
+    return text.split(' ').filter(Boolean).map(Number);
+  }
+
+  /** Pauses it and its children (SIGSTOP) until `resume`. */
+  freeze(): void {
+    for (const id of [this.id, ...this.children]) process.kill(id, 'SIGSTOP');
+  }
+
+  resume(): void {
+    for (const id of [this.id, ...this.children]) process.kill(id, 'SIGCONT');
   }
 
   /** Waits until the process has ended and all its output has arrived. */

@@ -90,6 +90,17 @@ export function dataOf({ body }: HttpAnswer): GraphQLBody['data'] {
   return data;
 }
 
+const BEARER =
+  /^(Bearer .*), resource_metadata="http[^"]+\/\.well-known\/oauth-protected-resource[^"]*"(?:, (Basic realm="directory", charset="UTF-8"))?$/;
+
+/** A Bearer challenge without what each one has: the metadata, and in a 401 the Basic challenge beside it. Another one as it is. */
+export function challengeOf(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith('Bearer')) return value ?? null;
+  const [, bearer, basic] = BEARER.exec(value) ?? [];
+  expect([value, basic === undefined]).toEqual([value, value.includes('insufficient_scope')]);
+  return bearer;
+}
+
 /** Words that only internals contain: stacks, paths, statements, frameworks. */
 const INTERNALS = /node_modules|\.(js|ts):\d|stack|fst_|statusCode|fastify|nest|apollo|typeorm|select /i;
 

@@ -150,7 +150,6 @@ export class Listings {
     });
     return this.memberships(parent, 'groups', 'group { id }', held, {
       placeOf: (group) => this.groupPlace(group),
-      yearOf: () => this.personOf(person).schoolYear,
     });
   }
 
@@ -162,7 +161,7 @@ export class Listings {
     {
       placeOf,
       yearOf,
-    }: { placeOf: (subject: Subject) => Place; yearOf: (subject: Subject) => string | undefined },
+    }: { placeOf: (subject: Subject) => Place; yearOf?: (subject: Subject) => string | undefined },
   ): Listing[] {
     const rank = (role: HeldRole) => ROLES.indexOf(role.value);
     const filters: [string, (each: { role: HeldRole; subject: Subject }) => boolean][] = [
@@ -172,8 +171,8 @@ export class Listings {
       ['origin: DIRECT', ({ role }) => role.direct !== null],
       ['origin: NESTED', ({ role }) => role.direct === null],
       ['search: "An"', ({ subject }) => matches(subject, 'an')],
-      ['schoolYear: "1A"', ({ subject }) => yearOf(subject) === '1A'],
     ];
+    if (yearOf !== undefined) filters.push(['schoolYear: "1A"', ({ subject }) => yearOf(subject) === '1A']);
     return filters.flatMap(([filter, holds]) =>
       DIRECTIONS.flatMap((direction) => {
         const sign = direction === 'DESC' ? -1 : 1;

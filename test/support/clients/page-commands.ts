@@ -30,8 +30,6 @@ const PRELUDE = `
 # Without npm, which takes half a second per command.
 npm() {
   case "$*" in
-    'run directory -- '*) shift 3; node dist/bundled/cli.js "$@" ;;
-    'run --silent directory -- '*) shift 4; node dist/bundled/cli.js "$@" ;;
     start) serve_once 'Ready at' node dist/bundled/main.js ;;
     'run dev --workspace '*) serve_once Local env npm "$@" ;;
     *) command npm "$@" ;;
@@ -40,7 +38,7 @@ npm() {
 # The servers of the tests accept the current user. Commands that would change the machine are not run.
 sudo() {
   if [ "$1" = -u ]; then shift 2; fi
-  case "$1" in psql | createdb | ldapadd | ldapmodify) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
+  case "$1" in psql | createdb | ldapadd | ldapmodify | ldap/*) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
 }
 # Starts the service and leaves it running. Pages do not test how it ends.
 systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/bundled/main.js; }
@@ -86,6 +84,7 @@ export class PageShell {
       PGPORT: server.port,
       PGUSER: 'postgres',
       DIRECTORY_CA_FILE: slapd?.authority,
+      LDAPURI: slapd?.socket,
       // A page that writes its own settings keeps them.
       DATABASE_URL: needs.slapd === 'bare' ? undefined : database,
     });
@@ -134,6 +133,8 @@ function copyProject(): string {
     'dist',
     'sample',
     'scripts',
+    'bin',
+    'directory',
     'package.json',
     'tsconfig.json',
     'ormconfig.ts',

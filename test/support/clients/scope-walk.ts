@@ -9,20 +9,42 @@ import { NAMING_TABLE, SCOPE_TABLE } from '../builders/scope-table.js';
 
 export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
-/** The scopes that each field requires. */
-export const ACCESS: ReadonlyMap<string, string> = new Map([
-  ...accessOfFields('User', USER_FIELDS),
-  // The timestamps of the entry are fields of `Profile.user`.
-  ...accessOfFields(
-    'Profile',
-    USER_FIELDS.filter(({ name }) => name !== 'createdAt' && name !== 'updatedAt'),
+/** Each type below payloads, and the type whose fields it has. */
+const PREVIEW_TYPES: ReadonlyMap<string, string> = new Map([
+  ...['User', 'Profile', 'Group', 'GroupMembership', 'CurrentGroupMembershipInheritance'].map((type) => [
+    type,
+    `${type}Preview`,
+  ]),
+  ...['GroupMembership', 'Group'].flatMap((type) =>
+    ['Connection', 'Edge'].map((kind) => [`${type}${kind}`, `${type}Preview${kind}`]),
   ),
-  ...accessOfFields('Group', GROUP_FIELDS),
-  ...linesOf(SCOPE_TABLE).map((line): [string, string] => {
-    const [coordinate = '', ...access] = line.split(/\s+/);
-    return [coordinate, access.join(' ')];
-  }),
-]);
+] as [string, string][]);
+
+/** The scopes that each field requires. */
+export const ACCESS: ReadonlyMap<string, string> = withPreviews(
+  new Map([
+    ...accessOfFields('User', USER_FIELDS),
+    // The timestamps of the entry are fields of `Profile.user`.
+    ...accessOfFields(
+      'Profile',
+      USER_FIELDS.filter(({ name }) => name !== 'createdAt' && name !== 'updatedAt'),
+    ),
+    ...accessOfFields('Group', GROUP_FIELDS),
+    ...linesOf(SCOPE_TABLE).map((line): [string, string] => {
+      const [coordinate = '', ...access] = line.split(/\s+/);
+      return [coordinate, access.join(' ')];
+    }),
+  ]),
+);
+
+function withPreviews(access: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const previews = [...access].flatMap(([coordinate, needed]): [string, string][] => {
+    const [type = '', field = ''] = coordinate.split('.');
+    const preview = PREVIEW_TYPES.get(type);
+    return preview === undefined ? [] : [[`${preview}.${field}`, needed]];
+  });
+  return new Map([...access, ...previews]);
+}
 
 /** The access that the tables of fields declare. */
 function accessOfFields(type: string, fields: readonly FieldDefinition[]): [string, string][] {

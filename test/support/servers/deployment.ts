@@ -57,8 +57,14 @@ export interface PodSpec {
 
 export interface Kustomization {
   readonly resources: readonly string[];
-  readonly configMapGenerator: readonly { readonly name: string; readonly envs: readonly string[] }[];
+  readonly configMapGenerator: readonly {
+    readonly name: string;
+    readonly behavior?: string;
+    readonly envs?: readonly string[];
+    readonly files?: readonly string[];
+  }[];
   readonly images: readonly { readonly name: string; readonly newTag: string }[];
+  readonly patches?: readonly { readonly path: string }[];
 }
 
 const KUBERNETES = 'deploy/kubernetes';
@@ -67,13 +73,13 @@ export function readCompose(): Compose {
   return parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true }) as Compose;
 }
 
-export function readKustomization(): Kustomization {
-  return parse(readFileSync(join(KUBERNETES, 'kustomization.yaml'), 'utf8')) as Kustomization;
+export function readKustomization(directory = KUBERNETES): Kustomization {
+  return parse(readFileSync(join(directory, 'kustomization.yaml'), 'utf8')) as Kustomization;
 }
 
 /** All objects of a file. */
-export function readManifests(file: string): Manifest[] {
-  const documents = parseAllDocuments(readFileSync(join(KUBERNETES, file), 'utf8'));
+export function readManifests(file: string, directory = KUBERNETES): Manifest[] {
+  const documents = parseAllDocuments(readFileSync(join(directory, file), 'utf8'));
   return documents.map((document) => document.toJS() as Manifest);
 }
 
@@ -100,8 +106,8 @@ export function readImageEnvironment(): Environment {
 }
 
 /** Settings of the ConfigMap that kustomize generates. */
-export function readSettingsFile(): Environment {
-  const lines = readFileSync(join(KUBERNETES, 'settings.env'), 'utf8').split('\n');
+export function readSettingsFile(directory = KUBERNETES): Environment {
+  const lines = readFileSync(join(directory, 'settings.env'), 'utf8').split('\n');
   const pairs = lines.filter((line) => line !== '' && !line.startsWith('#'));
   return Object.fromEntries(
     pairs.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),

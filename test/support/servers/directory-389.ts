@@ -7,10 +7,11 @@ import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
 import { DirectoryProcess } from './directory-process.js';
-import type { LdapAccount } from './ldap-tools.mjs';
+import { type LdapAccount, runProgram } from './ldap-tools.mjs';
 import { makeCertificates, SUFFIX } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
+import { makeTemplate } from './template.js';
 
 const execute = promisify(execFile);
 
@@ -20,6 +21,8 @@ export const MANAGER = { dn: 'cn=Directory Manager', password: 'manager-secret' 
 const TEMPLATE = '/usr/share/dirsrv/data/template-dse.ldif';
 /** Plugins that are off in it: entryUSN, memberOf, and members that leave groups when they are deleted. */
 const PLUGINS = ['USN', 'MemberOf Plugin', 'referential integrity postoperation'];
+/** Plugins that push changes (RFC 4533). */
+const PUSH_PLUGINS = ['Content Synchronization', 'Retro Changelog Plugin'];
 const DIRECTORIES = ['bak', 'config', 'config/schema', 'db', 'ldif', 'lock', 'log', 'run', 'tmp'];
 
 /**
@@ -36,15 +39,17 @@ export class TestDirectory389 extends DirectoryProcess {
     super(directory, SUFFIX);
   }
 
-  /** Creates a server with an empty suffix, which takes a second, and starts it. */
-  static async start(): Promise<TestDirectory389> {
+  /** Provisions a server once per run, and starts one with a copy and an empty suffix. */
+  static async start({ pushes = false } = {}): Promise<TestDirectory389> {
+    const template = await makeTemplate('directory-389', (at) => TestDirectory389.provision(at));
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'directory-389-'));
+    cpSync(template, directory, { recursive: true });
     const server = new TestDirectory389(directory, await findFreePort(), await findFreePort());
     try {
-      await server.create();
+      server.adopt(pushes ? PUSH_PLUGINS : []);
       await server.start();
-      const { code, stderr } = await server.modify(BACKEND);
-      if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+      // Its number of changes is not a usual one after a restart.
+      await server.apply(SUFFIX_ENTRY);
       return server;
     } catch (error) {
       await server.remove();
@@ -52,8 +57,30 @@ export class TestDirectory389 extends DirectoryProcess {
     }
   }
 
+  private static async provision(directory: string): Promise<void> {
+    const server = new TestDirectory389(directory, await findFreePort(), await findFreePort());
+    await server.create();
+    await server.start();
+    await server.apply(BACKEND);
+    await server.stop();
+  }
+
   get url(): string {
     return `ldap://127.0.0.1:${this.port}`;
+  }
+
+  /** The ids of the users who are direct members of a group, by the tool of the vendor. */
+  async listMembers(group: string): Promise<string[]> {
+    const account = ['-D', MANAGER.dn, '-w', MANAGER.password, '-b', SUFFIX];
+    const { code, stdout, stderr } = await runProgram('dsidm', [
+      this.url,
+      ...account,
+      'group',
+      'members',
+      group,
+    ]);
+    if (code !== 0) throw new Error(`dsidm: ${stderr}`);
+    return [...stdout.matchAll(/^dn: uid=([^,]*)/gm)].map(([, id = '']) => id).sort();
   }
 
   async start(): Promise<void> {
@@ -76,11 +103,32 @@ export class TestDirectory389 extends DirectoryProcess {
     return join(this.directory, 'config');
   }
 
+  private async apply(records: string): Promise<void> {
+    const { code, stderr } = await this.modify(records);
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+  }
+
+  private get settings(): string {
+    return join(this.configuration, 'dse.ldif');
+  }
+
+  /** Gives the copy of a server its own directory, ports and plugins. */
+  private adopt(plugins: readonly string[]): void {
+    // The server folds lines.
+    const text = readFileSync(this.settings, 'utf8').replaceAll('\n ', '');
+    const [, copied = ''] = /^nsslapd-instancedir: (.*)$/m.exec(text) ?? [];
+    const own = text
+      .replaceAll(copied, this.directory)
+      .replace(/^(nsslapd-port:) .*/m, `$1 ${this.port}`)
+      .replace(/^(nsslapd-secureport:) .*/im, `$1 ${this.tlsPort}`);
+    writeFileSync(this.settings, withPlugins(own, plugins));
+  }
+
   private async create(): Promise<void> {
     for (const name of DIRECTORIES) mkdirSync(join(this.directory, name));
     cpSync('/etc/dirsrv/config', this.configuration, { recursive: true });
     cpSync('/etc/dirsrv/schema', join(this.configuration, 'schema'), { recursive: true });
-    writeFileSync(join(this.configuration, 'dse.ldif'), this.buildConfiguration());
+    writeFileSync(this.settings, this.buildConfiguration());
     await makeCertificates(this.directory);
     await storeCertificates(this.directory, this.configuration);
   }
@@ -116,7 +164,7 @@ export class TestDirectory389 extends DirectoryProcess {
       if (value === undefined) throw new Error(`${TEMPLATE} has %${name}%, which is unknown here`);
       return value;
     });
-    return [...template.trimEnd().split('\n\n').map(enablePlugin), ...ENTRY_UUID_PLUGINS, ''].join('\n\n');
+    return [withPlugins(template.trimEnd(), PLUGINS), ...ENTRY_UUID_PLUGINS, ''].join('\n\n');
   }
 }
 
@@ -133,8 +181,9 @@ objectClass: nsMappingTree
 cn: ${SUFFIX}
 nsslapd-state: backend
 nsslapd-backend: userRoot
+`;
 
-dn: ${SUFFIX}
+const SUFFIX_ENTRY = `dn: ${SUFFIX}
 changetype: add
 objectClass: domain
 dc: example
@@ -160,9 +209,13 @@ const ENTRY_UUID_PLUGINS = [
   ].join('\n'),
 );
 
-function enablePlugin(record: string): string {
-  const isWanted = PLUGINS.some((name) => record.includes(`\ncn: ${name}\n`));
-  return isWanted ? record.replace(/^(nsslapd-pluginenabled:) off$/im, '$1 on') : record;
+/** A configuration in which plugins are on. */
+function withPlugins(configuration: string, plugins: readonly string[]): string {
+  const enable = (record: string) => {
+    const isWanted = plugins.some((name) => record.includes(`\ncn: ${name}\n`));
+    return isWanted ? record.replace(/^(nsslapd-pluginenabled:) off$/im, '$1 on') : record;
+  };
+  return configuration.split('\n\n').map(enable).join('\n\n');
 }
 
 /** Puts a certificate and its key where NSS, the library of the server, finds it under the name in the configuration. */

@@ -125,6 +125,6 @@ export async function readServiceStatus(
 /** The value of a metric without labels. */
 export async function readMetric(service: ServiceProcess, name: string): Promise<number> {
   const { body } = await send(service, { path: '/metrics' });
-  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(body) ?? [];
+  const [, value] = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(body) ?? [];
   return Number(value);
 }

@@ -4,7 +4,7 @@ import { createServer, type Server, type TlsOptions } from 'node:tls';
 import { BerInput } from '../../../src/ldap/client/ber.js';
 import { MessageFrames } from '../../../src/ldap/client/message-frames.js';
 import { Entry } from '../../../src/ldap/entry.js';
-import { isBelow, normalizeDn } from '../../../src/ldap/naming/dn.js';
+import { isBelow, normalizeDn, parseDn } from '../../../src/ldap/naming/dn.js';
 import { entry, result } from './fake-ldap-server.js';
 
 const BIND = 0x60;
@@ -13,6 +13,9 @@ const CONTROLS = 0xa0;
 const ENUMERATED = 0x0a;
 const BIND_RESPONSE = 0x61;
 const FILTER = { and: 0xa0, or: 0xa1, not: 0xa2, equal: 0xa3, present: 0x87 } as const;
+/** Scopes. */
+const BASE = 0;
+const ONE = 1;
 const UNWILLING_TO_PERFORM = 53;
 const UNAVAILABLE_CRITICAL_EXTENSION = 12;
 
@@ -29,6 +32,7 @@ export class PolledServer {
   /** Number of entries that were sent with an attribute, by the name of the attribute in lower case. */
   readonly sent = new Map<string, number>();
   private readonly sockets = new Set<Socket>();
+  private port = 0;
 
   private constructor(
     private readonly server: Server,
@@ -46,11 +50,18 @@ export class PolledServer {
     const emulator = new PolledServer(server, root);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
+    emulator.port = (server.address() as AddressInfo).port;
     return emulator;
   }
 
   get url(): string {
-    return `ldaps://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `ldaps://127.0.0.1:${this.port}`;
+  }
+
+  /** Accepts connections again, on the same port. */
+  async resume(): Promise<void> {
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
   }
 
   async stop(): Promise<void> {
@@ -90,10 +101,10 @@ export class PolledServer {
       const names: string[] = [];
       while (!list.isAtEnd) names.push(list.readText());
       const candidates: (readonly [string, Attributes])[] =
-        base === '' && scope === 0
+        base === '' && scope === BASE
           ? [['', this.root]]
           : [...this.entries].filter(([dn]) => isIn(dn, base, scope));
-      if (scope === 0 && candidates.length === 0) return [result(id, 32)];
+      if (scope === BASE && candidates.length === 0) return [result(id, 32)];
       const found = candidates.filter(([dn, attributes]) => matches(entryOf(dn, attributes)));
       return [...found.map(([dn, attributes]) => entry(id, dn, this.select(attributes, names))), result(id)];
     } catch {
@@ -104,7 +115,7 @@ export class PolledServer {
   private select(attributes: Attributes, names: readonly string[]): Record<string, (string | Buffer)[]> {
     const wanted = new Set(names.map((name) => name.toLowerCase()));
     const selected = Object.entries(attributes).filter(
-      ([name, values]) => values.length > 0 && wanted.has(name.toLowerCase()),
+      ([name, values]) => values.length > 0 && (wanted.has('*') || wanted.has(name.toLowerCase())),
     );
     for (const [name] of selected) {
       const key = name.toLowerCase();
@@ -115,7 +126,8 @@ export class PolledServer {
 }
 
 function isIn(dn: string, base: string, scope: number): boolean {
-  return scope === 0 ? normalizeDn(dn) === normalizeDn(base) : isBelow(dn, base);
+  if (scope === BASE) return normalizeDn(dn) === normalizeDn(base);
+  return isBelow(dn, base) && (scope !== ONE || parseDn(dn).length === parseDn(base).length + 1);
 }
 
 function entryOf(dn: string, attributes: Attributes): Entry {

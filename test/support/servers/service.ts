@@ -14,7 +14,8 @@ import { Leadership } from '../../../src/mirror/sync/leadership.js';
 import { MirrorService } from '../../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
-import { type RunOptions, Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
+import type { RunOptions } from '../../../src/mirror/sync/run-options.js';
+import { Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
@@ -37,9 +38,13 @@ export interface ServiceOptions {
   compared?: boolean;
   /** Whether to confirm a first synchronization without users, which the deletion guard holds. */
   confirmed?: boolean;
+  /** Whether the log of changes has the whole directory, because the first revision, which is not in the log, is empty. */
+  logged?: boolean;
   /** Rules of visibility, as a model file has them. */
   visibility?: VisibilityConfig;
 }
+
+const EMPTY = 'version: 1\n';
 
 /** A service of a test, on a port of the loopback interface and a database of its own. */
 export class TestService {
@@ -68,15 +73,16 @@ export class TestService {
   }
 
   private async begin({
-    ldif = 'version: 1\n',
+    ldif = EMPTY,
     large = false,
     environment = {},
     compared = true,
     confirmed = true,
+    logged = false,
     visibility,
   }: ServiceOptions): Promise<void> {
     this.directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
-    if (!large) writeFileSync(join(this.directory, 'directory.ldif'), ldif);
+    if (!large) writeFileSync(join(this.directory, 'directory.ldif'), logged ? EMPTY : ldif);
     this.database = await (large ? createLargeDatabase() : createDatabase());
     const config = readConfig({
       PORT: String(await findFreePort()),
@@ -92,6 +98,11 @@ export class TestService {
     this.config = visibility === undefined ? config : withVisibility(config, visibility);
     this.app = await createAppWithRetry(this.config);
     await this.app.listen(this.config.port, this.config.host);
+    if (logged) {
+      await this.synchronize();
+      await this.confirmEmpty();
+      this.replaceDirectory(ldif);
+    }
     await this.app.get(MirrorService).start();
     if (compared) this.comparedExecutions = new ComparedExecutions(this.app);
     if (confirmed) await this.confirmEmpty();
@@ -180,7 +191,13 @@ export class TestService {
 
 export function withVisibility(config: Config, visibility: VisibilityConfig): Config {
   const mapping = withRules(config.directory.mapping, visibility);
-  return { ...config, directory: { ...config.directory, mapping, visibility } };
+  const { bypass } = visibility;
+  const own = bypass === null ? [] : [{ name: bypass, description: 'Everything that is hidden.' }];
+  return {
+    ...config,
+    scopes: [...config.scopes, ...own],
+    directory: { ...config.directory, mapping, visibility },
+  };
 }
 
 /** The service gives PostgreSQL two seconds to open a connection: a busy machine may need more, and then it is tried again. */

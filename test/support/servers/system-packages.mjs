@@ -35,6 +35,12 @@ const NEEDED = [
     isThere: () => existsSync('/usr/share/samba/setup/provision.ldif'),
   },
   { name: '389 Directory Server', package: '389-ds-base', isThere: () => findProgram('ns-slapd') !== null },
+  {
+    name: 'promtool',
+    package: 'prometheus',
+    isThere: () => findProgram('promtool') !== null,
+    services: ['prometheus'],
+  },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 

@@ -2,6 +2,8 @@ import type { PageSettings } from '../../../src/explorer/page-settings.js';
 
 /** The operations of the first tabs. Those that name people or groups are for the sample directory. */
 export interface ExplorerExample {
+  /** The scopes that the operation needs. */
+  readonly scopes: readonly string[];
   readonly query: string;
   readonly variables?: string;
   /** Coordinates of the fields of a model file that the operation selects. */
@@ -22,6 +24,7 @@ export function examplesFor({
 
 export const EXAMPLES: readonly ExplorerExample[] = [
   {
+    scopes: ['read'],
     query: `# Groups with members and their photos
 # Scope: read
 query Groups {
@@ -42,6 +45,7 @@ query Groups {
 `,
   },
   {
+    scopes: ['profile'],
     query: `# You, and your groups by your role there
 # Scope: profile
 query Profile {
@@ -62,6 +66,7 @@ query Profile {
 `,
   },
   {
+    scopes: ['read'],
     query: `# Users and groups by part of a name
 # Scope: read
 query Search($text: String!) {
@@ -78,6 +83,7 @@ query Search($text: String!) {
     variables: '{ "text": "mar" }',
   },
   {
+    scopes: ['read', 'contact'],
     query: `# Fields of the model file: job titles, and
 # who reports to whom
 # Scopes: read, and contact for phone numbers
@@ -104,6 +110,7 @@ query Reports($text: String!) {
     ownFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
   },
   {
+    scopes: ['read', 'contact'],
     query: `# What only some viewers see: sign in as
 # anna.svensson, and compare with ada.martin
 # Scopes: read, and contact for mobile numbers
@@ -137,17 +144,19 @@ query Audiences {
     isForSample: true,
   },
   {
+    scopes: [],
     query: `# The cost of a large operation
-# dryRun: the operation is not executed, and no points are charged
+# It is not executed, and no points are charged
 query Cost {
   rateLimit(dryRun: true) { cost nodeCount remaining limit resetAt }
   groups(first: 100) {
-    nodes { members(first: 50) { nodes { user { name } } } }
+    nodes { members(first: 40) { nodes { user { name } } } }
   }
 }
 `,
   },
   {
+    scopes: ['profile', 'write'],
     query: `# A preview: the LDIF of a change
 # Scopes: profile and write
 mutation Rename {

@@ -1,17 +1,28 @@
 import { lastResponse } from './run-operation.js';
 import type { RateLimit } from './rate-limit.js';
+import { session } from './session.js';
 import { useStore } from './store.js';
 
-/** The cost of the last operation, the remaining limits, and the pictures whose URLs are in the response. */
+/** The cost of the last operation, the remaining limits, what it lacks, and the pictures whose URLs are in the response. */
 export function ResponseDetails() {
   const response = useStore(lastResponse);
+  const signedIn = useStore(session) !== null;
   return (
-    <div className="response-details">
-      <p role="status" className="cost">
-        {response === null
-          ? 'Run an operation to see its cost.'
-          : describe(response.status, response.rateLimit)}
-      </p>
+    <div className={response === null ? 'response-details empty' : 'response-details'}>
+      <div role="status">
+        {response === null ? (
+          <p className="advice">
+            {signedIn ? 'Run an operation to see its response.' : 'Sign in, and run an operation.'}
+          </p>
+        ) : (
+          <>
+            {response.missingScopes === null ? null : (
+              <p className="advice">{adviceFor(response.missingScopes)}</p>
+            )}
+            <p className="cost">{describe(response.status, response.rateLimit)}</p>
+          </>
+        )}
+      </div>
       {response === null || response.pictures.length === 0 ? null : (
         <ul className="pictures" aria-label="Pictures in the response" tabIndex={0}>
           {response.pictures.map(({ url, name }) => (
@@ -24,6 +35,10 @@ export function ResponseDetails() {
       )}
     </div>
   );
+}
+
+function adviceFor(missingScopes: readonly string[]): string {
+  return missingScopes.length === 0 ? 'Sign in' : `Sign in with ${missingScopes.join(' and ')}`;
 }
 
 function describe(status: number, { cost, points, requests }: RateLimit): string {

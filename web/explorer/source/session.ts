@@ -19,6 +19,9 @@ export const session = new Store<Session | null>(null);
 /** The provider's end-session page for a user who has just signed out here, or null. */
 export const providerSignOutUrl = new Store<string | null>(null);
 
+/** How often a user has signed out here. */
+export const signOuts = new Store(0);
+
 /** The error message of the last attempt to sign in, or null. */
 export const problem = new Store<string | null>(null);
 
@@ -85,4 +88,5 @@ export function endSession(): void {
 export function signOut(): void {
   providerSignOutUrl.set(session.get()?.signOutUrl ?? null);
   endSession();
+  signOuts.set(signOuts.get() + 1);
 }

@@ -8,7 +8,7 @@ const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 /** Sign-in at the identity provider, and a field for an existing token. */
 export function SignInForms() {
   return (
-    <div className="entrance">
+    <div className="sign-in-forms">
       <SignIn />
       <PasteToken />
     </div>

@@ -6,9 +6,6 @@ import { settings } from './settings.js';
 /** Key of the sign-in attempt in the session storage, which never contains a token. */
 const ATTEMPT_KEY = 'explorer:sign-in';
 
-/** The path of the page without the callback. */
-const PAGE_PATH = `${settings.startPage}explorer`;
-
 interface SignInAttempt {
   readonly state: string;
   readonly verifier: string;
@@ -60,7 +57,7 @@ export async function finishSignIn(): Promise<void> {
   const stored = sessionStorage.getItem(ATTEMPT_KEY);
   sessionStorage.removeItem(ATTEMPT_KEY);
   if (signIn === null) return;
-  if (url.pathname !== PAGE_PATH) history.replaceState(null, '', PAGE_PATH);
+  if (url.pathname !== settings.page) history.replaceState(null, '', settings.page);
   if (!url.searchParams.has('state')) return;
   if (stored === null) {
     problem.set('This sign-in was started in another tab or is already complete. Sign in again.');

@@ -11,6 +11,7 @@ export const ACTIVE_DIRECTORY: Preset = {
     latest: 'highestCommittedUSN',
     databases: null,
     origin: { server: 'dsServiceName', database: 'invocationId' },
+    included: 'replUpToDateVector',
     // [MS-ADTS] 3.1.1.3.4.1.14, LDAP_SERVER_SHOW_DELETED_OID
     deleted: { filter: '(isDeleted=TRUE)', control: '1.2.840.113556.1.4.417' },
     // [MS-ADTS] 3.1.1.3.4.1.9, LDAP_SERVER_NOTIFICATION_OID
@@ -34,7 +35,8 @@ export const ACTIVE_DIRECTORY: Preset = {
     attributes: { id: ['sAMAccountName'], website: ['wWWHomePage'] },
     members: { attributes: ['member'], by: 'dn' },
     admins: { attributes: [], by: 'dn' },
-    owners: { attributes: ['managedBy'], by: 'dn' },
+    // A single value ([MS-ADA2] 2.48).
+    owners: { attributes: ['managedBy'], by: 'dn', isSingle: true },
     classes: ['group'],
     namingAttribute: 'cn',
   },

@@ -12,6 +12,7 @@ export const DIRECTORY_389: Preset = {
     latest: 'lastusn',
     databases: 'nsBackendSuffix',
     origin: { server: 'netscapemdsuffix', database: null },
+    included: null,
     deleted: { filter: '(objectClass=nsTombstone)', control: null },
     notification: null,
   },

@@ -28,6 +28,8 @@ export interface ChangeCounter {
    * that identifies its database. Null: there is no such entry.
    */
   readonly origin: { readonly server: string; readonly database: string | null };
+  /** Attribute of a suffix: which changes of other databases it includes, as parseUpToDateVector reads it. Null: there is none. */
+  readonly included: string | null;
   /** The search for deleted entries: its filter, and the OID of a control without a value. */
   readonly deleted: { readonly filter: string; readonly control: string | null };
   /** OID of the control of a search that reports that something has changed. Null: there is none. */

@@ -1,21 +1,16 @@
 import { useEffect, useState } from 'react';
 import { SignInForms } from './sign-in-forms.js';
 import { endSession, problem, providerSignOutUrl, type Session, session, signOut } from './session.js';
-import { settings } from './settings.js';
 import { useStore } from './store.js';
 
 /** The forms to sign in, or the session: its owner, scopes and remaining minutes. */
-export function PageHeader() {
+export function SessionBar() {
   const current = useStore(session);
   const message = useStore(problem);
   const signOutUrl = useStore(providerSignOutUrl);
   return (
-    <header>
-      <nav aria-label="Pages">
-        <h1>Explorer</h1>
-        <a href={settings.startPage}>Start</a>
-        {settings.reference === null ? null : <a href={settings.reference}>Reference</a>}
-      </nav>
+    <section className="session" aria-label="Session">
+      <h1>Explorer</h1>
       {current === null ? <SignInForms /> : <SignedIn session={current} />}
       {signOutUrl === null ? null : (
         <p role="status" className="signed-out">
@@ -28,7 +23,7 @@ export function PageHeader() {
           {message}
         </p>
       )}
-    </header>
+    </section>
   );
 }
 

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
+import { SCOPES } from '../../src/auth/principal.js';
 import { Database } from '../../src/database/database.js';
 import { COLUMNS, COMPUTED } from '../../src/database/visibility/visible-tables.js';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
@@ -31,7 +32,9 @@ describe('statements for a viewer', () => {
     compared: false,
     ldif: OPEN,
     environment: {
-      AUTH_EMBEDDED_CLIENTS: writeClients(['vera', 'olaf'].map((id) => ({ id: `${id}-app`, owner: id }))),
+      AUTH_EMBEDDED_CLIENTS: writeClients(
+        ['vera', 'olaf'].map((id) => ({ id: `${id}-app`, owner: id, scopes: [...SCOPES, 'confidential'] })),
+      ),
       DIRECTORY_SYNC_SECONDS: '3600',
       DIRECTORY_GUARD_PERCENT: '100',
       LIMIT_TOKENS: '100000',
@@ -43,7 +46,7 @@ describe('statements for a viewer', () => {
     await stopFollowing(service);
     for (const id of ['vera', 'olaf'])
       tokens[id] = await service.accessToken('read directory write', `${id}-app`);
-    tokens['confidant'] = await service.accessToken('read directory write profile', 'olaf-app');
+    tokens['confidant'] = await service.accessToken('read directory write confidential', 'olaf-app');
   });
 
   afterEach(() => apply(OPEN));
@@ -161,6 +164,27 @@ describe('statements for a viewer', () => {
     expect(service.app.get(ResponseCache).statistics.hits).toBe(hits + 1);
   });
 
+  it('have no header and no count of the cache that depends on the requests of other viewers', async () => {
+    await apply(HIDING);
+    const cache = service.app.get(ResponseCache);
+    const askAfter = async (others: string[], text: string) => {
+      for (let time = 0; time < 3; time++) for (const who of others) await query(who, text);
+      const { hits } = cache.statistics;
+      const { data, headers } = await query('olaf', text);
+      const own = /^(date|x-request-id|directory-as-of|ratelimit)$/;
+      return {
+        data,
+        headers: [...headers].filter(([name]) => !own.test(name)),
+        hits: cache.statistics.hits - hits,
+      };
+    };
+    const alone = await askAfter([], `${MEMBERS} # alone`);
+    const later = await askAfter(['vera', 'confidant'], `${MEMBERS} # later`);
+    expect(later).toEqual(alone);
+    expect(later.hits).toBe(0);
+    expect(later.headers.map(([name]) => name)).not.toContain('age');
+  });
+
   it('share no execution between viewers', async () => {
     await apply(HIDING);
     service.app.get(Database).hides = false;
@@ -230,6 +254,78 @@ describe('statements for a viewer', () => {
     }
     expect(outcomes[0]?.shown).toHaveLength(1);
     expect(outcomes[0]).toEqual(outcomes[1]);
+  });
+
+  it.each([
+    'createGroup(input: {id: "surprise", name: "New"}) { preview { ldif } group { id name members(first: 9) { totalCount } parents(first: 9) { totalCount } } }',
+    'createGroup(input: {id: "outing", name: "New"}) { preview { ldif } group { id parents(first: 9) { nodes { id } } } }',
+    'removeGroupMember(input: {group: {id: "club"}, user: {id: "ben"}}) { preview { ldif } group { id } }',
+    'deleteGroup(input: {group: {id: "club"}}) { preview { ldif } }',
+    'addGroupMember(input: {group: {id: "union"}, user: {id: "olaf"}}) { membership { role { value } user { groups(first: 9) { totalCount nodes { group { id memberCount: members(first: 9) { totalCount } } role { value } } } } } }',
+    'addGroupMember(input: {group: {id: "board"}, user: {id: "olaf"}}) { preview { ldif } membership { role { value inheritedFrom { id } } group { id } user { groups(first: 9) { totalCount } } } }',
+  ])('give a preview as if what is hidden did not exist: %s', async (mutation) => {
+    const seen = [];
+    for (const isWithHidden of [true, false]) {
+      const hidden = (entries: string[]) => (isWithHidden ? entries : []);
+      const groups: TestGroup[] = [
+        { id: 'club', members: [...hidden(['anna']), 'ben'], owners: ['vera'] },
+        { id: 'union', members: ['ben'] },
+        { id: 'board', description: 'private', members: ['vera'], owners: hidden(['@union']) },
+        ...(isWithHidden ? [{ id: 'surprise', description: 'secret', members: ['vera', 'ben'] }] : []),
+        // It names a group that does not exist.
+        { id: 'plans', description: 'secret', members: ['vera', ...hidden(['@outing'])] },
+      ];
+      await apply(buildLdif(isWithHidden ? HIDDEN : PEOPLE.slice(1), groups));
+      const { data, errors } = await query('olaf', `mutation { ${mutation} }`);
+      seen.push({
+        data,
+        errors: errors.map(({ message, path, extensions: { code } }) => ({ message, path, code })),
+      });
+    }
+    expect(seen[0]).toEqual(seen[1]);
+  });
+
+  it('show a group as updated only when everyone can see the change', async () => {
+    const groupsOf = (members: string[], secrets: string[]): TestGroup[] => [
+      { id: 'club', members, admins: ['vera'] },
+      { id: 'board', description: 'private', members: secrets },
+      { id: 'union', members: ['olaf'] },
+    ];
+    /** The time of each group, and the order of the groups by it, in pages of one. */
+    const timesFor = async (who: string) => {
+      const order: { id: string; updatedAt: string }[] = [];
+      let after: string | null = null;
+      for (let hasNextPage = true; hasNextPage;) {
+        const page = `groups(first: 1, after: ${JSON.stringify(after)}, orderBy: {field: UPDATED_AT})`;
+        const { data } = await query(
+          who,
+          `{ ${page} { nodes { id updatedAt } pageInfo { hasNextPage endCursor } } }`,
+        );
+        const { groups } = data as {
+          groups: { nodes: typeof order; pageInfo: { hasNextPage: boolean; endCursor: string } };
+        };
+        order.push(...groups.nodes);
+        ({ hasNextPage, endCursor: after } = groups.pageInfo);
+      }
+      const times = order.map(({ updatedAt }) => updatedAt);
+      expect(times).toEqual([...times].sort());
+      return order;
+    };
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera', 'ben'])));
+    const before = { olaf: await timesFor('olaf'), confidant: await timesFor('confidant') };
+    expect(before.olaf).toHaveLength(3);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    const latest = (await timesFor('confidant')).slice(-2).map(({ id }) => id);
+    expect(latest.sort()).toEqual(['board', 'club']);
+    // The user vanishes with the membership.
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera'])));
+    await apply(buildLdif(HIDDEN.slice(1), groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben', 'olaf'], ['vera'])));
+    const after = await timesFor('olaf');
+    expect(after.at(-1)?.id).toBe('club');
+    expect(after.slice(0, 2)).toEqual(before.olaf.filter(({ id }) => id !== 'club'));
   });
 
   it('list every column of the tables that they repeat', async () => {

@@ -1,0 +1,157 @@
+import type { DataSource } from 'typeorm';
+import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
+import type { Config } from '../config/config.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { DatabaseInUseError } from '../database/connections/database-start.error.js';
+import { checkReplica } from '../database/connections/replica.js';
+import { readSchemaState, type SchemaState } from '../database/connections/schema-state.js';
+import { Database } from '../database/database.js';
+import { isCreated } from '../database/embedded/embedded-postgres.js';
+import {
+  readReconciliations,
+  type Reconciliation,
+  RECONCILIATION_KINDS,
+  type ReconciliationKind,
+} from '../mirror/reconcile/reconciliations.js';
+import {
+  AWAITS_RULES,
+  awaitsRules,
+  MirrorState,
+  type MirrorStatus,
+  SyncState,
+} from '../mirror/status/mirror-state.js';
+import { Leadership } from '../mirror/sync/leadership.js';
+import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
+import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
+import { checkWebhooks } from './check-webhooks.js';
+import { withDatabase } from './context.js';
+import { expiresSoon } from './service-account-list.js';
+
+/** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
+const NOTICEABLE = 2000;
+const HARMFUL = 30_000;
+
+/** Checks the database, and changes nothing in it: the service creates and migrates the tables. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const { database } = config;
+  if (database.kind === 'pglite' && !isCreated(database.directory))
+    return [ok('database', `none yet: the first start creates it in ${database.directory}`)];
+  try {
+    return await withDatabase(config, (dataSource) => checkOpen(config, dataSource), { migrates: false });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof DatabaseInUseError) return [warning('database', text, 'DatabaseInUseError')];
+    return [problem('database', text, codeOf(error))];
+  }
+}
+
+async function checkOpen(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  const { database, directory } = config;
+  const schema = await readSchemaState(dataSource);
+  const findings = [
+    describeSchema(schema),
+    ...(await checkReplicas(database, dataSource)),
+    ...(database.kind === 'pglite' ? [] : [await checkClock(dataSource)]),
+  ];
+  if (schema.pending > 0) return findings;
+  const state = new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand());
+  findings.push(describeMirror(await state.get(), directory));
+  if (directory.source.kind !== 'file')
+    findings.push(describeReconciliations(directory, await readReconciliations(dataSource.manager)));
+  return [...findings, await checkAccounts(dataSource), ...(await checkWebhooks(config, dataSource))];
+}
+
+/** The tables of an earlier release are not read: some may be missing. */
+function describeSchema({ pending, isEmpty, mayCreate }: SchemaState): Finding {
+  const what = 'database';
+  if (pending === 0) return ok(what);
+  if (!mayCreate)
+    return problem(what, 'the role may not create its tables, or the extension pg_trgm', '42501');
+  return isEmpty
+    ? ok(what, 'empty: the first start creates the tables')
+    : ok(what, `of an earlier release: the next start migrates it (${pending} steps)`);
+}
+
+async function checkReplicas(
+  database: Config['database'],
+  dataSource: DirectoryDataSource,
+): Promise<Finding[]> {
+  const urls = database.kind === 'postgres' ? database.replicaUrls : [];
+  return Promise.all(
+    urls.map(async (url) => {
+      const what = `read replica ${new URL(url).host}`;
+      const failure = await checkReplica(url, dataSource.pool);
+      return failure === null ? ok(what) : problem(what, failure);
+    }),
+  );
+}
+
+/** Expiries of accounts and tokens are read on one clock and compared on the other. */
+async function checkClock(dataSource: DataSource): Promise<Finding> {
+  const before = Date.now();
+  const [row] = await dataSource.query<{ now: Date }[]>('select clock_timestamp() as now');
+  const after = Date.now();
+  const there = row?.now.getTime() ?? before;
+  // The database read its clock at some time between the two local readings.
+  const difference = there < before ? before - there : Math.max(0, there - after);
+  if (difference < NOTICEABLE) return ok('clock', "the database's is the same");
+  const text = `it differs by ${Math.round(difference / 1000)} s from that of the database`;
+  return difference < HARMFUL ? warning('clock', text) : problem('clock', text);
+}
+
+function describeMirror(status: MirrorStatus, directory: Config['directory']): Finding {
+  const { state, asOf, reason, blockedPlan } = status;
+  const isAwaiting = awaitsRules(status, directory);
+  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}${isAwaiting ? `. ${AWAITS_RULES}` : ''}`;
+  if (state === SyncState.BLOCKED) {
+    return problem(
+      'mirror',
+      `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`,
+    );
+  }
+  if (state === SyncState.FAILING) return problem('mirror', `${stands}. ${reason ?? ''}`);
+  return isAwaiting ? warning('mirror', stands) : ok('mirror', stands);
+}
+
+/** A comparison that is late by less than this factor may be in progress. */
+const LATE = 3;
+
+function describeReconciliations(
+  { reconcileSeconds }: Config['directory'],
+  last: readonly Reconciliation[],
+): Finding {
+  const what = 'reconciliation';
+  if (last.length === 0) return ok(what, 'the mirror has not been compared with all entries yet');
+  const text = RECONCILIATION_KINDS.map((wanted) =>
+    describeReconciliation(
+      wanted,
+      last.find(({ kind }) => kind === wanted),
+    ),
+  ).join('; ');
+  const isLate = last.some(
+    ({ kind, finishedAt }) => Date.now() - finishedAt.getTime() > reconcileSeconds[kind] * LATE * 1000,
+  );
+  return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
+}
+
+/** The comparison of contents is due again after the server was restored or replaced. */
+function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
+  if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
+  const { finishedAt, entries, healed, seconds } = last;
+  return (
+    `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
+    `${healed} corrected`
+  );
+}
+
+async function checkAccounts(dataSource: DataSource): Promise<Finding> {
+  const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
+  const now = new Date();
+  const ending = accounts.filter((account) => expiresSoon(account, now)).map(({ id }) => id);
+  const what = 'service accounts';
+  if (ending.length === 0) return ok(what, String(accounts.length));
+  return warning(
+    what,
+    `within 14 days, or already, ${ending.length === 1 ? 'this one ends' : 'these end'}: ${ending.join(', ')}`,
+  );
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { BadUserInputError } from '../common/errors.js';
+import { readConfig } from '../config/config.js';
+import type { RotationStep, RotationWay } from '../media/signing/signing-keys.js';
+import { addExamples } from './help.js';
+
+const SENTENCES: Readonly<Record<RotationStep, string>> = {
+  added:
+    'A new key is added. Restart all processes one after the other, so that they know it; then run this command again.',
+  changed: 'The new key signs after the restart of a process. URLs of the former key stay valid.',
+  replaced: 'The new key signs after the restart of a process. URLs of the former key are then invalid.',
+};
+
+export function addSigningKeyCommand(program: Command): void {
+  const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
+  const command = keys
+    .command('rotate')
+    .description('take the next step to another key; the output names what follows')
+    .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
+    .option('--json', 'print one JSON object')
+    .action(async ({ now, json }: { now?: true; json?: true }) => {
+      const step = await rotate(now === true);
+      console.log(json === true ? JSON.stringify({ step }) : SENTENCES[step]);
+    });
+  const example: [string, string] = ['signing-key rotate', 'Take the next step to another key'];
+  addExamples(keys, example);
+  addExamples(command, example, ['signing-key rotate --now', 'Replace a key that was disclosed']);
+}
+
+/** @throws BadUserInputError if the keys are in the settings */
+async function rotate(isUrgent: boolean): Promise<RotationStep> {
+  const config = readConfig();
+  if (config.urlSigningKeys !== null) {
+    const message = 'The keys are in URL_SIGNING_KEYS: change the setting as docs/operations.md describes';
+    throw new BadUserInputError(message, 'URL_SIGNING_KEYS');
+  }
+  // While a command uses the embedded database, no process serves.
+  const inSteps: RotationWay = config.database.kind === 'pglite' ? 'once' : 'steps';
+  const [{ withDatabase }, { EmbeddedKeys }, { rotateGenerated }] = await Promise.all([
+    import('./context.js'),
+    import('../database/embedded/embedded-keys.js'),
+    import('../media/signing/signing-keys.js'),
+  ]);
+  return withDatabase(config, (dataSource) =>
+    rotateGenerated(new EmbeddedKeys(dataSource), isUrgent ? 'replace' : inSteps),
+  );
+}

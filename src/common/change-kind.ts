@@ -1,0 +1,30 @@
+/** The kinds of changes; change.model.ts registers them as a type of the schema. */
+export enum ChangeKind {
+  USER_CREATED = 'USER_CREATED',
+  USER_UPDATED = 'USER_UPDATED',
+  USER_DELETED = 'USER_DELETED',
+  GROUP_CREATED = 'GROUP_CREATED',
+  GROUP_UPDATED = 'GROUP_UPDATED',
+  GROUP_DELETED = 'GROUP_DELETED',
+  MEMBER_ADDED = 'MEMBER_ADDED',
+  MEMBER_REMOVED = 'MEMBER_REMOVED',
+  ROLE_CHANGED = 'ROLE_CHANGED',
+}
+
+const BY_NUMBER = Object.values(ChangeKind);
+
+/** The number under which a kind is stored: from 1, in the order above. */
+export function numberOfKind(kind: ChangeKind): number {
+  return BY_NUMBER.indexOf(kind) + 1;
+}
+
+export function kindOf(number: number): ChangeKind {
+  return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
+}
+
+const BY_NAME: ReadonlyMap<string, ChangeKind> = new Map(BY_NUMBER.map((kind) => [kind, kind]));
+
+/** The kind with a name; undefined if there is none. */
+export function kindNamed(name: string): ChangeKind | undefined {
+  return BY_NAME.get(name);
+}

@@ -1,0 +1,85 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { backOff } from './back-off.js';
+import { type MessageHandlers, Messenger } from './messenger.js';
+
+/** Milliseconds after which a process counts as started well, so that the next pause is short again. */
+const WELL_AFTER_MS = 60_000;
+
+interface Supervision {
+  readonly spawn: () => ChildProcess;
+  readonly handlers: MessageHandlers;
+  /**
+   * Called when the process ended without `stop`.
+   * @param pause milliseconds until it starts again
+   * @param code its exit code; null after a signal
+   */
+  readonly onFault: (reason: string, pause: number, code: number | null) => void;
+}
+
+/** A child process that starts again when it ends, after a pause that grows with each failure. */
+export class SupervisedProcess {
+  private child: ChildProcess | null = null;
+  private messenger: Messenger | null = null;
+  private isStopped = false;
+  private failures = 0;
+  private restart: NodeJS.Timeout | null = null;
+
+  constructor(private readonly supervision: Supervision) {}
+
+  start(): void {
+    this.restart = null;
+    const begun = performance.now();
+    const child = this.supervision.spawn();
+    this.child = child;
+    this.messenger = new Messenger(child, this.supervision.handlers);
+    // The failure to spawn is followed by no exit.
+    child.once('error', (error) => {
+      if (child.pid === undefined) this.noteEnd(error.message, 0, null);
+    });
+    child.once('exit', (code, signal) => {
+      this.noteEnd(signal ?? `exit code ${String(code)}`, performance.now() - begun, code);
+    });
+  }
+
+  notify(kind: string, value?: unknown): void {
+    void this.messenger?.notify(kind, value);
+  }
+
+  /** The reply to a request; null if the process does not run. */
+  ask(kind: string, value?: unknown): Promise<unknown> {
+    return this.messenger?.ask(kind, value) ?? Promise.resolve(null);
+  }
+
+  /**
+   * Ends the process for good. It decides itself how long that takes.
+   * @param request asks the process to end
+   */
+  async stop(request = (child: ChildProcess) => void child.kill('SIGTERM')): Promise<void> {
+    this.isStopped = true;
+    if (this.restart !== null) clearTimeout(this.restart);
+    const { child } = this;
+    if (child === null) return;
+    const ended = once(child, 'exit');
+    request(child);
+    await ended;
+  }
+
+  private noteEnd(reason: string, milliseconds: number, code: number | null): void {
+    this.child = null;
+    this.messenger = null;
+    if (this.isStopped) return;
+    this.failures = milliseconds >= WELL_AFTER_MS ? 1 : this.failures + 1;
+    const pause = this.failures === 1 ? 0 : backOff(this.failures, Math.random());
+    this.supervision.onFault(reason, pause, code);
+    // It may have been stopped meanwhile.
+    if (this.isEnding()) return;
+    this.restart = setTimeout(() => {
+      this.start();
+    }, pause);
+  }
+
+  private isEnding(): boolean {
+    return this.isStopped;
+  }
+}

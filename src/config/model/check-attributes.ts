@@ -1,0 +1,63 @@
+import type { Field } from '../../common/field.js';
+import { buildMapping } from './build-mapping.js';
+import type { Model } from './model.schema.js';
+import { quote } from './quote.js';
+import type { ModelProblem, YamlFile } from './yaml-file.js';
+
+/** Finds fields whose previews conflict with another field of the same attribute. */
+export function checkAttributes(model: Model, file: YamlFile): ModelProblem[] {
+  const mapping = buildMapping(model, '');
+  return (['users', 'groups'] as const).flatMap((kind) => {
+    const written = new Set(Object.keys(model[kind]?.fields ?? {}));
+    const { fields } = mapping[kind];
+    return fields.filter(isChangeable).flatMap((field) =>
+      fields.flatMap((other) => {
+        const text = problemOf(field, other, fields.indexOf(other) < fields.indexOf(field));
+        if (text === null) return [];
+        const name = written.has(field.name) ? field.name : other.name;
+        return [{ ...file.placeOfKey([kind, 'fields', name]), text }];
+      }),
+    );
+  });
+}
+
+function problemOf(field: Field, other: Field, isBefore: boolean): string | null {
+  const [name, otherName] = [quote(field.name), quote(other.name)];
+  if (field.name === other.name) return null;
+  if (isBefore && isChangeable(other) && haveCommon(comparedOf(field, other), comparedOf(other, field)))
+    return `${name} and ${otherName} have a common attribute, and previews change both. Remove editable from one of them, or use another attribute`;
+  if (!isProtectedMore(other, field) || !haveCommon(changedBy(field), other.attributes)) return null;
+  return `${name} has previews that would show the values of ${otherName}, which has the same attribute and another access or visibleTo. Remove editable, or use another attribute`;
+}
+
+function isChangeable({ change }: Field): boolean {
+  return change !== undefined;
+}
+
+/** Two built-in fields can have a common attribute that no preview changes, such as the cn of a name. */
+function comparedOf(field: Field, other: Field): readonly string[] {
+  return isOwn(field) || isOwn(other) ? field.attributes : changedBy(field);
+}
+
+function isOwn({ storedAs }: Field): boolean {
+  return storedAs !== undefined;
+}
+
+/** A new value goes to the first attribute; a removal deletes the values of all. */
+function changedBy({ attribute, attributes, change }: Field): readonly string[] {
+  return change?.isRemovable === true ? attributes : [attribute];
+}
+
+function isProtectedMore(other: Field, { scopes = [], visibleTo }: Field): boolean {
+  const isNarrower = other.visibleTo !== undefined && other.visibleTo !== visibleTo;
+  return isNarrower || (other.scopes ?? []).some((scope) => !scopes.includes(scope));
+}
+
+function haveCommon(left: readonly string[], right: readonly string[]): boolean {
+  const names = new Set(left.map(withoutOptions));
+  return right.some((name) => names.has(withoutOptions(name)));
+}
+
+function withoutOptions(attribute: string): string {
+  return attribute.replace(/;.*$/s, '').toLowerCase();
+}

@@ -1,0 +1,202 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { makeUnusable, UNUSABLE_MODELS } from '../../../test/support/builders/unusable-models.js';
+import { checkModel, readModel } from './read-model.js';
+import { mutatedModels } from '../../../test/support/builders/mutated-models.js';
+import { readConfig } from '../config.js';
+
+/** The problems in a file as line, column and text. */
+function problemsIn(yaml: string): string[] {
+  return checkModel(yaml).problems.map(({ line, column, text }) => `${line}:${column} ${text}`);
+}
+
+describe('the problems of a model file', () => {
+  it.each(UNUSABLE_MODELS.map((each) => [each[0], each] as const))(
+    'include, of a path, %s',
+    (_, unusable) => {
+      const { file, problem } = makeUnusable(unusable);
+      expect(readModel(file).problems).toEqual([problem]);
+    },
+  );
+
+  it('include a file that the user may not read', () => {
+    const file = modelSetting('server: openldap').DIRECTORY_MODEL;
+    chmodSync(file, 0o000);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      expect(readModel(file).problems).toEqual([
+        `DIRECTORY_MODEL names a file that this user may not read: ${file}. Permit the user of the process to read the file and to enter its directories.`,
+      ]);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+  });
+
+  it('are at the same places with a byte order mark and with other ends of lines', () => {
+    const file = modelSetting('\ufeffserver: x\r\nusers: {id: 3}\r\n').DIRECTORY_MODEL;
+    expect(readModel(file).problems.map((each) => each.slice(file.length, file.length + 10))).toEqual([
+      ':1:9: serv',
+      ':2:13: use',
+    ]);
+  });
+
+  it('include keys with names of JavaScript, and do not hide others', () => {
+    const yaml = `
+__proto__: 1
+constructor: {a: 1}
+users:
+  toString: 1
+  __proto__: {id: no name}
+  id: 3
+  fields: {__proto__: cn, constructor: cn, own: {attribute: x, description: A field., type: Int, valueOf: 1}}
+scopes: {__proto__: a, hasOwnProperty: b, "<<": c}
+visibility: {bypass: valueOf, users: {__proto__: []}}
+`;
+    const found = problemsIn(yaml);
+    expect(found.map((each) => each.split(' ')[0]).sort()).toEqual(
+      [
+        '2:1',
+        '3:1',
+        '5:3',
+        '6:3',
+        '7:7',
+        '8:12',
+        '8:27',
+        '8:98',
+        '9:10',
+        '9:24',
+        '9:43',
+        '10:22',
+        '10:38',
+        '10:39',
+      ].sort(),
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(/^3:1 «constructor» is not a key of the model\. Remove it/),
+    );
+    expect(found).toContainEqual(expect.stringMatching(/^9:24 «hasOwnProperty» is a name of JavaScript/));
+  });
+
+  it('are counted beyond those that are listed', () => {
+    const keys = (count: number) => Array.from({ length: count }, (_, index) => `k${index}: 1`).join('\n');
+    const listed = (yaml: string) => {
+      const { DIRECTORY_MODEL: file } = modelSetting(yaml);
+      return readModel(file).problems.map((each) => each.slice(file.length));
+    };
+    expect(listed(keys(100))).toHaveLength(100);
+    expect(listed(keys(101)).slice(100)).toEqual([': 1 more problem.']);
+    expect(listed(keys(30_000)).slice(100)).toEqual([': 29900 more problems.']);
+    expect(listed(`${keys(5000)}\nusers: {id: 3}\nscopes: {read: x, read: 3}`).slice(100)).toEqual([
+      ': 4903 more problems.',
+    ]);
+  });
+
+  it.each([
+    [
+      'a base twice, in another spelling',
+      'groups: {base: [ou=clubs, OU = Clubs]}',
+      /^1:27 groups\.base\.1 is the same DN as a base before it\. Keep one of them$/,
+    ],
+    [
+      'the base DN twice',
+      'users: {base: ["", " "]}',
+      /^1:20 users\.base\.1 is the same DN as a base before it/,
+    ],
+    [
+      'an object class that is none',
+      'groups: {classes: ["a b"]}',
+      /^1:20 groups\.classes\.0 is not the name of an object class\. Write a name such as groupOfNames$/,
+    ],
+    [
+      'a bypass with a typing error',
+      'scopes: {confidential: Hidden people.}\nvisibility: {bypass: confidentail}',
+      /^2:22 The scope «confidentail» does not exist\. Did you mean confidential\? Otherwise declare it/,
+    ],
+    ...['profile', 'read', 'directory', 'write'].map((scope): [string, string, RegExp] => [
+      `the bypass of a built-in scope, ${scope}`,
+      `visibility: {bypass: ${scope}}`,
+      new RegExp(
+        `^1:22 «${scope}» is a built-in scope, which tokens have for other purposes: .* Declare a scope of your own`,
+      ),
+    ]),
+  ])('include %s', (_, yaml, expected) => {
+    expect(problemsIn(yaml)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('repeat no long or unprintable part of the file', () => {
+    const texts = [
+      `"\\u202e${'x'.repeat(900)}": 1`,
+      `scopes: {"${'y'.repeat(400)} \\x1b[2J": x}`,
+      `users: {fields: {${'z'.repeat(900)}: cn}}`,
+      `"${'x'.repeat(59)}😀": 1`,
+      `a: "${'x'.repeat(900)}" "b`,
+    ];
+    for (const problem of texts.flatMap(problemsIn)) {
+      expect(problem.length).toBeLessThan(700);
+      expect(problem.isWellFormed()).toBe(true);
+      expect(problem).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+  });
+
+  it.each([
+    ['Use x.', /deprecated does not end with the dates\. Write a text such as «Use …\. Deprecated since/],
+    [
+      'Use x. Deprecated since 2026-01-31, gone from 2026-07-30.',
+      /deprecated leaves clients less than 6 months/,
+    ],
+  ])('include the deprecation of a field: %s', (deprecated, expected) => {
+    const yaml = `users: {fields: {own: {attribute: x, type: Int, description: A field., deprecated: "${deprecated}"}}}`;
+    expect(problemsIn(yaml)).toEqual([expect.stringMatching(expected)]);
+  });
+});
+
+describe('the limits of a model file', () => {
+  const field = '{attribute: x, type: Int, description: D.}';
+  const fields = (count: number) =>
+    Array.from({ length: count }, (_, index) => `f${index}: ${field}`).join(', ');
+  const items = (item: string, count: number) => Array.from({ length: count }, () => item).join(', ');
+
+  it.each<[what: string, most: number, yamlOf: (size: number) => string]>([
+    ['fields', 100, (size) => `users: {fields: {${fields(size)}}}`],
+    ['characters of the name of a field', 64, (size) => `users: {fields: {${'x'.repeat(size)}: ${field}}}`],
+    ['characters of the name of a scope', 256, (size) => `scopes: {${'x'.repeat(size)}: D.}`],
+    ['characters of an attribute', 256, (size) => `users: {id: ${'x'.repeat(size)}}`],
+    ['characters of a description', 1000, (size) => `scopes: {contact: ${'x'.repeat(size)}}`],
+    ['characters of a filter', 10_000, (size) => `users: {filter: (a=${'x'.repeat(size - 4)})}`],
+    ['levels of a filter', 100, (size) => `users: {filter: "${'(!'.repeat(size)}(a=b)${')'.repeat(size)}"}`],
+    ['rules', 100, (size) => `visibility: {users: [${items('{where: (a=b), to: self}', size)}]}`],
+    ['attributes', 20, (size) => `users: {name: [${items('cn', size)}]}`],
+    [
+      'bases',
+      20,
+      (size) => `users: {base: [${Array.from({ length: size }, (_, index) => `ou=a${index}`).join(', ')}]}`,
+    ],
+  ])('are those of the documentation: %s', (_, most, yamlOf) => {
+    expect(problemsIn(yamlOf(most))).toEqual([]);
+    expect(problemsIn(yamlOf(most + 1))).toHaveLength(1);
+    expect(readFileSync('docs/model.md', 'utf8')).toContain(most.toLocaleString('en'));
+  });
+});
+
+describe('model files with random changes', () => {
+  it('are accepted, or explained at a place, with a cause and a cure', () => {
+    const { DIRECTORY_MODEL: file } = modelSetting('');
+    const models = mutatedModels([readFileSync('sample/model.yaml', 'utf8')]);
+    fc.assert(
+      fc.property(models, (yaml) => {
+        writeFileSync(file, yaml);
+        const { problems } = readModel(file);
+        if (problems.length === 0) expect(() => readConfig({ DIRECTORY_MODEL: file })).not.toThrow();
+        for (const problem of problems) {
+          expect(problem.startsWith(file)).toBe(true);
+          expect(problem.slice(file.length)).toMatch(
+            /^:(?:\d+:\d+: [^\p{Cc}\p{Cs}]+\. [^\p{Cc}\p{Cs}]+[.?]| \d+ more problems?\.)$/u,
+          );
+        }
+      }),
+      { seed: 20_261_123, numRuns: 200, endOnFailure: true },
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { BUILT_IN_SCOPES } from '../scopes.js';
+import { checkWebhooks } from './webhook-file.js';
+
+const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+const target = (more: string) =>
+  `targets:\n  - {id: a, url: "https://example.org/a", secret: ${SECRET}${more}}`;
+const with_ = (from: string, to: string) => target('').replace(from, to);
+
+function problemsOf(text: string): string[] {
+  return checkWebhooks(text, BUILT_IN_SCOPES).problems.map(
+    ({ line, column, text: cause }) => `${line}:${column} ${cause}`,
+  );
+}
+
+describe('the file of webhooks', () => {
+  it('has targets with defaults', () => {
+    const { targets, problems } = checkWebhooks(target(''), BUILT_IN_SCOPES);
+    expect(problems).toEqual([]);
+    expect(targets).toEqual([
+      { id: 'a', url: 'https://example.org/a', secret: SECRET, scopes: ['directory'], allowPrivate: false },
+    ]);
+  });
+
+  it.each([
+    [target(', kind: [USER_CREATED]'), /^2:\d+ «kind» is not a key of targets\.0\. Did you mean kinds\?$/],
+    [target(', kinds: [USER]'), /^2:\d+ targets\.0\.kinds\.0 is not a kind of changes/],
+    [target(', groups: []'), /^2:\d+ targets\.0\.groups is empty/],
+    [
+      target(', scopes: [directroy]'),
+      /^2:\d+ targets\.0\.scopes has the unknown scope «directroy». Did you mean directory\?$/,
+    ],
+    [target(', scopes: [read]'), /^2:\d+ targets\.0\.scopes lacks directory/],
+    [with_('a,', '"no id",'), /^2:10 targets\.0\.id is not an id/],
+    [with_('https:', 'http:'), /^2:18 targets\.0\.url is not https/],
+    [with_('example.org', 'user:password@example.org'), /^2:18 targets\.0\.url is not an address/],
+    [
+      with_(SECRET, `"whsec_${Buffer.alloc(32, 1).toString('base64')}=="`),
+      /^2:\d+ targets\.0\.secret is not a secret/,
+    ],
+    [with_(SECRET, 'whsec_short'), /^2:\d+ targets\.0\.secret is not a secret/],
+    [
+      `${target('')}\n  - {id: a, url: "https://example.org", secret: ${SECRET}}`,
+      /^3:10 targets\.1\.id is the id of another/,
+    ],
+    ['', /^1:1 The file is empty\. Write the targets into it, or remove DIRECTORY_WEBHOOKS$/],
+    ['target: []', /^1:1 /],
+  ])('has problems with their places: %s', (text, problem) => {
+    const problems = problemsOf(text);
+    expect(problems.some((each) => problem.test(each))).toBe(true);
+    expect(problems.join()).not.toContain(SECRET);
+  });
+
+  it.each([
+    '127.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '10.0.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '[::1]',
+    '[::7f00:1]',
+    '[4000::1]',
+    '168.63.129.16',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:a00:1]',
+    '[fe80::1]',
+    '[fd00::1]',
+    '[64:ff9b::a00:1]',
+    '[2002:7f00:1::]',
+  ])('rejects the private address %s unless it is allowed', (host) => {
+    const private_ = with_('example.org', host);
+    expect(problemsOf(private_)).toEqual([
+      expect.stringMatching(/^2:18 targets\.0\.url is a private address/),
+    ]);
+    expect(problemsOf(private_.replace('}', ', allowPrivate: true}'))).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { ChangeKind } from '../../common/change-kind.js';
+import { isPublicAddress } from '../../common/public-address.js';
+import { hostOf, parseHttpUrl } from '../../common/url.js';
+import { closestTo } from '../model/did-you-mean.js';
+import { checkShape } from '../model/check-shape.js';
+import { quote } from '../model/quote.js';
+import { type CheckedFile, readYaml } from '../model/read-yaml.js';
+import { type ModelProblem, YamlFile } from '../model/yaml-file.js';
+import type { ScopeDefinition } from '../scopes.js';
+
+/** Bytes of a secret (Standard Webhooks, «Signature scheme»). */
+const SECRET_BYTES = { least: 24, most: 64 };
+const PREFIX = 'whsec_';
+const KINDS = Object.values(ChangeKind);
+
+const NOT_AN_ID = 'is not an id. Write 1 to 64 letters, digits, dots, hyphens and underscores';
+const NOT_A_SECRET = `is not a secret. Write ${PREFIX} and the Base64 of ${SECRET_BYTES.least} to ${SECRET_BYTES.most} random bytes`;
+const NOT_A_URL = 'is not an address. Write an https URL without user information and fragment';
+const NOT_A_GROUP = 'is not the id of a group. Write the id in quotes';
+const list = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(100);
+
+const target = z.strictObject({
+  id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
+  url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
+  secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
+  kinds: list(
+    z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }),
+  ).optional(),
+  groups: list(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP })).optional(),
+  scopes: list(z.string({ error: 'is not a scope. Write the name of a scope' })).default(['directory']),
+  allowPrivate: z.boolean({ error: 'is neither true nor false. Write one of them' }).default(false),
+});
+
+const FILE = {
+  schema: z.strictObject({ targets: z.array(target).max(100) }),
+  whole: 'the file of webhooks',
+  nothing: { targets: [] },
+};
+
+/** A receiver of changes. */
+export type WebhookTarget = Readonly<z.output<typeof target>>;
+
+interface CheckedWebhooks extends CheckedFile {
+  readonly targets: readonly WebhookTarget[];
+}
+
+/**
+ * Reads and checks the file of webhooks.
+ * @param scopes those of the configuration
+ * @returns one line for each problem: FILE:LINE:COLUMN, cause and cure
+ */
+export function readWebhooks(
+  file: string | undefined,
+  scopes: readonly ScopeDefinition[],
+): { readonly targets: readonly WebhookTarget[]; readonly problems: readonly string[] } {
+  if (file === undefined) return { targets: [], problems: [] };
+  const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, (text) => checkWebhooks(text, scopes));
+  return { targets: checked?.targets ?? [], problems };
+}
+
+export function checkWebhooks(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
+  const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
+  if (yaml.value === undefined) return { targets: [], problems: yaml.problems, more: 0 };
+  const { shape, problems, more } = checkShape(yaml, FILE);
+  const { targets } = shape;
+  const known = scopes.map(({ name }) => name);
+  const meanings = targets.flatMap((each, index): ModelProblem[] => {
+    const problemAt = (key: string, cause: string | null) =>
+      cause === null
+        ? []
+        : [{ ...yaml.placeOfValue(['targets', index, key]), text: `targets.${index}.${key} ${cause}` }];
+    const isRepeated = targets.findIndex(({ id }) => id === each.id) < index;
+    return [
+      ...problemAt('id', isRepeated ? 'is the id of another target, too. Give each its own' : null),
+      ...problemAt('url', faultOfUrl(each)),
+      ...problemAt('scopes', faultOfScopes(each.scopes, known)),
+    ];
+  });
+  return { targets, problems: [...yaml.problems, ...problems, ...meanings], more };
+}
+
+function isAddress(text: string): boolean {
+  const url = parseHttpUrl(text);
+  return url !== null && url.username === '' && url.password === '' && url.hash === '';
+}
+
+function isSecret(text: string): boolean {
+  if (!text.startsWith(PREFIX)) return false;
+  const key = text.slice(PREFIX.length);
+  const bytes = Buffer.from(key, 'base64');
+  const canonical = bytes.toString('base64');
+  const isBase64 = key === canonical || key === canonical.replace(/=+$/, '');
+  return isBase64 && bytes.length >= SECRET_BYTES.least && bytes.length <= SECRET_BYTES.most;
+}
+
+/** Names are resolved at each delivery. */
+function faultOfUrl({ url, allowPrivate }: WebhookTarget): string | null {
+  if (allowPrivate) return null;
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'https:') return 'is not https. Write an https URL, or allowPrivate: true';
+  const host = hostOf(parsed);
+  if (isIP(host) === 0 || isPublicAddress(host)) return null;
+  return 'is a private address. Write a public one, or allowPrivate: true';
+}
+
+function faultOfScopes(scopes: readonly string[], known: readonly string[]): string | null {
+  const unknown = scopes.find((scope) => !known.includes(scope));
+  if (unknown !== undefined) {
+    const closest = closestTo(unknown, known);
+    return `has the unknown scope ${quote(unknown)}. ${closest === null ? `Write some of ${known.join(', ')}` : `Did you mean ${closest}?`}`;
+  }
+  return scopes.includes('directory') ? null : 'lacks directory, which changes require. Add it';
+}

@@ -1,0 +1,33 @@
+import { type ChangedObjects, changedObjectsIn } from './changed-objects.js';
+import type { ReportedFreshness } from './freshness.js';
+import type { Revision } from './revision.js';
+
+/** The channel that announces a new revision. Processes of the previous release ignore the payload. */
+export const REVISION_CHANNEL = 'directory_revision';
+
+/** PostgreSQL rejects payloads of 8,000 bytes and more. */
+export const MAX_PAYLOAD_BYTES = 7999;
+
+/** A new revision, as the process that applied it describes it to the others (docs/adr/0042). */
+export interface Announcement extends Revision, ReportedFreshness {
+  /** The id of the revision before it; null: it is the first one. */
+  readonly previous: string | null;
+  readonly changed: ChangedObjects | null;
+  /** Whether rules hide something, and the same with the log of changes. */
+  readonly hides: boolean;
+  readonly hidesInLog: boolean;
+}
+
+/** Null if the payload is not that of an announcement: it was too long, or another release has written it. */
+export function announcementIn(payload: string | undefined): Announcement | null {
+  if (payload?.startsWith('{') !== true) return null;
+  try {
+    const { changed, ...known } = JSON.parse(payload) as Announcement;
+    const isKnown =
+      Number.isInteger(known.number) && typeof known.id === 'string' && typeof known.previous === 'string';
+    return isKnown ? { ...known, changed: changedObjectsIn(changed) } : null;
+  } catch {
+    // Every session can send notifications. The primary is then queried.
+    return null;
+  }
+}

@@ -1,0 +1,24 @@
+/** A user of whom a response has a signed URL. */
+export interface SignedUser {
+  /** Primary key. */
+  readonly key: number;
+  readonly id: string;
+}
+
+/** Where a signed URL stands in a body. */
+export interface SignedPlace {
+  /** Offset in bytes of the part that changes with the minute. */
+  readonly at: number;
+}
+
+/** Signs the URLs of a cached response again. src/media implements it. */
+export interface UrlRenewal {
+  /**
+   * Finds the signed URLs of a body.
+   * @param users those of whom the response has URLs, one for each URL
+   * @returns null if they are not exactly the signed URLs of the body, for example because a description contains one
+   */
+  locate(body: Buffer, users: readonly SignedUser[]): readonly SignedPlace[] | null;
+  /** Returns a copy with the URLs of the current minute: the given body may still be in transit. */
+  renew(body: Buffer, places: readonly SignedPlace[]): Buffer;
+}

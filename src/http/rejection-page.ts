@@ -1,0 +1,66 @@
+import { STATUS_CODES } from 'node:http';
+import Negotiator from 'negotiator';
+import type { Config } from '../config/config.js';
+import { escapeHtml, renderDocument } from '../pages/html.js';
+import { hashSource, pageHeaders } from '../pages/policy.js';
+import { renderSiteHeader, SITE_HEADER_STYLE } from '../pages/site-header.js';
+import { PALETTE, TEXT_STYLE } from '../pages/style.js';
+import { LONGEST_PARSED_FIELD } from './malformed-requests.js';
+import type { Rejection, RejectedRequest, RejectionPage } from './rejection.js';
+
+const STYLE = `${PALETTE}${SITE_HEADER_STYLE}${TEXT_STYLE}`;
+const HEADERS = pageHeaders({ 'style-src': [hashSource(STYLE)] });
+
+/** The types of rejections. A client that prefers none of them gets the first. */
+const TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
+
+type PageConfig = Pick<Config, 'basePath' | 'explorer' | 'disclosure'>;
+
+/** The rejection for a person who opened an address in a browser: what is wrong, and the way to the pages of the service. */
+export function rejectionPage(config: PageConfig): RejectionPage {
+  return {
+    matches: prefersPage,
+    write: (rejection, requestId, about) => {
+      const { 'content-type': type = '', ...headers } = HEADERS;
+      return { type, headers, body: render(config, rejection, requestId, about) };
+    },
+  };
+}
+
+/** Browsers name text/html when a person opens an address, and not when a script sends a request. */
+function prefersPage({ raw: { method, headers } }: RejectedRequest): boolean {
+  const { accept = '' } = headers;
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  // A longer field is not parsed.
+  if (!accept.includes('text/html') || accept.length > LONGEST_PARSED_FIELD) return false;
+  return new Negotiator({ headers: { accept } }).mediaType(TYPES) === 'text/html';
+}
+
+function render(
+  config: PageConfig,
+  { status, code, message }: Rejection,
+  requestId: string,
+  about: string | null,
+): string {
+  const title = about === null ? titleOf(status) : 'This address is for programs';
+  const base = escapeHtml(config.basePath);
+  const detail = `${escapeHtml(message)}.`;
+  return renderDocument({
+    title: `${title} · Directory Service`,
+    head: `<style>${STYLE}</style>`,
+    body: `${renderSiteHeader(config, null)}
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>${about === null ? detail : escapeHtml(about)}</p>
+<p>The <a href="${base}/">start page</a> says what this service is, and has a first query to copy.</p>
+<p class="quiet">Status ${status}: ${about === null ? '' : detail}
+<a href="${base}/reference/errors#${code}">${code}</a>, request ${escapeHtml(requestId)}</p>
+</main>`,
+  });
+}
+
+function titleOf(status: number): string {
+  if (status === 404) return 'There is no page at this address';
+  if (status === 503) return 'Not available at the moment';
+  return STATUS_CODES[status] ?? 'This did not work';
+}

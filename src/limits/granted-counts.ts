@@ -1,0 +1,85 @@
+import { LRUCache } from 'lru-cache';
+import { Limit } from './limits.js';
+
+/** A request of a worker for an amount. It is JSON. */
+export interface GrantRequest {
+  readonly name: string;
+  /** The amount of the limit, and its window in seconds. */
+  readonly limit: number;
+  readonly window: number;
+  readonly subject: string;
+  readonly amount: number;
+}
+
+export interface Grant {
+  readonly isTaken: boolean;
+  /** What all workers have taken, with what they may still take without asking. */
+  readonly taken: number;
+  /** Milliseconds until the window ends. */
+  readonly left: number;
+  /** What this worker may take within the window without asking again. */
+  readonly extra: number;
+}
+
+/** Asks every worker to return what it was granted and has not used. Returns the sum. */
+export type Recall = (name: string, subject: string) => Promise<number>;
+
+/** A worker is granted this part of what is left, divided by the number of workers. */
+const EXTRA_PART = 8;
+const MAX_SUBJECTS = 100_000;
+
+/**
+ * Counts of all workers (docs/adr/0043). A worker gets an amount in advance, so that few requests need a message. An amount is
+ * taken when it is granted, so that workers never exceed a limit together.
+ */
+export class GrantedCounts {
+  private readonly limits = new Map<string, Limit>();
+  /** Subjects with amounts that workers may hold unused. */
+  private readonly granted = new LRUCache<string, true>({ max: MAX_SUBJECTS });
+
+  /** Recalls that have not ended, by subject. */
+  private readonly recalls = new Map<string, Promise<void>>();
+
+  constructor(
+    private readonly workers: number,
+    private readonly recall: Recall,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
+
+  async take(request: GrantRequest): Promise<Grant> {
+    const { name, subject, amount } = request;
+    const limit = this.limitOf(request);
+    const key = `${name} ${subject}`;
+    const isShort = () => limit.remaining(limit.take(subject, 0)) < amount;
+    while (isShort() && (this.recalls.has(key) || this.granted.delete(key))) {
+      const recalling = this.recalls.get(key) ?? this.recallAll(limit, subject, key);
+      this.recalls.set(key, recalling);
+      await recalling;
+    }
+    const first = limit.take(subject, amount);
+    const extra = first.isTaken && amount > 0 ? this.extraOf(limit.remaining(first)) : 0;
+    const { taken, until } = extra > 0 ? limit.take(subject, extra) : first;
+    if (extra > 0) this.granted.set(key, true);
+    return { isTaken: first.isTaken, taken, left: until - this.clock(), extra };
+  }
+
+  private async recallAll(limit: Limit, subject: string, key: string): Promise<void> {
+    const returned = await this.recall(limit.name, subject);
+    const { taken, until } = limit.take(subject, 0);
+    limit.note(subject, { isTaken: true, taken: Math.max(0, taken - returned), until });
+    this.recalls.delete(key);
+  }
+
+  private extraOf(remaining: number): number {
+    return Math.floor(remaining / (EXTRA_PART * this.workers));
+  }
+
+  private limitOf({ name, limit, window }: GrantRequest): Limit {
+    let found = this.limits.get(name);
+    if (found === undefined) {
+      found = new Limit(name, limit, window, this.clock);
+      this.limits.set(name, found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,47 @@
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { STATEMENT_TIMEOUT } from '../../database/connections/pool-options.js';
+import type { TransactionSource } from '../apply/transaction-watch.js';
+
+/** Memory of PostgreSQL for each sort or hash table of a bulk run, of which a statement has several. */
+const WORK_MEMORY = '64MB';
+
+/** A connection for the temporary tables of a bulk run. It is opened when the first of them is needed. */
+export class BulkSession implements TransactionSource {
+  private runner: QueryRunner | null = null;
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** The embedded database has one connection, which a session would take from all requests. */
+  static isPossible({ options }: DataSource): boolean {
+    return (options as PostgresDataSourceOptions).url !== undefined;
+  }
+
+  get options(): DataSource['options'] {
+    return this.dataSource.options;
+  }
+
+  async open(): Promise<QueryRunner> {
+    if (this.runner === null) {
+      this.runner = this.dataSource.createQueryRunner();
+      // Statements take longer than those of requests.
+      await this.runner.query(`set statement_timeout = 0; set work_mem = '${WORK_MEMORY}'; discard temp`);
+    }
+    return this.runner;
+  }
+
+  async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    const { manager } = await this.open();
+    return manager.transaction(work);
+  }
+
+  async close(): Promise<void> {
+    const { runner } = this;
+    this.runner = null;
+    if (runner === null) return;
+    await runner
+      .query(`set statement_timeout = ${STATEMENT_TIMEOUT}; reset work_mem; discard temp`)
+      .catch(() => undefined);
+    await runner.release();
+  }
+}

@@ -1,0 +1,66 @@
+import { fork } from 'node:child_process';
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { SupervisedProcess } from '../common/supervised-process.js';
+import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
+import { Following } from './following.js';
+import type { FollowerState } from './status/follower-state.js';
+
+/** Keeps the mirror synchronized in a process of its own, so that no request waits for its event loop (docs/adr/0043). */
+@Injectable()
+export class FollowerProcess extends Following implements OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Mirror');
+  private readonly supervised: SupervisedProcess;
+  private onSettled: () => void = () => undefined;
+  private onOtherServer: (kind: PresetName) => void = () => undefined;
+  private ending: Promise<void> = Promise.resolve();
+  readonly otherServer = new Promise<PresetName>((resolve) => {
+    this.onOtherServer = resolve;
+  });
+
+  /**
+   * @param entry the main file of the process
+   * @param server the kind of server whose preset it uses; null: it chooses the one with which the mirror was written
+   */
+  constructor(entry: URL, server: PresetName | null) {
+    super();
+    this.supervised = new SupervisedProcess({
+      spawn: () =>
+        fork(entry, server === null ? [] : [server], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+      handlers: {
+        settled: () => {
+          this.onSettled();
+        },
+        otherServer: (kind) => {
+          const known = PRESET_NAMES.find((name) => name === kind);
+          if (known !== undefined) this.onOtherServer(known);
+        },
+      },
+      onFault: (reason, pause) => {
+        this.logger.error(
+          `The process that follows the directory has ended (${reason}): it starts again in ${pause} ms`,
+        );
+        this.onSettled();
+      },
+    });
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.onSettled = resolve;
+      this.supervised.start();
+    });
+  }
+
+  async readState(): Promise<FollowerState | null> {
+    return (await this.supervised.ask('state')) as FollowerState | null;
+  }
+
+  onModuleDestroy(): void {
+    this.onSettled();
+    this.ending = this.supervised.stop();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.ending;
+  }
+}

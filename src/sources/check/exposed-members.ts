@@ -1,0 +1,45 @@
+import { type Finding, warning } from '../../common/finding.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { Entry } from '../../ldap/entry.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { nameInValue, referenceKeyOf } from '../reference-key.js';
+
+/**
+ * Counts groups with rules inside of groups without: their members are members of the outer group, in whose list everyone
+ * finds them.
+ */
+export class ExposedMembers {
+  /** The keys of each group that rules hide, or whose members they hide. */
+  private readonly hidden: (readonly string[])[] = [];
+  /** The keys of what groups without rules name. */
+  private readonly named = new Set<string>();
+
+  constructor(private readonly groups: DirectoryMapping['groups']) {}
+
+  add(entry: Entry, isHidden: boolean): void {
+    const { uuid, members, admins, owners } = this.groups;
+    if (isHidden) {
+      this.hidden.push([keyOfDn(entry.dn), `uuid:${uuidOfEntry(entry, uuid) ?? ''}`]);
+      return;
+    }
+    for (const { attributes, by } of [members, admins, owners]) {
+      for (const attribute of attributes) {
+        for (const bytes of entry.bytes(attribute)) {
+          const text = nameInValue(attribute, by, bytes);
+          const key = text === null ? null : referenceKeyOf(by, text);
+          if (key !== null) this.named.add(key);
+        }
+      }
+    }
+  }
+
+  *findings(): Generator<Finding> {
+    const count = this.hidden.filter((keys) => keys.some((key) => this.named.has(key))).length;
+    if (count > 0)
+      yield warning(
+        'visibility',
+        `${count} groups that rules hide, or whose members they hide, are in groups without a rule, where everyone finds their members: give the outer groups a rule, too`,
+      );
+  }
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Entry } from '../../ldap/entry.js';
+import { readLdif } from '../../ldap/ldif/ldif.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { DeltaBuilder } from '../delta.js';
+import type { KnownEntry } from '../ldap/listed-entries.js';
+import type { EntryKind } from '../source.js';
+import { SourceError } from '../source.error.js';
+import type { LdifSource } from './ldif-source.js';
+
+const CHUNK = 1 << 18;
+/** The largest record in bytes. A file with other line ends than a line feed is one large record. */
+const LARGEST_RECORD = 8_000_000;
+/** The number of records that are kept, each in about 300 bytes. A larger file is read completely. */
+const MOST_RECORDS = 300_000;
+/** The number of changed records beyond which the file is read completely. */
+const MOST_CHANGES = 1000;
+
+interface IndexedRecord {
+  /** Null: neither a user nor a group. */
+  readonly kind: EntryKind | null;
+  /** Empty without a kind. */
+  readonly uuid: string;
+  readonly dnKey: string;
+  /** Bytes from the beginning of the file. */
+  readonly start: number;
+  readonly length: number;
+}
+
+/** The difference between two states of a file. */
+export interface FileChanges {
+  readonly delta: DeltaBuilder;
+  /** The index of the later state. */
+  readonly index: LdifIndex;
+  /** Reads entries of the later state. Those that do not exist are omitted. */
+  readonly readAgain: (uuids: readonly string[]) => Promise<KnownEntry[]>;
+  /** Call it at the end. */
+  readonly close: () => Promise<void>;
+}
+
+/** The records of a file do not identify users and groups, or too many of them changed. */
+class NotIndexableError extends Error {}
+
+/**
+ * The records of an LDIF file by the hashes of their bytes, so that only changed ones are parsed when the file changes. It finds
+ * no errors in records that did not change, because they were read before.
+ */
+export class LdifIndex {
+  /** Users and groups. */
+  private readonly byUuid = new Map<string, IndexedRecord & { readonly kind: EntryKind }>();
+  private readonly dnKeys = new Set<string>();
+  /** Null: only comments. */
+  private readonly byHash = new Map<string, IndexedRecord | null>();
+
+  private constructor(
+    private readonly source: LdifSource,
+    readonly fingerprint: string,
+  ) {}
+
+  /** Returns null for a file that cannot be indexed. Throws SourceError and LdifError. */
+  static async read(source: LdifSource, signal: AbortSignal): Promise<LdifIndex | null> {
+    const changes = await new LdifIndex(source, '').readChanges(signal, Infinity);
+    await changes?.close();
+    return changes?.index ?? null;
+  }
+
+  /**
+   * Compares the file with this index.
+   * @returns null if the file has to be read completely
+   * @throws SourceError when the file cannot be read or changes meanwhile; LdifError for a malformed record
+   */
+  async readChanges(signal: AbortSignal, most = MOST_CHANGES): Promise<FileChanges | null> {
+    const index = new LdifIndex(this.source, await this.source.fingerprint());
+    const file = await open(this.source.path);
+    try {
+      const delta = await this.compare(index, file, { signal, most });
+      if ((await this.source.fingerprint()) !== index.fingerprint)
+        throw new SourceError('The file changed while it was read');
+      const readAgain = (uuids: readonly string[]) => index.readAgain(file, uuids);
+      return { delta, index, readAgain, close: () => file.close() };
+    } catch (error) {
+      await file.close();
+      if (error instanceof NotIndexableError) return null;
+      throw error;
+    }
+  }
+
+  private async compare(
+    index: LdifIndex,
+    file: FileHandle,
+    { signal, most }: { readonly signal: AbortSignal; readonly most: number },
+  ): Promise<DeltaBuilder> {
+    const delta = new DeltaBuilder();
+    let changes = 0;
+    for await (const { bytes, start } of recordsOf(file)) {
+      signal.throwIfAborted();
+      refuseBeginning(bytes, start);
+      const hash = createHash('sha256').update(bytes).digest('base64');
+      const known = this.byHash.get(hash);
+      if (known !== undefined) {
+        index.add(hash, known === null ? null : { ...known, start });
+        continue;
+      }
+      if (++changes > most) throw new NotIndexableError();
+      const found = await this.parse(bytes, start);
+      index.add(hash, found?.record ?? null);
+      if (found === null || found.record.kind === null || most === Infinity) continue;
+      delta.put(found.record.kind, found.record.uuid, found.entry);
+    }
+    this.addGone(index, delta, most);
+    return delta;
+  }
+
+  private addGone(index: LdifIndex, delta: DeltaBuilder, most: number): void {
+    for (const { kind, uuid } of this.byUuid.values())
+      if (index.byUuid.get(uuid)?.kind !== kind) delta.remove(kind, uuid);
+    if (delta.gonePeople.size + delta.goneGroups.size > most) throw new NotIndexableError();
+  }
+
+  /** @throws NotIndexableError if the record is not distinct, so that the complete file shows the error or the conflict */
+  private add(hash: string, record: IndexedRecord | null): void {
+    if (record !== null) {
+      const { kind, uuid, dnKey } = record;
+      if (this.byUuid.has(uuid) || this.dnKeys.has(dnKey)) throw new NotIndexableError();
+      if (kind !== null) this.byUuid.set(uuid, { ...record, kind });
+      this.dnKeys.add(dnKey);
+    }
+    this.byHash.set(hash, record);
+    if (this.byHash.size > MOST_RECORDS) throw new NotIndexableError();
+  }
+
+  private async parse(bytes: Buffer, start: number): Promise<{ record: IndexedRecord; entry: Entry } | null> {
+    const entries: Entry[] = [];
+    for await (const entry of readLdif([bytes])) entries.push(entry);
+    const [entry, second] = entries;
+    if (second !== undefined) throw new NotIndexableError();
+    if (entry === undefined) return null;
+    const kind = this.source.kindOf(entry);
+    const uuid = kind === null ? '' : uuidOfEntry(entry, this.source.mappingOf(kind).uuid);
+    if (uuid === null) throw new NotIndexableError();
+    return { record: { kind, uuid, dnKey: keyOfDn(entry.dn), start, length: bytes.length }, entry };
+  }
+
+  private async readAgain(file: FileHandle, uuids: readonly string[]): Promise<KnownEntry[]> {
+    const found: KnownEntry[] = [];
+    for (const uuid of uuids) {
+      const record = this.byUuid.get(uuid);
+      if (record === undefined) continue;
+      const { kind, start, length } = record;
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
+      for await (const entry of readLdif([buffer])) found.push({ kind, uuid, entry });
+    }
+    return found;
+  }
+}
+
+/** Splits a file at empty lines. */
+async function* recordsOf(file: FileHandle): AsyncGenerator<{ bytes: Buffer; start: number }> {
+  let rest = Buffer.alloc(0);
+  let start = 0;
+  const stream = file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let from = afterLineFeeds(bytes, 0);
+    for (let end = bytes.indexOf('\n\n', from); end >= 0; end = bytes.indexOf('\n\n', from)) {
+      yield { bytes: bytes.subarray(from, end + 1), start: start + from };
+      from = afterLineFeeds(bytes, end + 2);
+    }
+    start += from;
+    rest = Buffer.from(bytes.subarray(from));
+    if (rest.length > LARGEST_RECORD) throw new NotIndexableError();
+  }
+  if (rest.length > 0) yield { bytes: rest, start };
+}
+
+function afterLineFeeds(bytes: Buffer, from: number): number {
+  let position = from;
+  while (bytes[position] === 0x0a) position++;
+  return position;
+}
+
+/** A version and a byte order mark belong to the beginning of a file, which a single record does not show. */
+function refuseBeginning(bytes: Buffer, start: number): void {
+  if (start === 0) return;
+  if (/^\s*(?:version:|\xef\xbb\xbf)/i.test(bytes.toString('latin1', 0, 20))) throw new NotIndexableError();
+}

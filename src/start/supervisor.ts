@@ -1,0 +1,182 @@
+import { Logger } from '@nestjs/common';
+import { type Config, ConfigError, configFor } from '../config/config.js';
+import type { PresetName } from '../config/model/presets/presets.js';
+import { GrantedCounts, type GrantRequest } from '../limits/granted-counts.js';
+import { FollowerProcess } from '../mirror/follower-process.js';
+import { NestLog } from '../monitoring/log.js';
+import type { MetricFamilies } from '../monitoring/metrics/registry.js';
+import { recognize } from '../sources/ldap/recognize.js';
+import { EXIT_FAILED } from './failure.js';
+import { logBeginning, logShutdown } from './life-lines.js';
+import { describeStart } from './message.js';
+import { readUsableConfig } from './preconditions.js';
+import { WorkerProcess } from './worker-process.js';
+
+/** The main files of the processes. */
+interface Entries {
+  readonly worker: URL;
+  readonly follower: URL;
+}
+
+/** Milliseconds for the reply of another process. */
+const REPLY_TIMEOUT_MS = 1000;
+const readMetrics = (worker: WorkerProcess) => worker.readMetrics();
+
+/** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
+export async function supervise(config: Config, entries: Entries): Promise<void> {
+  Logger.overrideLogger(NestLog.of(config));
+  logBeginning();
+  await new Supervisor(config, entries).run();
+}
+
+class Supervisor {
+  private readonly logger = new Logger('Service');
+  private readonly ending = new AbortController();
+  private readonly counts: GrantedCounts;
+  private workers: WorkerProcess[] = [];
+  private follower: FollowerProcess | null = null;
+  private server: PresetName | null = null;
+  private endedMetrics: MetricFamilies = [];
+  private restarting: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly config: Config,
+    private readonly entries: Entries,
+  ) {
+    this.counts = new GrantedCounts(config.workers, (name, subject) => this.recall(name, subject));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
+    process.on('SIGHUP', () => {
+      // A terminal that is closed sends it too, and nothing reads the output any more.
+      if (process.stdout.isTTY) void this.stop('SIGINT');
+      else this.requestRestart();
+    });
+  }
+
+  /** Starts the first worker alone, so that a failure of the start is reported once. */
+  async run(): Promise<void> {
+    const { config, ending } = this;
+    this.server = await recognize(config.directory, ending.signal);
+    if (ending.signal.aborted) process.exit(0);
+    const first = this.startWorker(0);
+    this.workers = [first];
+    if (!(await first.listening)) return;
+    for (let index = 1; index < config.workers; index++) this.workers.push(this.startWorker(index));
+    await Promise.all([this.follow(), ...this.workers.map(({ listening }) => listening)]);
+    if (isAborted(ending)) return;
+    this.logger.log(describeStart(this.server === null ? config : configFor(config, this.server), null));
+  }
+
+  private startWorker(index: number): WorkerProcess {
+    const worker: WorkerProcess = new WorkerProcess({
+      entry: this.entries.worker,
+      args: [index === 0 ? 'first' : 'other', this.server ?? ''],
+      handlers: {
+        take: (request) => this.counts.take(request as GrantRequest),
+        followerState: () => this.follower?.readState() ?? null,
+        otherMetrics: async () => [...(await this.readOthers(worker, readMetrics)), this.endedMetrics],
+        otherHistories: () => this.readOthers(worker, (other) => other.ask('history', null)),
+      },
+      onEnd: (metrics) => void this.keepMetrics(metrics),
+      onFault: (reason, pause, code) => {
+        this.noteFault(worker, reason, pause, code);
+      },
+    });
+    return worker;
+  }
+
+  /** A worker that ends before the service has started has reported why. */
+  private noteFault(worker: WorkerProcess, reason: string, pause: number, code: number | null): void {
+    if (this.ending.signal.aborted) return;
+    if (this.follower === null) process.exit(code ?? EXIT_FAILED);
+    if (!this.workers.includes(worker)) return;
+    this.logger.error(`A process that serves requests has ended (${reason}): it starts again in ${pause} ms`);
+  }
+
+  private async follow(): Promise<void> {
+    const follower = new FollowerProcess(this.entries.follower, this.server);
+    this.follower = follower;
+    void follower.otherServer.then((kind) => {
+      this.server = kind;
+      this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
+      this.requestRestart();
+    });
+    await follower.start();
+  }
+
+  /** Replaces one process after the other. They read the model file, and the files that settings name, again. */
+  private requestRestart(): void {
+    this.restarting = this.restarting.then(() => this.restart());
+  }
+
+  private async restart(): Promise<void> {
+    try {
+      readUsableConfig();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.logger.error(`The service does not start again: ${error.problems.join('; ')}`);
+      return;
+    }
+    for (let index = 0; index < this.config.workers; index++) {
+      if (this.ending.signal.aborted) return;
+      const next = this.startWorker(index);
+      if (!(await next.listening)) {
+        await next.stop('SIGTERM');
+        this.logger.error('A new process does not start: the present ones continue');
+        return;
+      }
+      const [previous] = this.workers.splice(index, 1, next);
+      await previous?.stop('SIGHUP');
+    }
+    this.follower?.onModuleDestroy();
+    await this.follower?.beforeApplicationShutdown();
+    await this.follow();
+    this.logger.log('All processes were replaced');
+  }
+
+  private async stop(signal: NodeJS.Signals): Promise<void> {
+    if (!this.ending.signal.aborted) logShutdown(signal);
+    this.ending.abort();
+    this.follower?.onModuleDestroy();
+    // The others leave their new connections to the last process, which closes the port when none arrives any more.
+    const others = signal === 'SIGTERM' ? this.workers.splice(0, this.workers.length - 1) : [];
+    await Promise.all(others.map((worker) => worker.stop('SIGHUP')));
+    await Promise.all([
+      this.follower?.beforeApplicationShutdown(),
+      ...this.workers.map((worker) => worker.stop(signal)),
+    ]);
+    process.exit(0);
+  }
+
+  private async recall(name: string, subject: string): Promise<number> {
+    const returned = await Promise.all(
+      this.workers.map((worker) => worker.ask('giveBack', { name, subject })),
+    );
+    return returned.reduce<number>((sum, each) => sum + Number(each ?? 0), 0);
+  }
+
+  /** Processes that do not reply in time are left out. */
+  private async readOthers<Value>(
+    worker: WorkerProcess,
+    read: (other: WorkerProcess) => Promise<Value | null>,
+  ): Promise<Value[]> {
+    const others = this.workers.filter((other) => other !== worker);
+    const replies = await Promise.all(others.map((other) => within(REPLY_TIMEOUT_MS, read(other))));
+    return replies.filter((reply) => reply !== null);
+  }
+
+  private async keepMetrics(metrics: MetricFamilies | null): Promise<void> {
+    if (metrics === null) return;
+    // The library is needed only here.
+    const { addEnded } = await import('../monitoring/metrics/registry.js');
+    this.endedMetrics = await addEnded(this.endedMetrics, metrics);
+  }
+}
+
+function isAborted({ signal }: AbortController): boolean {
+  return signal.aborted;
+}
+
+async function within<Value>(milliseconds: number, work: Promise<Value | null>): Promise<Value | null> {
+  const timeout = new Promise<null>((resolve) => setTimeout(resolve, milliseconds, null).unref());
+  return Promise.race([work, timeout]);
+}

@@ -1,0 +1,68 @@
+import { Messenger } from '../common/messenger.js';
+import type { PresetName } from '../config/model/presets/presets.js';
+import type { Grant } from '../limits/granted-counts.js';
+import { WorkerCounts } from '../limits/worker-counts.js';
+import { Following } from '../mirror/following.js';
+import type { FollowerState } from '../mirror/status/follower-state.js';
+import type { OtherProcesses } from '../monitoring/metrics/metrics.service.js';
+import type { MetricFamilies } from '../monitoring/metrics/registry.js';
+import type { Minute } from '../monitoring/status/minutes.js';
+
+/** The follower as a worker sees it: the process that supervises both has started it. */
+class DistantFollowing extends Following {
+  readonly otherServer = new Promise<PresetName>(() => undefined);
+
+  constructor(private readonly messenger: Messenger) {
+    super();
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async readState(): Promise<FollowerState | null> {
+    return (await this.messenger.ask('followerState')) as FollowerState | null;
+  }
+}
+
+/** Connects a process that serves requests to the one that supervises it: see Supervisor. */
+export class WorkerLink {
+  private readonly stopping = new AbortController();
+  /** Reads the metrics of this process; null before they exist. */
+  readMetrics: () => Promise<MetricFamilies> | null = () => null;
+  /** Reads the last hour of this process; null before it exists. */
+  readHistory: () => Promise<readonly Minute[]> | null = () => null;
+  readonly messenger: Messenger = new Messenger(process, {
+    stop: (signal) => {
+      this.stopping.abort(signal);
+    },
+    metrics: () => this.readMetrics(),
+    history: () => this.readHistory(),
+    giveBack: (value) => {
+      const { name, subject } = value as { name: string; subject: string };
+      return this.counts.giveBack(name, subject);
+    },
+  });
+  readonly following: Following = new DistantFollowing(this.messenger);
+  readonly counts: WorkerCounts = new WorkerCounts(
+    async (request) => (await this.messenger.ask('take', request)) as Grant | null,
+  );
+  readonly otherProcesses: OtherProcesses = {
+    readMetrics: async () => ((await this.messenger.ask('otherMetrics')) ?? []) as MetricFamilies[],
+    readHistories: async () => ((await this.messenger.ask('otherHistories')) ?? []) as Minute[][],
+  };
+
+  constructor() {
+    // A terminal sends them to all processes. The supervisor decides what they mean.
+    process.on('SIGINT', () => undefined);
+    process.on('SIGHUP', () => undefined);
+    process.once('SIGTERM', () => {
+      this.stopping.abort('SIGTERM');
+    });
+  }
+
+  /** Aborted when this process has to end. The reason is a signal; SIGHUP means that another process takes its place. */
+  get ending(): AbortSignal {
+    return this.stopping.signal;
+  }
+}

@@ -1,0 +1,154 @@
+import { Logger } from '@nestjs/common';
+import type { AccessLog } from '../access-log/access-log.js';
+import type { PersonalDataAccess } from '../access-log/personal-data.decorator.js';
+import type { Principal } from '../auth/principal.js';
+import type { ChangeLog } from '../changes/change-log.js';
+import type { Change } from '../changes/change.model.js';
+import { ServiceError } from '../common/errors.js';
+import { foldId } from '../common/identity.js';
+import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
+import type { Viewer } from '../database/visibility/viewer.js';
+import { deliver, type DeliveryFailure } from './deliver.js';
+import { POSITION_LOST } from './webhook.entity.js';
+import { NO_FAILURE, type WebhookState, type WebhookStates } from './webhook-states.js';
+
+/** Changes that one statement reads. */
+const PART_SIZE = 100;
+/** Milliseconds until the log is read again without a new revision. */
+const POLL_MS = 60_000;
+/** Milliseconds after which the state of a disabled receiver, or a database that was unavailable, is read again. */
+const RETRY_MS = 5000;
+/** Milliseconds after which a position is stored although nothing was delivered, so that it does not expire. */
+const STORE_MS = 600_000;
+
+const USER_ACCESS: PersonalDataAccess = { fields: ['Change.userId', 'Change.userNodeId'], people: [1, 1] };
+
+/** How long to wait before the next step, and whether a new revision ends the wait. */
+export interface Pause {
+  readonly milliseconds: number;
+  readonly endsWithNews: boolean;
+}
+
+const NOW: Pause = { milliseconds: 0, endsWithNews: false };
+
+interface Services {
+  readonly log: ChangeLog;
+  readonly states: WebhookStates;
+  readonly accessLog: AccessLog;
+}
+
+/** Delivers the changes that one receiver selects, one after another. */
+export class WebhookRun {
+  private readonly logger = new Logger('Webhooks');
+  private readonly groups: ReadonlySet<string> | null;
+  /** Null: to be read. While this process leads, no other one changes it, except that a disabled receiver is enabled. */
+  private state: WebhookState | null = null;
+  private storedAt = performance.now();
+
+  constructor(
+    private readonly target: WebhookTarget,
+    private readonly principal: Principal,
+    private readonly viewer: Viewer,
+    private readonly services: Services,
+  ) {
+    this.groups = target.groups === undefined ? null : new Set(target.groups.map(foldId));
+  }
+
+  /** Delivers what is new, up to the first failure. Never throws. */
+  async step(signal: AbortSignal): Promise<Pause> {
+    try {
+      return await this.advance(signal);
+    } catch (error) {
+      this.state = null;
+      if (!signal.aborted) await this.note(error);
+      return { milliseconds: RETRY_MS, endsWithNews: true };
+    }
+  }
+
+  private async advance(signal: AbortSignal): Promise<Pause> {
+    const { log, states } = this.services;
+    const { target, viewer } = this;
+    const begin = async () => (await log.readEnd(viewer)).cursor;
+    const state = (this.state ??= await states.findOrBegin(target.id, begin));
+    if (state.disabledAt !== null) throw new DisabledError();
+    if (state.pauseMs > 0) {
+      this.state = { ...state, pauseMs: 0 };
+      return { milliseconds: state.pauseMs, endsWithNews: false };
+    }
+    if (state.cursor === null) {
+      // An operator has removed the position of a receiver that fails: it begins again at the end of the log.
+      this.state = null;
+      return NOW;
+    }
+    const part = await log.readAfter(state.cursor, PART_SIZE, { kinds: target.kinds ?? null }, viewer);
+    for (const { change, cursor } of part.changes) {
+      if (!this.selects(change)) continue;
+      const failure = await deliver(target, change, signal);
+      // Without an answer, the next leader delivers it again.
+      if (signal.aborted) return NOW;
+      if (failure !== null) return this.noteFailure(failure);
+      await this.noteDelivered(change, cursor);
+    }
+    await this.moveTo(part.end.cursor);
+    return part.hasMore ? NOW : { milliseconds: POLL_MS, endsWithNews: true };
+  }
+
+  /** A group is selected by the id that it has, or that the change takes from it. */
+  private selects({ groupId, previousId }: Change): boolean {
+    if (this.groups === null) return true;
+    if (groupId === null) return false;
+    return this.groups.has(foldId(groupId)) || (previousId !== null && this.groups.has(foldId(previousId)));
+  }
+
+  private async noteDelivered(change: Change, cursor: string): Promise<void> {
+    const { states, accessLog } = this.services;
+    const { id } = this.target;
+    if (change.userId !== null) accessLog.note(this.principal, USER_ACCESS);
+    await states.noteDelivered(id, cursor);
+    this.storedAt = performance.now();
+    if (this.state === null) return;
+    if (this.state.attempts > 0) this.logger.log(`The webhook «${id}» accepts changes again`);
+    this.state = { ...this.state, ...NO_FAILURE, cursor };
+  }
+
+  /** Moves over changes that are not selected. */
+  private async moveTo(cursor: string): Promise<void> {
+    const { states, accessLog } = this.services;
+    void accessLog.flush();
+    if (this.state === null || this.state.cursor === cursor) return;
+    this.state = { ...this.state, cursor };
+    if (performance.now() - this.storedAt < STORE_MS) return;
+    await states.noteDelivered(this.target.id, cursor);
+    this.storedAt = performance.now();
+  }
+
+  private async noteFailure({ reason, retryAfter }: DeliveryFailure): Promise<Pause> {
+    const { id } = this.target;
+    this.state = await this.services.states.noteFailure(id, reason, retryAfter);
+    if (this.state?.attempts === 1)
+      this.logger.warn(
+        `The webhook «${id}» does not accept a change: ${reason}. It is tried again for three days`,
+      );
+    if ((this.state?.disabledAt ?? null) !== null)
+      this.logger.error(
+        `The webhook «${id}» is disabled after three days of failures: ${reason}. To continue where it stopped: ./directory webhook enable ${id}`,
+      );
+    return NOW;
+  }
+
+  private async note(error: unknown): Promise<void> {
+    if (error instanceof DisabledError) return;
+    const { id } = this.target;
+    const code = error instanceof ServiceError ? error.code : null;
+    if (code === 'INVALID_CURSOR' || code === 'CHANGE_CURSOR_EXPIRED') {
+      await this.services.states.disable(id, POSITION_LOST).catch(() => undefined);
+      this.logger.error(
+        `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now`,
+      );
+    } else if (code === null)
+      this.logger.error(`The webhook «${id}» waits: ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+/** An operator has to enable the receiver. */
+class DisabledError extends Error {}

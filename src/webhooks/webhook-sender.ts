@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { AccessLog } from '../access-log/access-log.js';
+import { viewerOf } from '../auth/access.js';
+import type { Principal } from '../auth/principal.js';
+import { ChangeLog } from '../changes/change-log.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
+import { WebhookRun } from './webhook-run.js';
+import { WebhookStates } from './webhook-states.js';
+
+/** Sends changes to the receivers of the file of webhooks (docs/adr/0046). */
+@Injectable()
+export class WebhookSender {
+  /** Aborted and replaced with each revision. */
+  private news = new AbortController();
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly log: ChangeLog,
+    private readonly states: WebhookStates,
+    private readonly accessLog: AccessLog,
+  ) {}
+
+  wake(): void {
+    const { news } = this;
+    this.news = new AbortController();
+    news.abort();
+  }
+
+  /** Sends until the signal is aborted. A receiver that fails holds up no other one. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.config.webhooks.map((target) => this.runTarget(target, signal)));
+  }
+
+  private async runTarget(target: WebhookTarget, signal: AbortSignal): Promise<void> {
+    const { log, states, accessLog } = this;
+    const principal = principalOf(target);
+    const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
+    const run = new WebhookRun(target, principal, viewer, { log, states, accessLog });
+    while (!signal.aborted) {
+      // Before the log is read, so that a revision that comes meanwhile ends the pause.
+      const { signal: news } = this.news;
+      const { milliseconds, endsWithNews } = await run.step(signal);
+      const ending = endsWithNews ? AbortSignal.any([signal, news]) : signal;
+      if (milliseconds > 0) await sleep(milliseconds, undefined, { signal: ending }).catch(() => undefined);
+    }
+  }
+}
+
+/** A receiver has scopes and no user. */
+function principalOf({ id, scopes }: WebhookTarget): Principal {
+  const name = `webhook:${id}`;
+  return Object.freeze({
+    kind: 'SERVICE_ACCOUNT_TOKEN',
+    countedAs: name,
+    scopes: new Set(scopes),
+    clientId: name,
+    subject: null,
+    serviceAccountId: null,
+    expiresAt: null,
+  });
+}

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Database } from '../database/database.js';
+import { readClock } from '../database/statements/statement.js';
+import { Leadership } from '../mirror/sync/leadership.js';
+import { WebhookEntity } from './webhook.entity.js';
+
+/** Seconds between the first failure of a receiver and its end. */
+const LONGEST_FAILING = 3 * 86_400;
+/** Seconds between two attempts at most. */
+const LONGEST_PAUSE = 600;
+/** The longest pause that a receiver can ask for, in seconds. */
+const LONGEST_ASKED = 3600;
+
+/** The state of a receiver, and how long to wait until its next attempt. */
+export interface WebhookState extends Readonly<WebhookEntity> {
+  readonly pauseMs: number;
+}
+
+/** Stores how far each receiver is. Only the leader writes. */
+@Injectable()
+export class WebhookStates {
+  constructor(
+    private readonly database: Database,
+    private readonly leadership: Leadership,
+  ) {}
+
+  /** @param begin returns the cursor at which a new receiver begins */
+  async findOrBegin(id: string, begin: () => Promise<string>): Promise<WebhookState> {
+    const known = await this.change(id, {});
+    if (known !== null && known.cursor !== null) return known;
+    const cursor = await begin();
+    return (await this.change(id, { cursor })) ?? this.create(id, cursor);
+  }
+
+  async noteDelivered(id: string, cursor: string): Promise<void> {
+    await this.change(id, { ...NO_FAILURE, cursor });
+  }
+
+  /** @returns the state after the failure: disabled if the receiver has failed for too long */
+  async noteFailure(id: string, reason: string, retryAfter: number | null): Promise<WebhookState | null> {
+    return this.change(id, ({ attempts, failingSince }, now) => {
+      const pause = Math.max(
+        Math.min(LONGEST_PAUSE, 2 ** attempts),
+        Math.min(LONGEST_ASKED, retryAfter ?? 0),
+      );
+      const since = failingSince ?? now;
+      const isOver = now.getTime() - since.getTime() > LONGEST_FAILING * 1000;
+      return {
+        attempts: attempts + 1,
+        failingSince: since,
+        nextAttemptAt: new Date(now.getTime() + pause * 1000),
+        disabledAt: isOver ? now : null,
+        failure: reason,
+      };
+    });
+  }
+
+  async disable(id: string, reason: string): Promise<void> {
+    await this.change(id, (_, now) => ({ disabledAt: now, failure: reason }));
+  }
+
+  private create(id: string, cursor: string): Promise<WebhookState> {
+    return this.write(async (manager) => {
+      const states = manager.getRepository(WebhookEntity);
+      const created = states.create({ ...NO_FAILURE, id, cursor, disabledAt: null });
+      return Object.assign(await states.save(created), { pauseMs: 0 });
+    });
+  }
+
+  /** Null if the receiver is unknown. */
+  private change(
+    id: string,
+    change: Partial<WebhookEntity> | ((state: WebhookEntity, now: Date) => Partial<WebhookEntity>),
+  ): Promise<WebhookState | null> {
+    return this.write(async (manager) => {
+      const states = manager.getRepository(WebhookEntity);
+      const state = await states.findOneBy({ id });
+      if (state === null) return null;
+      const now = await readClock(manager);
+      const changed = Object.assign(state, typeof change === 'function' ? change(state, now) : change);
+      await states.save(changed);
+      const pauseMs = Math.max(0, (changed.nextAttemptAt?.getTime() ?? 0) - now.getTime());
+      return Object.assign(changed, { pauseMs });
+    });
+  }
+
+  private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (manager) => {
+      await this.leadership.admit(manager);
+      return work(manager);
+    });
+  }
+}
+
+export const NO_FAILURE = {
+  attempts: 0,
+  failingSince: null,
+  nextAttemptAt: null,
+  failure: null,
+} as const satisfies Partial<WebhookEntity>;

@@ -1,0 +1,211 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestProcess } from '../support/clients/command.js';
+import { EventStream } from '../support/clients/event-stream.js';
+import { ContinuousClients } from '../support/clients/continuous-clients.js';
+import { post, send } from '../support/clients/http.js';
+import { readSamples } from '../support/clients/metrics.js';
+import { eventually } from '../support/eventually.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+const WORKERS = 2;
+const FAILED_LOGINS = 10;
+const QUERY = '{ user(user: {id: "anna"}) { id name } }';
+const REPLACED = /All processes were replaced/;
+
+/** Whether a process exists and has not ended: its parent may collect it later. */
+function isRunning(id: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${id}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+const isWorker = (id: number) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('worker.js');
+
+describe('several processes that serve requests', () => {
+  let issuer: ExternalIssuerProcess;
+  let database: TestDatabase;
+  let environment: Record<string, string>;
+  let config: { host: string; port: number };
+  let service: TestProcess;
+  let authorization: string;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    database = await createDatabase();
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'workers-'));
+    writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
+    config = { host: '127.0.0.1', port: await findFreePort() };
+    environment = {
+      ...issuer.environment,
+      WORKERS: String(WORKERS),
+      PORT: String(config.port),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_POINTS_PER_HOUR: '100000000',
+      LIMIT_FAILED_LOGINS: String(FAILED_LOGINS),
+    };
+    authorization = await issuer.token('jwt-client');
+    service = await start();
+  });
+
+  afterAll(async () => {
+    if (!service.hasEnded) await service.kill('SIGKILL');
+    await issuer.stop();
+    await database.drop();
+  });
+
+  async function start(): Promise<TestProcess> {
+    const started = TestProcess.start('main', [], environment);
+    await started.untilPrinted(/Ready at/);
+    return started;
+  }
+
+  const ask = () => post({ config }, { query: QUERY }, { authorization });
+
+  async function countRequests(): Promise<number> {
+    const { body } = await send({ config }, { path: '/metrics' });
+    return readSamples(body)
+      .filter(({ name, labels }) => name === 'directory_requests_total' && labels['route'] === '/graphql/v1')
+      .reduce((sum, { value }) => sum + value, 0);
+  }
+
+  it('are two for requests and one that follows the directory', async () => {
+    expect(service.children.filter(isWorker)).toHaveLength(WORKERS);
+    expect(service.children).toHaveLength(WORKERS + 1);
+    expect(service.stdout.match(/Ready at/g)).toHaveLength(1);
+    expect((await ask()).status).toBe(200);
+    expect((await send({ config }, { path: '/_readiness' })).status).toBe(200);
+  });
+
+  it('count failed logins together', async () => {
+    const wrong = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
+    const request = { path: '/graphql/v1?query={__typename}', headers: { authorization: wrong } };
+    const statuses: number[] = [];
+    for (let time = 0; time < 2 * FAILED_LOGINS; time++)
+      statuses.push((await send({ config }, { ...request, localAddress: '127.0.2.1' })).status);
+    expect(statuses).toEqual([
+      ...Array<number>(FAILED_LOGINS).fill(401),
+      ...Array<number>(FAILED_LOGINS).fill(429),
+    ]);
+  });
+
+  it('add up the requests of the last hour', async () => {
+    const count = async () => {
+      const { body } = await send({ config }, { path: '/status/history' });
+      const { minutes } = JSON.parse(body) as { minutes: { requests: number }[] };
+      return minutes.reduce((sum, { requests }) => sum + requests, 0);
+    };
+    const before = await count();
+    for (let time = 0; time < 10; time++) await ask();
+    await eventually(count, before + 10);
+  });
+
+  it('add up their metrics', async () => {
+    const before = await countRequests();
+    for (let time = 0; time < 10; time++) await ask();
+    for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(before + 10);
+    const { body } = await send({ config }, { path: '/metrics' });
+    const samples = readSamples(body);
+    const valueOf = (wanted: string) =>
+      samples.filter(({ name }) => name === wanted).map(({ value }) => value);
+    expect(valueOf('directory_leader')).toEqual([1]);
+    expect(valueOf('directory_database_up')).toEqual([1]);
+    expect(
+      samples.find(
+        ({ name, labels }) => name === 'directory_mirror_runs_total' && labels['outcome'] === 'applied',
+      )?.value,
+    ).toBe(1);
+  });
+
+  it('send changes to streams in each of them', async () => {
+    const token = await issuer.token('jwt-client', { scope: 'directory' });
+    const open = () => EventStream.open(`http://127.0.0.1:${config.port}`, '', { authorization: token });
+    const streams = await Promise.all(Array.from({ length: 2 * WORKERS }, open));
+    await Promise.all(streams.map((stream) => stream.begun()));
+    writeFileSync(
+      environment['DIRECTORY_URL']?.slice('file:'.length) ?? '',
+      buildLdif([{ id: 'anna' }, { id: 'ben' }]),
+    );
+    for (const stream of streams)
+      expect(await stream.receive(1)).toMatchObject([{ event: 'USER_CREATED', data: { userId: 'ben' } }]);
+    for (const stream of streams) stream.close();
+  });
+
+  it('replace a killed one, and keep its counts', async () => {
+    const before = await countRequests();
+    const [killed = 0] = service.children.filter(isWorker);
+    process.kill(killed, 'SIGKILL');
+    await service.untilPrinted(
+      /A process that serves requests has ended \(SIGKILL\): it starts again in 0 ms/,
+    );
+    await eventually(() => Promise.resolve(service.children.filter(isWorker).length), WORKERS);
+    for (let time = 0; time < 10; time++) expect((await ask()).status).toBe(200);
+    await eventually(async () => (await countRequests()) >= before + 10, true);
+  });
+
+  it('are replaced on SIGHUP without a failed request', async () => {
+    const before = service.children;
+    const headers = { 'content-type': 'application/json', authorization };
+    const body = JSON.stringify({ query: QUERY });
+    const clients = new ContinuousClients(
+      { config },
+      { count: 20, request: { method: 'POST', headers, body } },
+    );
+    await clients.untilAnswered(100);
+    process.kill(service.id, 'SIGHUP');
+    await service.untilPrinted(REPLACED);
+    await clients.untilAnswered(clients.answered + 100);
+    await clients.end();
+    expect(clients.failures).toEqual([]);
+    expect(service.children).toHaveLength(WORKERS + 1);
+    expect(service.children.filter((id) => before.includes(id))).toEqual([]);
+  });
+
+  it('end on SIGTERM after they have answered', async () => {
+    const { children } = service;
+    const headers = { 'content-type': 'application/json', authorization };
+    const request = { method: 'POST', headers, body: JSON.stringify({ query: QUERY }) };
+    const clients = new ContinuousClients({ config }, { count: 20, request, untilRefused: true });
+    await clients.untilAnswered(100);
+    expect((await service.kill('SIGTERM')).code).toBe(0);
+    await clients.untilRefused();
+    expect(clients.failures).toEqual([]);
+    expect(children.filter(isRunning)).toEqual([]);
+  });
+
+  it('end when the process that supervises them is killed', async () => {
+    service = await start();
+    const { children } = service;
+    process.kill(service.id, 'SIGKILL');
+    await eventually(() => Promise.resolve(children.filter(isRunning).length), 0);
+  });
+
+  it('report once that the port is in use', async () => {
+    const other = createServer().listen(config.port, config.host);
+    await once(other, 'listening');
+    const ended = await TestProcess.start('main', [], environment).end();
+    other.close();
+    expect([ended.code, ended.stderr]).toEqual([
+      1,
+      `The port ${config.port} is in use: stop what listens there, or set another one\n`,
+    ]);
+  });
+
+  it('are refused with the embedded database and the embedded identity provider', async () => {
+    const { code, stderr } = await TestProcess.start('main', [], {
+      WORKERS: '2',
+      DATABASE_URL: 'pglite:never-opened',
+    }).end();
+    expect(code).toBe(2);
+    expect(stderr.match(/^WORKERS above 1 only goes with /gm)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,166 @@
+/** @isolated The suite fakes the clock. */
+import { type IncomingHttpHeaders, request as startRequest } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import zlib from 'node:zlib';
+import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+/** The smallest valid picture. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+const MEMBERS = Array.from({ length: 100 }, (_, index) => `user-${index}`);
+const ldif = (name: string) =>
+  buildLdif(
+    MEMBERS.map((id) => ({ id, name: `${name} ${id} ${'x'.repeat(400)}`, photo: PHOTO })),
+    [{ id: 'club', members: MEMBERS }],
+  );
+const pageOf = (size: number, fields = 'name') =>
+  `{ group(group: {id: "club"}) { members(first: ${size}) { nodes { user { ${fields} } } } } }`;
+
+interface Received {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  /** The bytes without their coding. */
+  text: string;
+}
+
+describe('a response', () => {
+  const service = TestService.forSuite({ ldif: ldif('Person'), compared: false });
+  let authorization: string;
+  let comments = 0;
+
+  beforeAll(async () => {
+    authorization = await service.accessToken('read');
+  });
+
+  /** A query whose response is not cached. */
+  const newQuery = (query = pageOf(5)) => `${query} # ${++comments}`;
+
+  function send(query: string, acceptEncoding: string | null, method = 'POST'): Promise<Received> {
+    const { host, port } = service.config;
+    const body = JSON.stringify({ query });
+    const headers = {
+      authorization,
+      ...(method === 'POST'
+        ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+        : {}),
+      ...(acceptEncoding === null ? {} : { 'accept-encoding': acceptEncoding }),
+    };
+    const path = `/graphql/v1${method === 'POST' ? '' : `?query=${encodeURIComponent(query)}`}`;
+    return new Promise((resolve, reject) => {
+      const sent = startRequest({ host, port, path, method, headers, agent: false }, (response) => {
+        buffer(response).then((bytes) => {
+          const { statusCode: status = 0, headers: received } = response;
+          resolve({ status, headers: received, bytes, text: decode(bytes, received['content-encoding']) });
+        }, reject);
+      });
+      sent.on('error', reject);
+      sent.end(method === 'POST' ? body : undefined);
+    });
+  }
+
+  it.each<[string | null, string | undefined]>([
+    [null, undefined],
+    ['', undefined],
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['GZIP', 'gzip'],
+    ['gzip, deflate', 'gzip'],
+    ['gzip, deflate, br, zstd', 'gzip'],
+    ['br, gzip', 'br'],
+    ['gzip;q=0.5, br;q=0.8', 'br'],
+    ['gzip;q=0, br;q=0', undefined],
+    ['gzip;q=0', undefined],
+    ['deflate, zstd', undefined],
+    ['identity', undefined],
+    ['identity, gzip;q=0.5', undefined],
+    ['identity;q=0, gzip', 'gzip'],
+    ['identity;q=0', undefined],
+    ['*', 'br'],
+    ['*;q=0', undefined],
+    ['*;q=0, br;q=0.1', 'br'],
+    [`${'x'.repeat(600)}, gzip`, 'gzip'],
+  ])('is compressed as Accept-Encoding allows: «%s»', async (acceptEncoding, coding) => {
+    for (const method of ['POST', 'GET']) {
+      const query = newQuery();
+      const { text } = await send(query, null, method);
+      for (let time = 0; time < 4; time++) {
+        const answer = await send(query, acceptEncoding, method);
+        expect([answer.headers['content-encoding'], answer.text]).toEqual([coding, text]);
+        expect(answer.headers['content-length']).toBe(String(answer.bytes.length));
+        if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(text.length / 2);
+      }
+    }
+  });
+
+  it('is not compressed up to 1,000 bytes, unless the client refuses plain bytes', async () => {
+    for (const query of ['{ __typename }', pageOf(1)]) {
+      for (let time = 0; time < 3; time++) {
+        expect((await send(query, 'gzip')).headers).not.toHaveProperty('content-encoding');
+        expect((await send(query, 'gzip, identity;q=0')).headers['content-encoding']).toBe('gzip');
+      }
+    }
+  });
+
+  it('is compressed also if it is large', async () => {
+    const query = newQuery(pageOf(100, 'name a: name b: name'));
+    const { text } = await send(query, null);
+    expect(text.length).toBeGreaterThan(100_000);
+    for (let time = 0; time < 4; time++)
+      for (const coding of ['gzip', 'br']) {
+        const answer = await send(query, coding);
+        expect([answer.headers['content-encoding'], answer.text === text]).toEqual([coding, true]);
+      }
+  });
+
+  it('is compressed once for each coding while it is cached, and counted', async () => {
+    const query = newQuery();
+    for (let time = 0; time < 3; time++) await send(query, null);
+    const cache = service.app.get(ResponseCache);
+    const before = cache.statistics.bytes ?? 0;
+    const gzip = jest.spyOn(zlib, 'gzipSync');
+    const brotli = jest.spyOn(zlib, 'brotliCompressSync');
+    let length = 0;
+    for (let time = 0; time < 5; time++)
+      for (const coding of ['gzip', 'br'])
+        length = Math.max(length, (await send(query, coding)).bytes.length);
+    expect([gzip.mock.calls.length, brotli.mock.calls.length]).toEqual([1, 1]);
+    expect(cache.statistics.bytes ?? 0).toBeGreaterThan(before + length);
+    gzip.mockRestore();
+    brotli.mockRestore();
+  });
+
+  it('is never an old one: after a revision, and at a new minute with signed URLs', async () => {
+    const [names, photos] = [newQuery(), newQuery(pageOf(5, 'photo'))];
+    for (let time = 0; time < 4; time++) for (const query of [names, photos]) await send(query, 'gzip');
+    await takeOver(service, ldif('Human'));
+    expect((await send(names, 'gzip')).text).toContain('Human user-0 ');
+    const before = await send(photos, 'gzip');
+    const timers = [
+      'nextTick',
+      'setImmediate',
+      'setInterval',
+      'setTimeout',
+      'performance',
+      'hrtime',
+    ] as const;
+    const more = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
+    jest.useFakeTimers({ now: Date.now() + 60_000, doNotFake: [...timers, ...more] });
+    try {
+      for (let time = 0; time < 3; time++) {
+        const after = await send(photos, 'gzip');
+        expect(after.text).not.toBe(before.text);
+        expect(after.text).toBe((await send(photos, null)).text);
+      }
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+function decode(bytes: Buffer, coding: string | undefined): string {
+  if (coding === 'gzip') return zlib.gunzipSync(bytes).toString();
+  return (coding === 'br' ? zlib.brotliDecompressSync(bytes) : bytes).toString();
+}

@@ -1,0 +1,276 @@
+/** @isolated The suite fakes the clock. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { Executions } from '../support/builders/executions.js';
+import { dataOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+import { variable } from '../support/servers/store.js';
+
+/** The smallest valid picture. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+const ldif = (ben: string, ada = 'Ada') =>
+  buildLdif(
+    [
+      { id: 'ada', name: ada },
+      { id: 'ben', name: ben, photo: PHOTO },
+    ],
+    [{ id: 'club', members: ['ben'] }],
+  );
+const CLUB = '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { name } } } } }';
+const PHOTOS = '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { photo } } } } }';
+const NAMES_OF_ALL = [
+  'nextTick',
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+  'performance',
+  'hrtime',
+] as const;
+const MORE = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
+
+describe('a conditional request by GET', () => {
+  const environment = {
+    CORS_ORIGINS: 'https://pages.example',
+    AUTH_EMBEDDED_CLIENTS: writeClients(['ada', 'ben'].map((id) => ({ id: `client-of-${id}`, owner: id }))),
+  };
+  const service = TestService.forSuite({ ldif: ldif('Ben'), environment, compared: false });
+  let reader: string;
+
+  beforeAll(async () => {
+    reader = await service.serviceAccount('read');
+  });
+
+  const ask = (query: string, headers: Record<string, string> = {}, to: TestService = service) =>
+    get(to, { query }, { authorization: reader, ...headers });
+  const tagOf = ({ headers }: HttpAnswer) => String(headers.etag);
+  const askAgain = (query: string, etag: string, headers: Record<string, string> = {}, to = service) =>
+    ask(query, { 'if-none-match': etag, ...headers }, to);
+  /** A query whose response is not cached. */
+  let comments = 0;
+  const newQuery = (query = CLUB) => `${query} # ${++comments}`;
+
+  it('has an entity tag, for caches of one caller that ask before each use', async () => {
+    for (const headers of [{}, { origin: 'https://pages.example' }] as Record<string, string>[]) {
+      const answer = await ask(newQuery(), headers);
+      expect(answer.headers.etag).toMatch(/^W\/"[\w-]{22}"$/);
+      expect(answer.headers['cache-control']).toBe('private, no-cache');
+      expect(String(answer.headers.vary).split(', ')).toEqual(
+        expect.arrayContaining(['Accept', 'Accept-Encoding', 'Authorization', 'Origin']),
+      );
+    }
+  });
+
+  it.each([
+    ['not cached', 1],
+    ['cached', 3],
+  ])('is 304 without an execution if nothing changed, and the response is %s', async (_how, times) => {
+    const query = newQuery();
+    let first = await ask(query);
+    for (let time = 1; time < times; time++) first = await ask(query);
+    const executions = new Executions(service.app);
+    const again = await askAgain(query, tagOf(first));
+    expect([again.status, again.body, executions.count]).toEqual([304, '', 0]);
+    for (const name of ['etag', 'vary', 'cache-control', 'directory-revision'])
+      expect([name, again.headers[name]]).toEqual([name, first.headers[name]]);
+    expect(again.headers).not.toHaveProperty('content-length');
+    expect(again.headers['directory-as-of']).toBeDefined();
+    expect(again.headers['ratelimit']).toMatch(/"requests".*directory-cost=1/);
+  });
+
+  it('compares tags weakly, in lists, and accepts any', async () => {
+    const query = newQuery();
+    const etag = tagOf(await ask(query));
+    const strong = etag.slice(2);
+    for (const known of [etag, strong, `"x", ${etag}`, `W/"a,b",${strong} , "y"`, '*'])
+      expect([known, (await askAgain(query, known)).status]).toEqual([known, 304]);
+    const malformed = [`W/${etag}`, `${etag}x`, `*, ${etag}`, `w/${strong}`, `"x" ${etag}`];
+    for (const known of ['"x"', strong.slice(1, -1), `"${strong}`, '', strong.toUpperCase(), ...malformed])
+      expect([known, (await askAgain(query, known)).status]).toEqual([known, 200]);
+  });
+
+  it('is 304 for any tag only if there is a response, with the tag that the response has', async () => {
+    for (const query of [newQuery(), newQuery('{ user(user: {id: "ada"}) { name } }')])
+      for (let time = 0; time < 3; time++) {
+        const any = await askAgain(query, '*');
+        expect([any.status, any.headers.etag]).toEqual([304, tagOf(await ask(query))]);
+      }
+    const missing = await askAgain(newQuery('{ user(user: {id: "nobody"}) { name } }'), '*');
+    expect([missing.status, missing.headers.etag]).toEqual([200, undefined]);
+    expect(missing.body).toContain('"NOT_FOUND"');
+  });
+
+  it('is 200 for another request, media type or audience', async () => {
+    const etag = tagOf(await ask(newQuery()));
+    expect((await askAgain(newQuery(), etag)).status).toBe(200);
+    const shared = newQuery();
+    const tag = tagOf(await ask(shared));
+    const other = await service.serviceAccount('read');
+    expect((await askAgain(shared, tag, { authorization: other })).status).toBe(304);
+    for (const headers of [
+      { authorization: await service.serviceAccount('read', 'directory') },
+      { authorization: await service.limitedAccount(['club'], 'read') },
+      { accept: 'application/graphql-response+json' },
+    ] as Record<string, string>[])
+      expect((await askAgain(shared, tag, headers)).status).toBe(200);
+    expect(refusalOf(await askAgain(shared, tag, { authorization: '' }))).toEqual([401, 'UNAUTHENTICATED']);
+  });
+
+  it('is 304 only for the user of the token if the response is about the user', async () => {
+    const [ada, ben] = await Promise.all(
+      ['ada', 'ben'].map((id) => service.accessToken('profile', `client-of-${id}`)),
+    );
+    const query = newQuery('{ profile { name } }');
+    for (let time = 0; time < 3; time++) {
+      const etag = tagOf(await ask(query, { authorization: String(ada) }));
+      expect((await askAgain(query, etag, { authorization: String(ada) })).status).toBe(304);
+      expect((await askAgain(query, etag, { authorization: String(ben) })).status).toBe(200);
+    }
+  });
+
+  it('does not share a cached response with a POST whose body is its request target', async () => {
+    const path = `/graphql/v1?${new URLSearchParams({ query: newQuery() }).toString()}`;
+    for (let time = 0; time < 3; time++)
+      expect((await send(service, { path, headers: { authorization: reader } })).status).toBe(200);
+    const headers = { authorization: reader, 'content-type': 'application/json' };
+    expect((await send(service, { path: '/graphql/v1', method: 'POST', headers, body: path })).status).toBe(
+      400,
+    );
+  });
+
+  it('is rejected like every other request', async () => {
+    const query = newQuery();
+    const etag = tagOf(await ask(query));
+    const stale = await askAgain(query, etag, { 'directory-max-staleness': '0' });
+    expect(refusalOf(stale)).toEqual([503, 'STALE']);
+    expect(refusalOf(await askAgain('{ nothing }', '*'))).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    expect(refusalOf(await askAgain('{ users(first: 1) { totalCount } }', '*'))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
+  });
+
+  it.each([
+    ['has an error', '{ user(user: {id: "nobody"}) { name } }'],
+    ['differs with each request', '{ rateLimit { remaining } user(user: {id: "ada"}) { name } }'],
+    ['reads nothing of the mirror', '{ buildInfo { version } }'],
+  ])('has no entity tag if the response %s', async (_what, query) => {
+    for (let time = 0; time < 3; time++) {
+      const { headers } = await ask(query);
+      expect([headers.etag, headers['cache-control']]).toEqual([undefined, 'no-store']);
+    }
+  });
+
+  it('has no meaning by POST', async () => {
+    const query = newQuery();
+    const etag = tagOf(await ask(query));
+    for (let time = 0; time < 3; time++) {
+      const { status, headers } = await post(
+        service,
+        { query },
+        { authorization: reader, 'if-none-match': `${etag}, *` },
+      );
+      expect([status, headers.etag, headers['cache-control']]).toEqual([200, undefined, 'no-store']);
+    }
+  });
+
+  it('is 200 after a revision that changes the response, and stays 304 for a cached one after others', async () => {
+    const [changed, kept] = [newQuery(), newQuery('{ user(user: {id: "ada"}) { name } }')];
+    for (let time = 0; time < 3; time++) await Promise.all([ask(changed), ask(kept)]);
+    const [before, tag] = [tagOf(await ask(changed)), tagOf(await ask(kept))];
+    await takeOver(service, ldif('Benjamin'));
+    const after = await askAgain(changed, before);
+    expect([after.status, dataOf(after)]).toMatchObject([
+      200,
+      { group: { members: { nodes: [{ user: { name: 'Benjamin' } }] } } },
+    ]);
+    expect(tagOf(after)).not.toBe(before);
+    const same = await askAgain(kept, tag);
+    expect([same.status, tagOf(same)]).toEqual([304, tag]);
+    expect(same.headers['directory-revision']).toBe(after.headers['directory-revision']);
+    await takeOver(service, ldif('Benjamin', 'Ada Lovelace'));
+    expect((await askAgain(kept, tag)).status).toBe(200);
+  });
+
+  it('is 200 at a new minute if the response has signed URLs', async () => {
+    for (const [query, times] of [
+      [newQuery(PHOTOS), 1],
+      [newQuery(PHOTOS), 3],
+    ] as const) {
+      let first = await ask(query);
+      for (let time = 1; time < times; time++) first = await ask(query);
+      const plain = newQuery();
+      const plainTag = tagOf(await ask(plain));
+      // Both are of the same minute, unless one has just begun.
+      if (tagOf(await ask(query)) !== tagOf(first)) first = await ask(query);
+      expect((await askAgain(query, tagOf(first))).status).toBe(304);
+      jest.useFakeTimers({ now: Date.now() + 60_000, doNotFake: [...NAMES_OF_ALL, ...MORE] });
+      try {
+        const later = await askAgain(query, tagOf(first));
+        expect(later.status).toBe(200);
+        expect(later.body).not.toBe(first.body);
+        expect((await askAgain(query, tagOf(later))).status).toBe(304);
+        expect((await askAgain(plain, plainTag)).status).toBe(304);
+      } finally {
+        jest.useRealTimers();
+      }
+    }
+  });
+
+  it('is 304 in another process of the service, and 200 in one with another address', async () => {
+    const query = newQuery(PHOTOS);
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('This needs a server');
+    const start = (baseUrl: string) =>
+      TestService.start({
+        environment: { ...environment, DATABASE_URL: database.url, BASE_URL: baseUrl },
+        compared: false,
+      });
+    const [second, third] = [await start(service.config.baseUrl), await start('http://other.example.org')];
+    try {
+      const statuses = async () => {
+        const etag = tagOf(await ask(query));
+        return [
+          (await askAgain(query, etag, {}, second)).status,
+          (await askAgain(query, etag, {}, third)).status,
+        ];
+      };
+      // A minute may begin in between.
+      expect([await statuses(), await statuses()]).toContainEqual([304, 200]);
+    } finally {
+      await third.stop();
+      await second.stop();
+    }
+  });
+});
+
+describe('a conditional request for a directory that hides a user', () => {
+  const service = TestService.forSuite(() => {
+    const DIRECTORY_MODEL = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'models-')), 'model.yaml');
+    writeFileSync(
+      DIRECTORY_MODEL,
+      `scopes: {confidential: Hidden people.}
+visibility:
+  bypass: confidential
+  users: [{where: (uid=ben), to: groupAdmins}]
+`,
+    );
+    return { ldif: ldif('Ben'), environment: { DIRECTORY_MODEL }, compared: false };
+  });
+
+  it.each([[['read']], [['read', 'confidential']]])(
+    'is 304 with the tag that was sent, for one tag and for any, with the scopes %p',
+    async (scopes) => {
+      const authorization = await service.serviceAccount(...scopes);
+      const { etag = '' } = (await get(service, { query: CLUB }, { authorization })).headers;
+      const executions = new Executions(service.app);
+      for (const known of [etag, '*']) {
+        const again = await get(service, { query: CLUB }, { authorization, 'if-none-match': known });
+        expect([known, again.status, again.headers.etag]).toEqual([known, 304, etag]);
+        expect(executions.count).toBe(known === '*' ? 1 : 0);
+      }
+    },
+  );
+});

@@ -1,0 +1,99 @@
+// Sends counts of the work of a service since the last message to the parent process.
+import 'reflect-metadata';
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { Session } from 'node:inspector/promises';
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { pathToFileURL } from 'node:url';
+
+/** See bundle.mjs. */
+const OPERATIONS = process.argv[1].endsWith('/bundled/main.js')
+  ? './operations.js'
+  : './graphql/execution/operations.js';
+const { Executor } = await import(new URL(OPERATIONS, pathToFileURL(process.argv[1])));
+
+let operations = 0;
+let statements = 0;
+let session;
+const DIST = new URL('../../dist/', import.meta.url).href;
+
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = vm.runInNewContext('gc');
+
+// graphql-js calls every resolver through this function.
+const { execute } = Executor.prototype;
+Executor.prototype.execute = function (...rest) {
+  operations++;
+  return execute.apply(this, rest);
+};
+
+diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
+  // Statements of authentication are not part of an operation.
+  if (!/\bservice_account/.test(text)) statements++;
+});
+
+const ACTIONS = {
+  collectWork() {
+    process.send({ operations, statements });
+    operations = 0;
+    statements = 0;
+  },
+
+  /** The remaining memory is referenced. */
+  collect() {
+    // The second collection frees objects that only weak references kept.
+    for (let time = 0; time < 2; time++) collectGarbage();
+    const { heapUsed, external } = process.memoryUsage();
+    process.send({ megabytes: (heapUsed + external) / 1e6 });
+  },
+
+  /** Starts to count the files of dist/ that are executed. */
+  async startCoverage() {
+    session ??= new Session();
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    process.send({ started: true });
+  },
+
+  /** The files of dist/ with a function that was called since then. */
+  async takeCoverage() {
+    const { result } = await session.post('Profiler.takePreciseCoverage');
+    await session.post('Profiler.stopPreciseCoverage');
+    session.disconnect();
+    const called = result.filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0),
+    );
+    process.send({
+      files: called
+        .filter(({ url }) => url.startsWith(DIST))
+        .map(({ url }) => url.slice(DIST.length, -'.js'.length))
+        .sort(),
+    });
+  },
+
+  /** Blocks the event loop for some milliseconds. */
+  hold({ milliseconds }) {
+    const end = performance.now() + milliseconds;
+    while (performance.now() < end);
+    process.send({ held: true });
+  },
+
+  /** Ends the process like a fault of the program, by an uncaught error with these details. */
+  crash(details) {
+    setImmediate(() => {
+      throw Object.assign(new Error('The program is at fault'), details);
+    });
+  },
+
+  /** Like above, by an unhandled rejection. */
+  reject(details) {
+    void Promise.reject(Object.assign(new Error('The program is at fault'), details));
+  },
+};
+
+process.on('message', ({ action, details }) => ACTIONS[action](details));
+// A promise without a handler.
+process.channel.unref();
