@@ -291,7 +291,10 @@ describe('added fields', () => {
     if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
     const { mapping } = service.config.directory;
     const { people } = await reportPlan(dataSource.manager, planned.plan, mapping);
-    expect(people.updated).toEqual([expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles'] })]);
+    // The mirror also keeps the values of the second attribute of nickname, because a preview deletes all of them.
+    expect(people.updated).toEqual([
+      expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles', 'otherValues'] }),
+    ]);
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     const { changes } = (await sendRequest(
       `{ changes(first: 10, filter: {kinds: [USER_UPDATED]}) { nodes { userId user { nickname mobiles } } } }`,
