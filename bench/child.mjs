@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Milliseconds until a server must be ready, or must have ended. */
+/** Milliseconds until a server must be ready, or must have ended, by default. */
 const TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 /** Characters of its output that are kept for error messages. */
@@ -19,12 +19,20 @@ export class Child {
 
   /**
    * Starts a Node program and waits until its output matches `ready`.
-   * @param {{ node?: string, args: string[], environment: Record<string, string>, ready: RegExp, resources: Resources }} options
+   * @param {{ node?: string, args: string[], environment: Record<string, string>, ready: RegExp, resources: Resources,
+   *   timeoutMs?: number }} options
    */
-  static async start({ node = process.execPath, args, environment, ready, resources }) {
+  static async start({
+    node = process.execPath,
+    args,
+    environment,
+    ready,
+    resources,
+    timeoutMs = TIMEOUT_MS,
+  }) {
     const child = new Child(node, args, environment, ready);
     resources.defer(() => child.stop());
-    await child.#untilReady();
+    await child.#untilReady(timeoutMs);
     return child;
   }
 
@@ -67,8 +75,8 @@ export class Child {
     this.log = log.slice(-MAX_LOG_LENGTH);
   }
 
-  async #untilReady() {
-    const end = Date.now() + TIMEOUT_MS;
+  async #untilReady(timeoutMs) {
+    const end = Date.now() + timeoutMs;
     while (!this.isReady) {
       if (this.hasEnded) throw new Error(`${this.name} ended:\n${this.log}`);
       if (Date.now() > end) throw new Error(`${this.name} is not ready:\n${this.log}`);

@@ -16,6 +16,7 @@ import { CORES, describeMachine } from './report/machine.mjs';
 import { writeFiles } from './report/write.mjs';
 import { Interruption, withResources } from './resources.mjs';
 import { buildStage } from './stage.mjs';
+import { measureUnderLoad } from './under-load/measure.mjs';
 
 /** Runs one step, and prints its name and duration. */
 async function runStep(label, work) {
@@ -38,25 +39,30 @@ async function compare(options, resources) {
   const scenarios = await prepareScenarios(stage, resources);
   const figures = await measureRounds(scenarios, options.pace, { cluster, cores: CORES, runStep });
   checkCacheMisses(figures);
-  const memory = memoryOf(contenders.get('service').pids[0]);
-  const directorySize = await readDirectorySize(main.connection);
-  const goals = evaluateGoals({ figures, memory });
-  await writeFiles(options, {
+  return {
     figures,
-    goals,
-    memory,
-    directorySize,
+    memory: memoryOf(contenders.get('service').pids[0]),
+    directorySize: await readDirectorySize(main.connection),
     strategies,
     missing,
     machine: describeMachine(cluster.version),
-  });
+  };
+}
+
+/** The contenders have ended when the service is measured while its directory changes. */
+async function measureAll(options) {
+  const compared = await withResources((resources) => compare(options, resources));
+  const underLoad = await measureUnderLoad(options, runStep);
+  const results = { ...compared, underLoad };
+  await writeFiles(options, { ...results, goals: evaluateGoals(results) });
 }
 
 try {
   const options = readOptions(process.argv.slice(2));
   process.chdir(ROOT);
   mkdirSync(join(ROOT, options.out), { recursive: true });
-  await withResources((resources) => (options.profile ? profile : compare)(options, resources, runStep));
+  if (options.profile) await withResources((resources) => profile(options, resources, runStep));
+  else await measureAll(options);
 } catch (error) {
   console.error(error instanceof Interruption ? 'Interrupted' : error);
   process.exitCode = error instanceof Interruption ? 130 : 1;

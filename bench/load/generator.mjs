@@ -33,8 +33,8 @@ async function run(requests, { seconds, connections, rate }) {
     work(requests, requests.ports[index % requests.ports.length], until, turnsOf(index, startedAt)),
   );
   await Promise.all(workers);
-  const [p50, p99] = latencies.quantiles([0.5, 0.99]);
-  return { requests: latencies.count, seconds: (performance.now() - startedAt) / 1000, p50, p99 };
+  const [p50, p99, longest] = latencies.quantiles([0.5, 0.99, 1]);
+  return { requests: latencies.count, seconds: (performance.now() - startedAt) / 1000, p50, p99, longest };
 }
 
 function work(requests, port, until, turns) {

@@ -35,7 +35,7 @@ export class LoadProcess {
 
   /**
    * @param content seconds, connections and rate
-   * @returns requests, seconds, p50 and p99 in milliseconds, and the processor time of the load process
+   * @returns requests, seconds, p50, p99 and longest in milliseconds, and the processor time of the load process
    */
   run(name, content) {
     return this.#send('run', name, content);

@@ -2,6 +2,7 @@
 import { TITLES } from '../queries.mjs';
 import { digits, percent, table } from './numbers.mjs';
 import { describeScale } from './scale.mjs';
+import { describeUnderLoad } from './under-load.mjs';
 
 const BUSY = 0.05;
 
@@ -26,6 +27,9 @@ export function writeReport(results) {
     table(['', 'service', 'PostgreSQL', 'total'], costRows(figures)),
     '## Memory',
     `A process of the service used ${digits(results.memory.now)} MB at the end, and at most ${digits(results.memory.max)} MB.`,
+    '## While the directory changes',
+    'The service with its defaults, a directory of the same size on slapd or in an LDIF file, and 100 requests a second unless stated otherwise. All share the cores of the machine with the load.',
+    describeUnderLoad(results.underLoad),
     '## More than one machine',
     describeScale(figures, { ...results.directorySize, memory: results.memory }),
     '',
