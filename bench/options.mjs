@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 const USAGE = `npm run bench -- [--quick] [--profile] [--out DIRECTORY]
 
-  --quick    a small directory and short rounds, in less than three minutes
+  --quick    a small directory and short rounds, in about eight minutes
   --profile  no comparison: writes a .cpuprofile file of each server
   --out      directory of the report; default: bench, or .tmp/bench with --quick or --profile`;
 

@@ -19,7 +19,7 @@ export async function withDatabase(work) {
   chmodSync(directory, 0o755);
   const postgres = await startPostgres(join(directory, 'postgres'));
   try {
-    await work({
+    return await work({
       directory,
       database: Number(readFileSync(join(postgres.data, 'postmaster.pid'), 'utf8').split('\n')[0]),
       environment: {
@@ -39,7 +39,7 @@ export async function withDatabase(work) {
 export async function withDirectory(records, work) {
   const text = [];
   for (const lines of records) text.push(lines.join('\n'));
-  await withDatabase(async ({ directory, database, environment }) => {
+  return withDatabase(async ({ directory, database, environment }) => {
     const slapd = await startSlapd({ directory: join(directory, 'slapd'), ldif: `${text.join('\n\n')}\n` });
     const client = new Client({ url: slapd.url });
     try {
@@ -50,7 +50,7 @@ export async function withDirectory(records, work) {
         DIRECTORY_BIND_DN: MIRROR_DN,
         DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
       };
-      await work({ environment: { ...environment, ...settings }, client, database });
+      return await work({ environment: { ...environment, ...settings }, client, database });
     } finally {
       await client.unbind();
       await slapd.remove();

@@ -64,12 +64,12 @@ export class FollowingService {
       args: ['--max-semi-space-size=8', 'dist/main.js'],
       environment: {
         NODE_ENV: 'production',
-        PORT: String(port),
         METRICS_PORT: String(await findFreePort()),
         URL_SIGNING_KEYS: '0'.repeat(64),
         LIMIT_REQUESTS_PER_MINUTE: '999999999',
         LIMIT_POINTS_PER_HOUR: '999999999',
         ...environment,
+        PORT: String(port),
       },
       ready,
       resources,

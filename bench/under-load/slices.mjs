@@ -6,11 +6,13 @@ import { CONNECTIONS } from '../options.mjs';
 /** Requests per second: far below what the machine can answer, so that only a stall makes them wait. */
 const RATE = 100;
 const SECONDS = 0.5;
+const WARM_UP_SECONDS = 3;
 
 /** @typedef {{ from: number, until: number, p50: number, p99: number, longest: number }} Slice from and until: Date.now() */
 
 /** Runs slices until a function returns true. @returns {Promise<Slice[]>} */
 export async function runSlices(run, isOver) {
+  await run({ seconds: WARM_UP_SECONDS, connections: CONNECTIONS, rate: null });
   const slices = [];
   while (!(await isOver(slices))) {
     const from = Date.now();
