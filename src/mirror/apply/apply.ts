@@ -17,8 +17,12 @@ import { sweepPictures } from './sweep-pictures.js';
 import { writeRevision } from './write-revision.js';
 import { announceRevision, confirmState } from './write-state.js';
 
-/** Number of changed rows above which PostgreSQL's statistics are updated at once, not by autovacuum. */
+/**
+ * Number of changed rows, and their share of all, above which PostgreSQL's statistics are updated at once, not by autovacuum. Reading
+ * samples of all tables takes a second or more, during which the revision is not visible.
+ */
 const MANY_CHANGES = 1000;
+const LARGE_SHARE = 0.1;
 
 /** Number of rows of a first revision above which indexes are created after the rows. */
 const LARGE_FIRST = 20_000;
@@ -57,7 +61,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   signal.throwIfAborted();
   await deleteExpired(manager, expired);
   const announcement = await announceRevision(manager, application, revision);
-  if (countRows(application.summary) > MANY_CHANGES) await analyze(manager);
+  await analyzeAfter(manager, countRows(application.summary));
   return announcement;
 }
 
@@ -104,7 +108,13 @@ async function begin(
 
 const BEGIN = `select s.revision_uuid as id, ${LOG_STATE} from mirror_state s where ${IS_COMPLETE} for update of s`;
 
-async function analyze(manager: EntityManager): Promise<void> {
+async function analyzeAfter(manager: EntityManager, changed: number): Promise<void> {
+  if (changed <= MANY_CHANGES) return;
+  // Without statistics the number is negative.
+  const [all]: { rows: number }[] = await manager.query(
+    `select sum(greatest(reltuples, 0))::float8 as rows from pg_class where oid = any ('{users,groups,memberships}'::regclass[])`,
+  );
+  if (changed <= (all?.rows ?? 0) * LARGE_SHARE) return;
   await manager.query(
     'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes, user_references, group_references',
   );
