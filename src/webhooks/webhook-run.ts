@@ -10,13 +10,13 @@ import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { deliver, type DeliveryFailure } from './deliver.js';
 import { POSITION_LOST } from './webhook.entity.js';
-import { NO_FAILURE, type WebhookState, type WebhookStates } from './webhook-states.js';
+import { NO_FAILURE, PositionChangedError, type WebhookState, type WebhookStates } from './webhook-states.js';
 
 /** Changes that one statement reads. */
 const PART_SIZE = 100;
 /** Milliseconds until the log is read again without a new revision. */
 const POLL_MS = 60_000;
-/** Milliseconds after which the state of a disabled receiver, or a database that was unavailable, is read again. */
+/** Milliseconds after which the state of a receiver that waits or is disabled, or a database that was unavailable, is read again. */
 const RETRY_MS = 5000;
 /** Milliseconds after which a position is stored although nothing was delivered, so that it does not expire. */
 const STORE_MS = 600_000;
@@ -41,8 +41,10 @@ interface Services {
 export class WebhookRun {
   private readonly logger = new Logger('Webhooks');
   private readonly groups: ReadonlySet<string> | null;
-  /** Null: to be read. While this process leads, no other one changes it, except that a disabled receiver is enabled. */
+  /** Null: to be read. While this process leads, nothing else changes it but an operator who enables the receiver. */
   private state: WebhookState | null = null;
+  /** The position that the database has. */
+  private stored = '';
   private storedAt = performance.now();
 
   constructor(
@@ -60,25 +62,22 @@ export class WebhookRun {
       return await this.advance(signal);
     } catch (error) {
       this.state = null;
+      if (error instanceof PositionChangedError) return NOW;
       if (!signal.aborted) await this.note(error);
       return { milliseconds: RETRY_MS, endsWithNews: true };
     }
   }
 
   private async advance(signal: AbortSignal): Promise<Pause> {
-    const { log, states } = this.services;
+    const { log } = this.services;
     const { target, viewer } = this;
     const begin = async () => (await log.readEnd(viewer)).cursor;
-    const state = (this.state ??= await states.findOrBegin(target.id, begin));
+    const state = this.state ?? (await this.readState(begin));
     if (state.disabledAt !== null) throw new DisabledError();
-    if (state.pauseMs > 0) {
-      this.state = { ...state, pauseMs: 0 };
-      return { milliseconds: state.pauseMs, endsWithNews: false };
-    }
-    if (state.cursor === null) {
-      // An operator has removed the position of a receiver that fails: it begins again at the end of the log.
+    if (state.pauseMs > 0 || state.cursor === null) {
+      // An operator can end the pause, or remove the position: the receiver begins again at the end of the log.
       this.state = null;
-      return NOW;
+      return { milliseconds: Math.min(state.pauseMs, RETRY_MS), endsWithNews: false };
     }
     const part = await log.readAfter(state.cursor, PART_SIZE, { kinds: target.kinds ?? null }, viewer);
     for (const { change, cursor } of part.changes) {
@@ -93,6 +92,12 @@ export class WebhookRun {
     return part.hasMore ? NOW : { milliseconds: POLL_MS, endsWithNews: true };
   }
 
+  private async readState(begin: () => Promise<string>): Promise<WebhookState> {
+    this.state = await this.services.states.findOrBegin(this.target.id, begin);
+    this.stored = this.state.cursor ?? '';
+    return this.state;
+  }
+
   /** A group is selected by the id that it has, or that the change takes from it. */
   private selects({ groupId, previousId }: Change): boolean {
     if (this.groups === null) return true;
@@ -104,8 +109,8 @@ export class WebhookRun {
     const { states, accessLog } = this.services;
     const { id } = this.target;
     if (change.userId !== null) accessLog.note(this.principal, USER_ACCESS);
-    await states.noteDelivered(id, cursor);
-    this.storedAt = performance.now();
+    await states.noteDelivered(id, cursor, this.stored);
+    this.noteStored(cursor);
     if (this.state === null) return;
     if (this.state.attempts > 0) this.logger.log(`The webhook «${id}» accepts changes again`);
     this.state = { ...this.state, ...NO_FAILURE, cursor };
@@ -118,7 +123,12 @@ export class WebhookRun {
     if (this.state === null || this.state.cursor === cursor) return;
     this.state = { ...this.state, cursor };
     if (performance.now() - this.storedAt < STORE_MS) return;
-    await states.noteDelivered(this.target.id, cursor);
+    await states.noteDelivered(this.target.id, cursor, this.stored);
+    this.noteStored(cursor);
+  }
+
+  private noteStored(cursor: string): void {
+    this.stored = cursor;
     this.storedAt = performance.now();
   }
 

@@ -11,11 +11,18 @@ const LONGEST_FAILING = 3 * 86_400;
 const LONGEST_PAUSE = 600;
 /** The longest pause that a receiver can ask for, in seconds. */
 const LONGEST_ASKED = 3600;
+/** An attempt that is later than this was delayed by the service, which was stopped: the receiver did not fail meanwhile. */
+const LATEST_ATTEMPT_MS = 600_000;
 
 /** The state of a receiver, and how long to wait until its next attempt. */
 export interface WebhookState extends Readonly<WebhookEntity> {
   readonly pauseMs: number;
 }
+
+type Change = Partial<WebhookEntity> | ((state: WebhookEntity, now: Date) => Partial<WebhookEntity>);
+
+/** An operator has changed the position of the receiver since it was read. */
+export class PositionChangedError extends Error {}
 
 /** Stores how far each receiver is. Only the leader writes. */
 @Injectable()
@@ -33,18 +40,27 @@ export class WebhookStates {
     return (await this.change(id, { cursor })) ?? this.create(id, cursor);
   }
 
-  async noteDelivered(id: string, cursor: string): Promise<void> {
-    await this.change(id, { ...NO_FAILURE, cursor });
+  /**
+   * @param stored the position that was read or stored last
+   * @throws PositionChangedError when another one is stored
+   */
+  async noteDelivered(id: string, cursor: string, stored: string): Promise<void> {
+    await this.change(id, (state) => {
+      if (state.cursor !== stored) throw new PositionChangedError();
+      return { ...NO_FAILURE, cursor };
+    });
   }
 
   /** @returns the state after the failure: disabled if the receiver has failed for too long */
   async noteFailure(id: string, reason: string, retryAfter: number | null): Promise<WebhookState | null> {
-    return this.change(id, ({ attempts, failingSince }, now) => {
+    return this.change(id, ({ attempts, failingSince, nextAttemptAt }, now) => {
       const pause = Math.max(
         Math.min(LONGEST_PAUSE, 2 ** attempts),
         Math.min(LONGEST_ASKED, retryAfter ?? 0),
       );
-      const since = failingSince ?? now;
+      const late = now.getTime() - (nextAttemptAt ?? now).getTime();
+      const stopped = late > LATEST_ATTEMPT_MS ? late : 0;
+      const since = failingSince === null ? now : new Date(failingSince.getTime() + stopped);
       const isOver = now.getTime() - since.getTime() > LONGEST_FAILING * 1000;
       return {
         attempts: attempts + 1,
@@ -69,13 +85,11 @@ export class WebhookStates {
   }
 
   /** Null if the receiver is unknown. */
-  private change(
-    id: string,
-    change: Partial<WebhookEntity> | ((state: WebhookEntity, now: Date) => Partial<WebhookEntity>),
-  ): Promise<WebhookState | null> {
+  private change(id: string, change: Change): Promise<WebhookState | null> {
     return this.write(async (manager) => {
       const states = manager.getRepository(WebhookEntity);
-      const state = await states.findOneBy({ id });
+      // An operator can change it at the same time.
+      const state = await states.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
       if (state === null) return null;
       const now = await readClock(manager);
       const changed = Object.assign(state, typeof change === 'function' ? change(state, now) : change);

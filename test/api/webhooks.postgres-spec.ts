@@ -19,6 +19,7 @@ visibility: {bypass: confidential, users: [{where: (sn=hidden), to: groupAdmins}
 
 interface State {
   readonly id: string;
+  readonly cursor: string | null;
   readonly failure: string | null;
   readonly disabled_at: Date | null;
 }
@@ -40,6 +41,7 @@ describe('webhooks', () => {
       target('redirected', ', kinds: [GROUP_CREATED]'),
       target('huge', ', kinds: [GROUP_CREATED]'),
       target('never', ', kinds: [GROUP_CREATED]'),
+      target('operated', ', kinds: [USER_UPDATED]'),
       `  - { id: private, url: 'https://localhost:${receiver.port}', secret: ${WebhookReceiver.SECRET} }`,
     ];
     writeFileSync(file, lines.join('\n'));
@@ -61,7 +63,7 @@ describe('webhooks', () => {
   beforeAll(async () => {
     tokens.set('all', await service.serviceAccount('read', 'directory'));
     tokens.set('hidden', await service.serviceAccount('read', 'directory', 'confidential'));
-    await eventually(async () => (await readStates()).length, 9);
+    await eventually(async () => (await readStates()).length, 10);
     for (const [id, authorization] of tokens) {
       const { changes } = await service.read<{ changes: { completeAfter: string } }>(
         '{ changes(last: 1) { completeAfter } }',
@@ -171,14 +173,81 @@ describe('webhooks', () => {
     const attempts = receiver.messages.filter(({ path }) => path === '/redirected').length;
     const answer = receiver.answer;
     receiver.answer = ACCEPT;
-    await database.query(
-      `update webhooks set attempts = 0, failing_since = null, next_attempt_at = null, disabled_at = null, failure = null
-       where id = 'redirected'`,
-    );
+    await enable('redirected');
     await eventually(
       () => Promise.resolve(receiver.messages.filter(({ path }) => path === '/redirected').length),
       attempts + 1,
     );
     receiver.answer = answer;
   });
+
+  it('do not end because of a time in which the service was stopped, and are tried at once when an operator enables them', async () => {
+    const database = service.app.get(DataSource);
+    const before = receiver.idsAt('/operated').length;
+    const answer = receiver.answer;
+    const reject: typeof answer = (message, response) => {
+      if (message.path === '/operated') response.writeHead(503, { 'retry-after': '3600' }).end();
+      else void answer(message, response);
+    };
+    receiver.answer = reject;
+    await change([{ id: 'anna', name: 'First' }, { id: 'ben' }], [CLUB, BAND]);
+    await eventually(async () => (await stateOf('operated'))?.failure, 'it answers 503');
+    await database.query(
+      `update webhooks set failing_since = now() - interval '96 hours', next_attempt_at = now() - interval '95 hours', failure = null
+       where id = 'operated'`,
+    );
+    await eventually(async () => (await stateOf('operated'))?.failure, 'it answers 503');
+    const [counted] = await database.query<{ hours: number; disabled_at: Date | null }[]>(
+      `select extract(epoch from now() - failing_since)::integer / 3600 as hours, disabled_at from webhooks where id = 'operated'`,
+    );
+    expect(counted).toEqual({ hours: 1, disabled_at: null });
+    receiver.answer = answer;
+    const { cursor } = (await stateOf('operated')) ?? {};
+    await enable('operated');
+    await eventually(async () => (await stateOf('operated'))?.cursor === cursor, false);
+    expect(receiver.idsAt('/operated')).toHaveLength(before + 1);
+  });
+
+  it('begin at the end of the log if an operator says so during a delivery', async () => {
+    const before = receiver.idsAt('/operated').length;
+    const answer = receiver.answer;
+    let finish: () => void = () => undefined;
+    receiver.answer = (message, response) => {
+      if (message.path === '/operated') finish = () => void ACCEPT(message, response);
+      else void answer(message, response);
+    };
+    // Two changes, of which the first one is being delivered.
+    await change(
+      [
+        { id: 'anna', name: 'Second' },
+        { id: 'ben', name: 'Second' },
+      ],
+      [CLUB, BAND],
+    );
+    await eventually(() => Promise.resolve(receiver.idsAt('/operated').length), before + 1);
+    await enable('operated', ', cursor = null');
+    receiver.answer = answer;
+    finish();
+    await eventually(async () => (await stateOf('operated'))?.cursor === null, false);
+    await change(
+      [
+        { id: 'anna', name: 'Third' },
+        { id: 'ben', name: 'Second' },
+      ],
+      [CLUB, BAND],
+    );
+    await eventually(() => Promise.resolve(receiver.idsAt('/operated').length), before + 2);
+    const listed = (await list('all', 'kinds: [USER_UPDATED]')).map(({ id }) => id);
+    const [delivered, last] = receiver.idsAt('/operated').slice(-2);
+    expect(listed.indexOf(last ?? '') - listed.indexOf(delivered ?? '')).toBe(2);
+  });
+
+  /** As `./directory webhook enable` does. */
+  async function enable(id: string, more = ''): Promise<void> {
+    await service.app.get(DataSource).query(
+      `update webhooks set attempts = 0, failing_since = null, next_attempt_at = null, disabled_at = null, failure = null${more}
+       where id = $1`,
+      [id],
+    );
+  }
 });
