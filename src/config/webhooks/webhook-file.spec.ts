@@ -51,6 +51,26 @@ describe('the file of webhooks', () => {
   });
 
   it.each([
+    `targets:\n  - {${SECRET}: a}`,
+    `${SECRET}: []`,
+    with_('id: a', `id: "${SECRET} "`),
+    target(`, kinds: [${SECRET}]`),
+    target(`, scopes: [${SECRET}]`),
+    target(`, groups: ${SECRET}`),
+    target(`, allowPrivate: ${SECRET}`),
+    `targets: ${SECRET}`,
+    `targets: [*${SECRET}]`,
+    `targets: [!${SECRET} a]`,
+    `targets:\n  - {id: a, ${SECRET}`,
+    `%${SECRET}\n---\ntargets: []`,
+  ])('prints no secret in a wrong place: %s', (text) => {
+    const problems = problemsOf(text);
+    expect(problems).not.toEqual([]);
+    // A problem quotes the beginning of a long text.
+    expect(problems.join()).not.toContain(SECRET.slice(0, 12));
+  });
+
+  it.each([
     '127.0.0.1',
     '2130706433',
     '0x7f.1',

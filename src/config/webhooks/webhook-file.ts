@@ -62,7 +62,7 @@ export function readWebhooks(
 
 export function checkWebhooks(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
   const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
-  if (yaml.value === undefined) return { targets: [], problems: yaml.problems, more: 0 };
+  if (yaml.value === undefined) return { targets: [], problems: yaml.problems.map(withoutSecrets), more: 0 };
   const { shape, problems, more } = checkShape(yaml, FILE);
   const { targets } = shape;
   const known = scopes.map(({ name }) => name);
@@ -78,8 +78,14 @@ export function checkWebhooks(text: string, scopes: readonly ScopeDefinition[]):
       ...problemAt('scopes', faultOfScopes(each.scopes, known)),
     ];
   });
-  return { targets, problems: [...yaml.problems, ...problems, ...meanings], more };
+  return { targets, problems: [...yaml.problems, ...problems, ...meanings].map(withoutSecrets), more };
 }
+
+/** A problem quotes keys and values, one of which may be a secret in the wrong place. */
+const withoutSecrets = ({ text, ...place }: ModelProblem): ModelProblem => ({
+  ...place,
+  text: text.replaceAll(/whsec_[^\s»"']*/g, `${PREFIX}…`),
+});
 
 function isAddress(text: string): boolean {
   const url = parseHttpUrl(text);
