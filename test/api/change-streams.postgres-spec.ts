@@ -7,6 +7,7 @@ import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/
 import { EventStream, type StreamOptions } from '../support/clients/event-stream.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { TestNginx } from '../support/servers/nginx.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -29,6 +30,7 @@ describe('streams of changes', () => {
       CORS_ORIGINS: 'https://pages.example.org',
       LIMIT_STREAMS: '12',
       LIMIT_STREAMS_PER_PRINCIPAL: '8',
+      LIMIT_FAILED_LOGINS: '2',
       DIRECTORY_GUARD_PERCENT: '100',
     },
   });
@@ -226,9 +228,11 @@ describe('streams of changes', () => {
       const scopes = ['read', 'directory'];
       const options = { id, name: id, description: null, scopes, expiresAt: null, groups: null };
       const { token } = await accounts.create(options);
-      return (await open('?kinds=ROLE_CHANGED', { authorization: `Basic ${token}` })).begun();
+      return async () => (await open('?kinds=ROLE_CHANGED', { authorization: `Basic ${token}` })).begun();
     };
-    const [revoked, changed] = [await create('revoked'), await create('changed')];
+    const [openRevoked, openChanged] = [await create('revoked'), await create('changed')];
+    const revoked = [await openRevoked(), await openRevoked(), await openRevoked()];
+    const changed = await openChanged();
     const stays = await (await open('?kinds=ROLE_CHANGED')).begun();
     const { lastEventId } = stays;
     await service.app.get(ServiceAccountsService).revoke('revoked');
@@ -236,12 +240,13 @@ describe('streams of changes', () => {
       .get(DataSource)
       .query(`update service_accounts set scopes = '{directory}' where id = 'changed'`);
     await change([...PEOPLE, { id: 'emil' }]);
-    await Promise.all([revoked.untilEnded(), changed.untilEnded()]);
+    await Promise.all([...revoked, changed].map((stream) => stream.untilEnded()));
     await eventually(() => Promise.resolve(stays.comments > 0), true);
     expect([stays.isEnded, stays.events]).toEqual([false, []]);
     // The position moves on although no change was selected, so that it does not expire.
     expect(stays.lastEventId).not.toBe(lastEventId);
     await change(PEOPLE, [{ ...CLUB, owners: ['ben', 'anna'] }, BAND]);
+    // The secrets that are no longer accepted were not counted as failed logins of this address.
     const resumed = await open('?kinds=ROLE_CHANGED', { lastEventId: stays.lastEventId });
     expect(await resumed.receive(1)).toEqual(await stays.receive(1));
     await change(PEOPLE);
@@ -286,4 +291,50 @@ it('ends streams when the service ends', async () => {
   const stream = await (await EventStream.open(service.url, '', { authorization })).begun();
   await service.stop();
   await stream.untilEnded();
+});
+
+describe('a stream with a token of an external issuer', () => {
+  /** Seconds: a token is accepted for a minute after it expires, because clocks differ. */
+  const TOLERANCE = 60;
+  /** Seconds: the stream begins before that, also on a busy machine. */
+  const LEFT = 40;
+  let issuer: ExternalIssuerProcess;
+  let service: TestService;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    service = await TestService.start({
+      ldif: buildLdif(PEOPLE, [CLUB, BAND]),
+      environment: { ...issuer.environment, DIRECTORY_GUARD_PERCENT: '100' },
+    });
+    await stopFollowing(service);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await issuer.stop();
+  });
+
+  it('ends when the token expires, and is resumed with another one without a gap', async () => {
+    const exp = Math.floor(Date.now() / 1000) + LEFT - TOLERANCE;
+    const tokenUntil = (time: number) =>
+      issuer.sign({ payload: { scope: 'directory', sub: 'anna', exp: time } });
+    const stream = await EventStream.open(service.url, '', { authorization: await tokenUntil(exp) });
+    await stream.begun();
+    service.replaceDirectory(buildLdif([...PEOPLE, { id: 'dora' }], [CLUB, BAND]));
+    await service.synchronize();
+    const [received] = await stream.receive(1);
+    await stream.untilEnded();
+    expect(Date.now() / 1000).toBeGreaterThan(exp + TOLERANCE);
+    service.replaceDirectory(buildLdif([...PEOPLE, { id: 'dora' }, { id: 'emil' }], [CLUB, BAND]));
+    await service.synchronize();
+    const authorization = await tokenUntil(exp + 3600);
+    const resumed = await EventStream.open(service.url, '', {
+      authorization,
+      lastEventId: stream.lastEventId,
+    });
+    const [next] = await resumed.receive(1);
+    expect([received?.data.userId, next?.data.userId]).toEqual(['dora', 'emil']);
+    resumed.close();
+  });
 });

@@ -9,6 +9,8 @@ const MOST_UNSENT = 1_000_000;
 /** Milliseconds after which a client connects again: different ones, so that clients do not come back together. */
 const RETRY_MS = 1000;
 const RETRY_SPREAD_MS = 4000;
+/** Milliseconds after its end for which a client can read what was sent. */
+const END_MS = 5000;
 
 /** What a client has asked for. */
 export interface StreamRequest {
@@ -76,8 +78,12 @@ export class ChangeStream {
     });
   }
 
+  /** Closes the connection soon also if the client does not read: until then, the stream has a place. */
   end(): void {
-    if (this.isOpen) this.response.end();
+    const { response } = this;
+    if (!this.isOpen) return;
+    response.end();
+    setTimeout(() => response.destroy(), END_MS).unref();
   }
 
   private write(bytes: string | Buffer): void {
