@@ -50,7 +50,7 @@ export class PicturesService {
     if (sha256 === null) throw noPicture(read);
 
     const rendering = { sha256, size, format: chooseFormat(request.accept) };
-    const etag = etagOf(rendering);
+    const etag = await etagOf(rendering);
     const bytes = matchesEtag(request.ifNoneMatch, etag) ? null : await this.render(rendering, read);
     const maxAge = Math.max(0, Math.floor(expires - now.getTime() / 1000));
     return { kind, bytes, mediaType: `image/${rendering.format}`, etag, maxAge, read };

@@ -1,3 +1,5 @@
+import { loadSharp } from './sharp.js';
+
 export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 
 export type Inspection =
@@ -14,8 +16,7 @@ export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
   const format = recognizeFormat(bytes);
   if (format === null) return { ok: false, reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF' };
   try {
-    // The library takes 20 MB, which a directory without pictures does not need.
-    const { default: sharp } = await import('sharp');
+    const sharp = await loadSharp();
     const { width, height, compression } = await sharp(bytes, { limitInputPixels: false }).metadata();
     if (width * height > PIXEL_LIMIT) {
       return { ok: false, reason: `has ${width} × ${height} pixels, more than ${PIXEL_LIMIT}` };

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import sharp, { type Sharp } from 'sharp';
+import type sharp from 'sharp';
+import type { Sharp } from 'sharp';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import type { RenderingFormat } from './rendering-format.js';
+import { loadSharp } from './sharp.js';
 import type { PictureSize } from '../signing/signed-url.js';
 
 export interface Rendering {
@@ -35,9 +37,10 @@ const ENCODERS: Record<RenderingFormat, (image: Sharp) => Sharp> = {
 };
 
 /** Returns the strong entity tag of a rendering. It includes the encoder version, because others produce other bytes. */
-export function etagOf({ sha256, size, format }: Rendering): string {
+export async function etagOf({ sha256, size, format }: Rendering): Promise<string> {
+  const { versions } = await loadSharp();
   const digest = createHash('sha256')
-    .update(`${SETTINGS_VERSION} ${sharp.versions.sharp} ${size ?? ''} ${format} `)
+    .update(`${SETTINGS_VERSION} ${versions.sharp} ${size ?? ''} ${format} `)
     .update(sha256)
     .digest('base64url');
   return `"${digest.slice(0, 27)}"`;
@@ -54,12 +57,6 @@ export class PictureRenderer {
   private readonly underWay = new Map<string, Promise<Buffer | null>>();
   private readonly undecodable = new LRUCache<string, true>({ max: UNDECODABLE });
   private readonly limit = pLimit(RENDERINGS_AT_ONCE);
-
-  constructor() {
-    // One thread per rendering. The operation cache is off, because no two renderings have the same input.
-    sharp.concurrency(1);
-    sharp.cache(false);
-  }
 
   /**
    * Returns the bytes of a rendering, or null when the picture no longer exists or cannot be decoded.
@@ -93,8 +90,9 @@ export class PictureRenderer {
     return this.limit(async () => {
       const picture = await load();
       if (picture === null) return null;
+      const library = await loadSharp();
       try {
-        const bytes = await render(picture, rendering);
+        const bytes = await render(library, picture, rendering);
         this.renderings.set(name, bytes);
         return bytes;
       } catch {
@@ -116,12 +114,12 @@ export class PictureRenderer {
  * Rotates a picture according to EXIF, scales it down and encodes it in sRGB.
  * @throws Error when it cannot be decoded
  */
-async function render(picture: Buffer, { size, format }: Rendering): Promise<Buffer> {
+async function render(library: typeof sharp, picture: Buffer, { size, format }: Rendering): Promise<Buffer> {
   if (recognizeFormat(picture) === null) throw new Error('Not one of the formats that are shown');
   const side = size ?? LONGEST_SIDE;
   // A truncated picture is an error. Harmless irregularities, which pictures of old cameras often have, are
   // not.
-  const image = sharp(picture, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+  const image = library(picture, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
     .autoOrient()
     .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });
   return ENCODERS[format](image).toBuffer();
