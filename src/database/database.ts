@@ -5,13 +5,14 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import { KeySeal } from '../common/key-seal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { hasRules } from '../config/model/mapping.js';
+import { numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { Replicas } from './connections/replicas.js';
 import { CurrentRevision, NothingReadError, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import { IS_COMPLETE, type Reader, type Statement, statement } from './statements/statement.js';
+import { RulesInMirror } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
 import { forViewer, type VisibilitySource } from './visibility/visible-statement.js';
 
@@ -25,6 +26,7 @@ export class Database implements VisibilitySource {
   /** The same with the log of changes. */
   hidesInLog = false;
   private readonly mayHide: boolean;
+  readonly rules: RulesInMirror;
   /** Those of the data source, from the first statement on. */
   private statements: DirectoryDataSource['statements'] | null = null;
   private seal: KeySeal | null = null;
@@ -41,7 +43,9 @@ export class Database implements VisibilitySource {
     @Inject(Replicas) private readonly replicas: Replicas | null = null,
     @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
   ) {
-    this.mayHide = config !== null && hasRules(config.directory.mapping);
+    const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
+    this.mayHide = rules !== 0;
+    this.rules = new RulesInMirror(this, rules);
   }
 
   /** Numbers are sealed wherever some viewers may see less than others, also before anything is hidden. */
@@ -91,6 +95,7 @@ export class Database implements VisibilitySource {
     readsRoles = false,
   ): Promise<Result> {
     this.refuseInVain();
+    await this.rules.admit(viewer);
     try {
       const { previewPool, statements } = this.dataSource;
       const connections = { previewPool, statements, cursors: this.cursorsFor(viewer) };
@@ -160,6 +165,7 @@ export class VisibleReader implements Reader {
 
   async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;
+    if (!source.rules.areHeld) await source.rules.admit(viewer);
     const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
     if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
       try {

@@ -67,13 +67,14 @@ export class IssuerIndicator {
 }
 
 /**
- * Down until the directory has been read for the first time. Afterwards the age of the mirror is reported only, because it is
+ * Down until the directory has been read for the first time, and with the rules of visibility of this process. Afterwards the age of the mirror is reported only, because it is
  * the same in all processes.
  */
 @Injectable()
 export class MirrorIndicator {
   constructor(
     private readonly state: MirrorState,
+    private readonly database: Database,
     private readonly revisions: Revisions,
     private readonly indicators: HealthIndicatorService,
   ) {}
@@ -87,6 +88,8 @@ export class MirrorIndicator {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
+      if ((await withTimeout(this.database.rules.read())) === 'AWAITED')
+        return indicator.down({ state, ageSeconds: null, reason: 'The rules of visibility have changed' });
       const age = await withTimeout(this.revisions.readAge());
       // Infinity if a clock was set back and the age is unknown.
       const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);

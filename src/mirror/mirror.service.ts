@@ -10,7 +10,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { CONFIG } from '../config/config.module.js';
-import { hasRules } from '../config/model/mapping.js';
+import { hasRules, numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { NotLeadingError } from '../database/leadership/leader-lease.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
@@ -114,7 +114,7 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
 
   /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
-    const { database } = this.config;
+    const { database, directory } = this.config;
     const { signal } = this.stopping;
     const lead = (ending: AbortSignal) => this.lead(follower, ending, settled);
     if (database.kind === 'pglite') return lead(signal);
@@ -125,6 +125,7 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
       await following.finally(() => breaking);
     };
     return withLeadership(database.url, work, signal, {
+      rules: numberOfRules(directory.mapping),
       onWait: () => {
         if (!this.isWaiting)
           this.logger.log('Another process runs the synchronization: this process takes over when it ends');

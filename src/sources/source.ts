@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Field } from '../common/field.js';
-import type { EntryMapping } from '../config/model/mapping.js';
+import { type EntryMapping, markOfRules, numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import { foldedName } from '../database/fields/value-filters.js';
 import type { Entry } from '../ldap/entry.js';
@@ -37,10 +37,10 @@ const VERSIONS = [CONTENT_VERSION, FOLDING_VERSION];
 export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
   const { users, groups } = mapping;
-  return createHash('sha256')
+  const digest = createHash('sha256')
     .update(JSON.stringify([VERSIONS, relevantOf(users), relevantOf(groups), visibility, from]))
-    .digest('base64url')
-    .slice(0, 11);
+    .digest('base64url');
+  return `${digest.slice(0, 11)}${markOfRules(numberOfRules(mapping))}`;
 }
 
 /** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */

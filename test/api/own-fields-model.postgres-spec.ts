@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { buildLdif, personDn } from '../support/builders/directory.js';
@@ -143,7 +143,7 @@ describe('own fields of a model file', () => {
 
 describe('rules of visibility that a model file adds', () => {
   const warned = jest.spyOn(Logger.prototype, 'warn');
-  const AWAITS = expect.stringMatching(/^The mirror was written with another model\. The rules /) as string;
+  const AWAITS = expect.stringMatching(/^The mirror was written with other rules of visibility\. /) as string;
   const RULES = join(directory, 'rules.yaml');
   writeFileSync(
     RULES,
@@ -153,48 +153,124 @@ describe('rules of visibility that a model file adds', () => {
       '',
     ].join('\n'),
   );
+  const ALL = { users: { nodes: [{ id: 'anna' }, { id: 'ben' }] } };
+  const VISIBLE = { users: { nodes: [{ id: 'ben' }] } };
+  let first: TestService;
+  let authorization: string;
+  let environment: Record<string, string>;
+  let file: string;
+  let away: string;
 
-  it('are reported until the directory has been read, and have an effect at once after a sync', async () => {
-    const first = await TestService.start({ ldif: LDIF });
-    const authorization = await first.serviceAccount('read', 'directory');
+  beforeEach(async () => {
+    first = await TestService.start({ ldif: LDIF });
+    authorization = await first.serviceAccount('read', 'directory', 'write');
     const { directoryFile } = first;
     const { database } = first.config;
     if (database.kind !== 'postgres') throw new Error('It is embedded');
-    const environment = {
+    [file, away] = [directoryFile, `${directoryFile}.away`];
+    environment = {
       DIRECTORY_MODEL: RULES,
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${directoryFile}`,
     };
-    const away = `${directoryFile}.away`;
-    const idsOf = (service: TestService) =>
-      service.read('{ users(first: 5) { nodes { id } } }', { authorization });
-    const reasonOf = async (service: TestService) => {
-      const confidant = await service.serviceAccount('read', 'directory', 'confidential');
-      return service.read('{ directoryStatus { reason } }', { authorization: confidant });
-    };
+    warned.mockClear();
+  });
+
+  const others: TestService[] = [];
+
+  afterEach(async () => {
+    for (const { app } of others.splice(0)) await app.close();
+    await first.stop();
+  });
+
+  /** A service beside the first one, or after it. */
+  async function startOther(model = RULES): Promise<TestService> {
+    const other = await TestService.start({
+      environment: { ...environment, DIRECTORY_MODEL: model },
+      confirmed: false,
+    });
+    others.push(other);
+    return other;
+  }
+
+  const IDS = '{ users(first: 5) { nodes { id } } }';
+  const idsOf = (service: TestService) => service.read(IDS, { authorization });
+  const confidantOf = (service: TestService) => service.serviceAccount('read', 'directory', 'confidential');
+  const readinessOf = async (service: TestService) => (await fetch(`${service.url}/_readiness`)).status;
+
+  /** What a viewer who does not see everything gets from each interface. */
+  async function refusalsOf(service: TestService): Promise<unknown[]> {
+    const token = authorization;
+    const preview = 'mutation { deleteGroup(input: {group: {id: "none"}}) { deletedGroupId } }';
+    const texts = [
+      IDS,
+      IDS,
+      '{ user(user: {id: "anna"}) { id } }',
+      '{ changes(first: 1) { totalCount } }',
+      preview,
+    ];
+    const codes: unknown[] = [];
+    for (const text of texts)
+      codes.push((await service.query(text, { authorization: token })).errors[0]?.extensions.code);
+    const { status } = await fetch(`${service.url}/changes/v1`, { headers: { authorization: token } });
+    return [...codes, status, await readinessOf(service)];
+  }
+
+  const REFUSED = [...Array<string>(5).fill('SERVICE_UNAVAILABLE'), 503, 503];
+
+  it('answer those from whom they can hide something only when the directory has been read', async () => {
     await first.app.close();
-    renameSync(directoryFile, away);
-    const second = await TestService.start({ environment, confirmed: false });
-    expect(await idsOf(second)).toEqual({ users: { nodes: [{ id: 'anna' }, { id: 'ben' }] } });
+    renameSync(file, away);
+    const second = await startOther();
+    expect(await refusalsOf(second)).toEqual(REFUSED);
     expect(warned).toHaveBeenCalledWith(AWAITS);
-    expect(await reasonOf(second)).toEqual({
+    const confidant = await confidantOf(second);
+    expect(await second.read(IDS, { authorization: confidant })).toEqual(ALL);
+    expect(await second.read('{ directoryStatus { reason } }', { authorization: confidant })).toEqual({
       directoryStatus: {
-        reason: expect.stringContaining('. The mirror was written with another model.') as string,
+        reason: expect.stringContaining('. The mirror was written with other rules of visibility.') as string,
       },
     });
-    await second.app.close();
+    renameSync(away, file);
+    await eventually(() => second.query(IDS, { authorization }).then(({ data }) => data), VISIBLE);
+    expect(await readinessOf(second)).toBe(200);
+  });
 
-    renameSync(away, directoryFile);
+  it('are in effect at the start after a sync', async () => {
+    await first.app.close();
     const checked = await runCommand(['check'], environment);
-    expect(checked.stdout).toContain('The mirror was written with another model.');
+    expect(checked.stdout).toContain('The mirror was written with other rules of visibility.');
     const synchronized = await runCommand(['sync'], environment);
     expect([synchronized.code, synchronized.stderr]).toEqual([0, '']);
-    renameSync(directoryFile, away);
-    warned.mockClear();
-    const third = await TestService.start({ environment, confirmed: false });
-    expect(await idsOf(third)).toEqual({ users: { nodes: [{ id: 'ben' }] } });
+    renameSync(file, away);
+    const second = await startOther();
+    expect(await idsOf(second)).toEqual(VISIBLE);
     expect(warned).not.toHaveBeenCalledWith(AWAITS);
-    await third.app.close();
-    await first.stop();
+  });
+
+  it('wait while a process with the former rules leads, and what was remembered then is not served later', async () => {
+    const second = await startOther();
+    expect([await idsOf(second), await idsOf(second), await readinessOf(second)]).toEqual([ALL, ALL, 200]);
+    renameSync(file, away);
+    await first.app.close();
+    await eventually(() => readinessOf(second), 503);
+    expect(await refusalsOf(second)).toEqual(REFUSED);
+    renameSync(away, file);
+    await eventually(() => second.query(IDS, { authorization }).then(({ data }) => data), VISIBLE);
+    // A process with the former rules is not affected by a leader with others.
+    const former = await startOther('');
+    expect([await idsOf(former), await readinessOf(former)]).toEqual([VISIBLE, 200]);
+  });
+
+  it('keep those of a mirror that other changes of the model require to be read again', async () => {
+    await first.app.close();
+    const second = await startOther();
+    await eventually(() => second.query(IDS, { authorization }).then(({ data }) => data), VISIBLE);
+    await second.app.close();
+    renameSync(file, away);
+    const wider = join(directory, 'wider.yaml');
+    writeFileSync(wider, `${readFileSync(RULES, 'utf8')}users: {fields: {email: telephoneNumber}}\n`);
+    const third = await startOther(wider);
+    expect([await idsOf(third), await readinessOf(third)]).toEqual([VISIBLE, 200]);
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Field } from '../../common/field.js';
 import type {
   GroupAudience,
@@ -68,6 +69,19 @@ export function mappingOf({ users, groups }: DirectoryMapping, kind: 'person' | 
 /** Whether rules can hide something from someone. */
 export function hasRules({ users, groups }: DirectoryMapping): boolean {
   return users.rules.length + groups.rules.length + groups.memberRules.length > 0;
+}
+
+/** A number of 31 bits that identifies the rules; 0 if there are none. */
+export function numberOfRules({ users, groups }: DirectoryMapping): number {
+  const lists = [users.rules, groups.rules, groups.memberRules];
+  if (lists.every(({ length }) => length === 0)) return 0;
+  const text = JSON.stringify(lists.map((rules) => rules.map(({ where, to }) => [where, to])));
+  return Math.max(createHash('sha256').update(text).digest().readUInt32BE() >>> 1, 1);
+}
+
+/** The end of the fingerprint of a mirror whose entries were compared with these rules. */
+export function markOfRules(number: number): string {
+  return number === 0 ? '' : `.${number}`;
 }
 
 /** Adds the rules of visibility, which are stored with the entries that they match. */

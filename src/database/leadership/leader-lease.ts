@@ -9,6 +9,8 @@ const LEADER_LOCK = 0x73796e63;
 const APPLY_LOCK = 0x6170706c;
 /** Key of the advisory lock that marks a leader that waits for another session: the bytes of «wait». */
 const WAIT_LOCK = 0x77616974;
+/** First key of the advisory locks that show the rules of visibility of a leader, before their number: the bytes of «rule». */
+const RULES_LOCK = 0x72756c65;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -40,6 +42,18 @@ const holdersOf = (key: number) => `
  * session may have locked the lease itself.
  */
 export const IS_LEADER_WAITING = `exists (${holdersOf(WAIT_LOCK)})`;
+
+/** SQL condition: whether a process leads that has other rules of visibility than those with a number. */
+export const leaderHasOtherRules = (number: string) => `exists (
+  select from pg_locks
+  where locktype = 'advisory' and classid = ${RULES_LOCK} and objid <> ${number}::oid and objsubid = 2 and granted
+    and database = (select oid from pg_database where datname = current_database())
+    and pid in (${holdersOf(LEADER_LOCK)}))`;
+
+/** SQL that shows every process the rules of a session, before it tries to lead. */
+export function showRules(number: number): string {
+  return `select pg_advisory_lock_shared(${RULES_LOCK}, ${number})`;
+}
 
 /** Sessions other than those of a leader that hold a lock on the lease, and that do more than read it. */
 const BLOCKING = `

@@ -10,6 +10,7 @@ import {
   NotLeadingError,
   renewLease,
   type SeenLease,
+  showRules,
   takeLease,
   type Tenure,
   tryLeaderLock,
@@ -38,7 +39,10 @@ const LOCK_TIMEOUT = 1000;
 const KEEP_ALIVE =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2';
 
-export interface LeaderEvents {
+/** A process that can lead, and what it does at events. */
+export interface Candidate {
+  /** The number of the rules of visibility of this process. */
+  readonly rules: number;
   readonly onWait: () => void;
   /** Called when the leader did not renew its lease and its sessions were ended. */
   readonly onEvict: () => void;
@@ -70,10 +74,10 @@ export async function withLeadership(
   url: string,
   work: (term: Term) => Promise<void>,
   signal: AbortSignal,
-  events: LeaderEvents,
+  candidate: Candidate,
 ): Promise<void> {
   while (!signal.aborted) {
-    await new LeaderSession(url, signal, events).run(work);
+    await new LeaderSession(url, signal, candidate).run(work);
     await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -88,7 +92,7 @@ class LeaderSession {
   constructor(
     url: string,
     private readonly signal: AbortSignal,
-    private readonly events: LeaderEvents,
+    private readonly candidate: Candidate,
   ) {
     this.client = new SocketClient({
       connectionString: url,
@@ -105,7 +109,9 @@ class LeaderSession {
   async run(work: (term: Term) => Promise<void>): Promise<void> {
     try {
       await this.client.connect();
-      await this.client.query(`${SESSION_SETTINGS}; ${KEEP_ALIVE}; set lock_timeout = ${LOCK_TIMEOUT}`);
+      await this.client.query(
+        `${SESSION_SETTINGS}; ${KEEP_ALIVE}; set lock_timeout = ${LOCK_TIMEOUT}; ${showRules(this.candidate.rules)}`,
+      );
       const tenure = await this.acquire();
       if (tenure !== null) {
         const renewing = this.renew(tenure);
@@ -117,14 +123,14 @@ class LeaderSession {
       this.lose(error);
     } finally {
       this.lost.abort();
-      this.events.onLeaseLock(null);
+      this.candidate.onLeaseLock(null);
       await settlesWithin(PARTING, this.client.end());
       destroyConnection(this.client);
     }
   }
 
   private readonly lose = (error?: unknown): void => {
-    if (!this.either.aborted) this.events.onTrouble(error);
+    if (!this.either.aborted) this.candidate.onTrouble(error);
     this.lost.abort();
   };
 
@@ -133,10 +139,10 @@ class LeaderSession {
     const watch = new LeaseWatch();
     while (!this.either.aborted) {
       if (await tryLeaderLock(this.client)) return this.take();
-      this.events.onWait();
+      this.candidate.onWait();
       const hanging = await watch.findHanging(this.client);
       const isEvicted = hanging !== null && (await evictLeader(this.client, hanging)) > 0;
-      if (isEvicted) this.events.onEvict();
+      if (isEvicted) this.candidate.onEvict();
       await pause(isEvicted ? SOON : INTERVAL, this.either);
     }
     return null;
@@ -173,12 +179,12 @@ class LeaderSession {
     let written: Result | null = null;
     try {
       written = await write();
-      this.events.onLeaseLock(null);
+      this.candidate.onLeaseLock(null);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      this.events.onLeaseLock(await findBlockingSessions(this.client));
+      this.candidate.onLeaseLock(await findBlockingSessions(this.client));
     }
-    const isWaiting = this.events.isWaiting();
+    const isWaiting = this.candidate.isWaiting();
     if (isWaiting !== this.isMarked) await markWaiting(this.client, isWaiting);
     this.isMarked = isWaiting;
     return written;

@@ -48,6 +48,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     private readonly database: Database,
   ) {
     database.revision.onChanged = (changes) => {
+      if (changes === null) database.rules.doubt();
       for (const listener of this.listeners) listener(changes);
     };
   }
@@ -68,9 +69,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     await this.listening;
   }
 
-  /** The revision; null while it is unknown. */
+  /** The revision; null while it is unknown, or while its rules of visibility are. */
   get current(): Revision | null {
-    return this.isHeard ? this.database.revision.known : null;
+    const { revision, rules } = this.database;
+    return this.isHeard && rules.areHeld ? revision.known : null;
   }
 
   /** Calls the listener when another revision is current, with each change in between; null: everything may differ. */

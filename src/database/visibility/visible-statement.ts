@@ -1,5 +1,6 @@
 import type { CursorForm } from '../../common/cursor.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
+import type { RulesInMirror } from './rules-in-mirror.js';
 import { type FixedViewer, type Viewer } from './viewer.js';
 import { visibleTables } from './visible-tables.js';
 
@@ -7,6 +8,7 @@ import { visibleTables } from './visible-tables.js';
 export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
+  readonly rules: Pick<RulesInMirror, 'areHeld' | 'admit'>;
   cursorsFor(viewer: Viewer): CursorForm;
 }
 

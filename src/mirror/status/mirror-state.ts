@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { hasRules } from '../../config/model/mapping.js';
+import { hasRules, markOfRules, numberOfRules } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { Database } from '../../database/database.js';
 import { IS_LEADER_WAITING } from '../../database/leadership/leader-lease.js';
@@ -49,17 +49,16 @@ export function positionOf<Kind extends Position['kind']>(
 }
 
 export const AWAITS_RULES =
-  'The mirror was written with another model. The rules of visibility take effect when the directory has been read: until ' +
-  'then, what they hide can be visible';
+  'The mirror was written with other rules of visibility. Those of the model take effect when the directory has been read: ' +
+  'until then, requests of those from whom they can hide something are rejected, unless a process with the former rules leads';
 
-/** Whether the mirror was written with another model than that of this process, which has rules. */
+/** Whether the mirror was written with other rules than those of this process, which has some. */
 export function awaitsRules(
   { revision, fingerprint }: Pick<MirrorStatus, 'revision' | 'fingerprint'>,
   config: DirectoryConfig,
 ): boolean {
   if (!hasRules(config.mapping) || revision === null) return false;
-  // The fingerprint of a file begins with that of its content.
-  return fingerprint?.endsWith(fingerprintOf(config)) !== true;
+  return fingerprint?.endsWith(markOfRules(numberOfRules(config.mapping))) !== true;
 }
 
 /** The column, or the expression, of each value. */

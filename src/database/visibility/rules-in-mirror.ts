@@ -1,0 +1,64 @@
+import { ServiceUnavailableError } from '../../common/errors.js';
+import { markOfRules } from '../../config/model/mapping.js';
+import { leaderHasOtherRules } from '../leadership/leader-lease.js';
+import { NothingReadError } from '../revisions/revision.js';
+import { IS_COMPLETE, type Reader, statement } from '../statements/statement.js';
+import type { Viewer } from './viewer.js';
+
+/** Null before the first revision. A mark has no character that a digest or a number before it ends with. */
+const READ_RULES = statement(`
+  select right(source_fingerprint, length($1::text)) = $1::text, ${leaderHasOtherRules('$2')}
+  from mirror_state where ${IS_COMPLETE}`);
+
+/**
+ * - `HELD`: the entries of the mirror were compared with the rules of this process.
+ * - `FORMER`: not yet, but a process with other rules leads, and serves the same.
+ * - `AWAITED`: the directory has to be read first.
+ */
+export type RulesState = 'HELD' | 'FORMER' | 'AWAITED';
+
+/** Rules are evaluated when an entry is read, so a mirror that was written with other rules could show what they hide. */
+class RulesAwaitedError extends ServiceUnavailableError {
+  constructor() {
+    super('The rules of visibility have changed, and the directory has not been read since: try again later');
+    this.name = 'RulesAwaitedError';
+  }
+}
+
+/** Whether the rules of visibility of this process have an effect on the mirror. */
+export class RulesInMirror {
+  private isHeld = false;
+
+  /** @param number that of the rules; 0: there are none */
+  constructor(
+    private readonly reader: Reader,
+    private readonly number: number,
+  ) {}
+
+  get areHeld(): boolean {
+    return this.isHeld || this.number === 0;
+  }
+
+  /** Another process may have written the mirror with other rules, or it may have been restored. */
+  doubt(): void {
+    this.isHeld = false;
+    // If this fails, the next request reads again.
+    this.read().catch(() => undefined);
+  }
+
+  async read(): Promise<RulesState> {
+    if (this.areHeld) return 'HELD';
+    const values = [markOfRules(this.number), this.number];
+    const [row] = await this.reader.read<[isHeld: boolean | null, isFormer: boolean]>(READ_RULES, values);
+    const [isHeld = null, isFormer = false] = row ?? [];
+    if (isHeld === null) throw new NothingReadError();
+    this.isHeld = isHeld;
+    if (isHeld) return 'HELD';
+    return isFormer ? 'FORMER' : 'AWAITED';
+  }
+
+  /** @throws ServiceUnavailableError for viewers from whom the rules can hide something that they do not hide yet */
+  async admit({ seesHidden }: Viewer): Promise<void> {
+    if (!seesHidden && (await this.read()) === 'AWAITED') throw new RulesAwaitedError();
+  }
+}
