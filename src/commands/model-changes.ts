@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { type Change, ChangeType } from '@graphql-inspector/core';
-import { buildSchema, type GraphQLSchema } from 'graphql';
+import {
+  buildSchema,
+  getNamedType,
+  type GraphQLSchema,
+  type GraphQLType,
+  isInputObjectType,
+  isObjectType,
+} from 'graphql';
 import { ConfigError } from '../config/config.js';
 import { isOwn } from '../config/model/check-model.js';
 import type { Model } from '../config/model/model.schema.js';
@@ -19,8 +26,9 @@ export async function describeBreakingChanges(
   against: string,
   modelFile: string | null,
 ): Promise<string[]> {
-  const changes = await findBreakingChanges(readReleased(against), buildSchema(sdl), new Date());
-  const locate = modelFile === null ? () => '' : locatorOf(modelFile);
+  const released = readReleased(against);
+  const changes = await findBreakingChanges(released, buildSchema(sdl), new Date());
+  const locate = modelFile === null ? () => '' : locatorOf(modelFile, released);
   return changes.map((change) => `${locate(change)}${change.message}`);
 }
 
@@ -39,10 +47,10 @@ function readReleased(file: string): GraphQLSchema {
 }
 
 /** Returns a function that locates the cause of a change: the text before its message. */
-function locatorOf(file: string): (change: Change) => string {
+function locatorOf(file: string, released: GraphQLSchema): (change: Change) => string {
   const { model, yaml } = readModel(file);
   return (change) => {
-    const path = causeOf(change, model);
+    const path = causeOf(change, model, released);
     if (yaml === null || path === null) return '';
     const { line, column } = yaml.placeOfKey(path);
     return `${file}:${line}:${column}: `;
@@ -57,9 +65,9 @@ const REMOVALS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** The path in the model file of what causes a change. Null: nothing in the file does. */
-function causeOf({ path = '', type: change }: Change, model: Model): Path | null {
+function causeOf({ path = '', type: change }: Change, model: Model, released: GraphQLSchema): Path | null {
   const [type = '', name = ''] = path.split('.');
-  const kind = kindOf(type);
+  const kind = kindOf(type) ?? kindOfUse(type, released);
   if (kind === null) return null;
   const field = model[kind]?.fields?.[name];
   if (field !== undefined) return isOwn(field) ? [kind, 'fields', name] : null;
@@ -71,6 +79,18 @@ function kindOf(type: string): 'users' | 'groups' | null {
   const [, subject] = /^(?:Create|Update)?(Group|Person|Profile|User)/.exec(type) ?? [];
   if (subject === undefined) return null;
   return subject === 'Group' ? 'groups' : 'users';
+}
+
+/** Users or groups whose fields, or filters by them, have a type in the released schema, such as `BooleanFilter`. */
+function kindOfUse(name: string, released: GraphQLSchema): 'users' | 'groups' | null {
+  for (const type of Object.values(released.getTypeMap())) {
+    if (!isInputObjectType(type) && !isObjectType(type)) continue;
+    const fields: readonly { type: GraphQLType }[] = Object.values(type.getFields());
+    const isUse = fields.some((field) => getNamedType(field.type).name === name);
+    const kind = isUse ? kindOf(type.name) : null;
+    if (kind !== null) return kind;
+  }
+  return null;
 }
 
 function reversePathOf(kind: 'users' | 'groups', name: string, model: Model): Path | null {

@@ -92,6 +92,53 @@ describe('a breaking change of the schema', () => {
   });
 });
 
+describe('a breaking change of access', () => {
+  const DIRECTIVES = `
+    directive @access(scopes: [String!]!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION
+    directive @visibleTo(audience: String!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION`;
+  const annotated = (directive: string, element = 'email: String') =>
+    `${DIRECTIVES}${SCHEMA.replace(element, `${element} ${directive}`)}`;
+  const breaks = (before: string, after: string) =>
+    findBreaks(buildSchema(before), buildSchema(after), TODAY);
+
+  it.each([
+    ['that requires a scope', '', '@access(scopes: ["a"])', "Field 'User.email' needs the scope 'a'"],
+    [
+      'that requires another scope',
+      '@access(scopes: ["a"])',
+      '@access(scopes: ["a", "b"])',
+      "Field 'User.email' needs the scope 'b'",
+    ],
+    [
+      'of an audience',
+      '',
+      '@visibleTo(audience: "groupAdmins")',
+      "Field 'User.email' is visible only to 'groupAdmins'",
+    ],
+    [
+      'of a narrower audience',
+      '@visibleTo(audience: "groupAdmins")',
+      '@visibleTo(audience: "self")',
+      "Field 'User.email' is visible only to 'self'",
+    ],
+  ])('is one %s', async (_name, before, after, message) => {
+    expect(await breaks(annotated(before), annotated(after))).toEqual([message]);
+    expect(await breaks(annotated(after), annotated(before))).toEqual([]);
+  });
+
+  it('is one of a member of an input', async () => {
+    const after = annotated('@access(scopes: ["a"]) @visibleTo(audience: "self")', 'part: Int');
+    expect(await breaks(annotated(''), after)).toEqual([
+      "Field 'In.part' needs the scope 'a'",
+      "Field 'In.part' is visible only to 'self'",
+    ]);
+  });
+
+  it('is none when the last field has no audience any more, and the directive is gone', async () => {
+    expect(await breaks(annotated('@visibleTo(audience: "self")'), SCHEMA)).toEqual([]);
+  });
+});
+
 describe('a deprecated element', () => {
   const deprecated = (since: string, sunset: string) =>
     SCHEMA.replace(

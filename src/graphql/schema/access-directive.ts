@@ -17,6 +17,7 @@ import {
   type TypeNode,
 } from 'graphql';
 import { type Access, scopesOf } from '../../auth/access.js';
+import type { FieldAudience } from '../../common/field.js';
 
 const ACCESS_DIRECTIVE = new GraphQLDirective({
   name: 'access',
@@ -32,6 +33,20 @@ const ACCESS_DIRECTIVE = new GraphQLDirective({
   },
 });
 
+/** Only in schemas with such a field. */
+const AUDIENCE_DIRECTIVE = new GraphQLDirective({
+  name: 'visibleTo',
+  description:
+    'Who sees the value of the field. For others it is null, without an error, and a filter finds no object by it.',
+  locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.INPUT_FIELD_DEFINITION],
+  args: {
+    audience: {
+      type: new GraphQLNonNull(GraphQLString),
+      description: '`groupAdmins` or `self`, as the model file names them.',
+    },
+  },
+});
+
 interface Described {
   readonly description?: string | null | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
@@ -43,7 +58,7 @@ export function describeScopes(scopes: readonly string[]): string {
   return `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.`;
 }
 
-/** Adds the directive `@access` to the schema, and the scopes of fields to their descriptions. */
+/** Adds the directives `@access` and `@visibleTo` to the schema, and the scopes of fields to their descriptions. */
 export function describeAccess(schema: GraphQLSchema): GraphQLSchema {
   const describe = <Field extends Described>(field: Field): Field => {
     const scopes = scopesOfField(field);
@@ -56,7 +71,8 @@ export function describeAccess(schema: GraphQLSchema): GraphQLSchema {
     [MapperKind.INPUT_OBJECT_FIELD]: describe,
   });
   const config = described.toConfig();
-  return new GraphQLSchema({ ...config, directives: [...config.directives, ACCESS_DIRECTIVE] });
+  const directives = hasAudiences(schema) ? [ACCESS_DIRECTIVE, AUDIENCE_DIRECTIVE] : [ACCESS_DIRECTIVE];
+  return new GraphQLSchema({ ...config, directives: [...config.directives, ...directives] });
 }
 
 function scopesOfField({ extensions }: Described): readonly string[] {
@@ -64,9 +80,20 @@ function scopesOfField({ extensions }: Described): readonly string[] {
   return access === undefined ? [] : scopesOf(access);
 }
 
+function hasAudiences(schema: GraphQLSchema): boolean {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
+  return types.some((type) =>
+    Object.values(type.getFields()).some((field) => audienceOfField(field) !== undefined),
+  );
+}
+
+function audienceOfField({ extensions }: Described): FieldAudience | undefined {
+  return extensions?.['visibleTo'] as FieldAudience | undefined;
+}
+
 /**
  * Returns the schema as text (SDL), sorted, so that the order of the classes does not matter, with `@access` on the fields that
- * need scopes. (printSchema writes no applied directives.)
+ * need scopes, and `@visibleTo` on those with an audience. (printSchema writes no applied directives.)
  */
 export function printSdl(schema: GraphQLSchema): string {
   const text = printSchema(lexicographicSortSchema(schema));
@@ -74,13 +101,21 @@ export function printSdl(schema: GraphQLSchema): string {
   let printed = '';
   let end = 0;
   for (const [{ type, defaultValue }, field] of nodes) {
-    const scopes = scopesOfField(field);
-    if (scopes.length === 0) continue;
+    const directives = directivesOf(field);
+    if (directives === '') continue;
     const at = (defaultValue ?? type).loc?.end ?? end;
-    printed += `${text.slice(end, at)} @access(scopes: ${JSON.stringify(scopes).replaceAll(',', ', ')})`;
+    printed += `${text.slice(end, at)}${directives}`;
     end = at;
   }
   return `${printed}${text.slice(end)}\n`;
+}
+
+function directivesOf(field: Described): string {
+  const scopes = scopesOfField(field);
+  const audience = audienceOfField(field);
+  const access =
+    scopes.length === 0 ? '' : ` @access(scopes: ${JSON.stringify(scopes).replaceAll(',', ', ')})`;
+  return audience === undefined ? access : `${access} @visibleTo(audience: "${audience}")`;
 }
 
 interface FieldNode {
