@@ -2,6 +2,7 @@
 // service as separate processes: `npm run bench:live`, or only some parts by their names. It is not part of the tests.
 import { measureKinds } from './live/kinds.mjs';
 import { measureLargeGroups } from './live/large-groups.mjs';
+import { measureStreams } from './live/streams.mjs';
 import { measureLargeDirectory, measureSingleChanges } from './live/single-changes.mjs';
 
 const PARTS = {
@@ -9,6 +10,7 @@ const PARTS = {
   changes: measureSingleChanges,
   directory: measureLargeDirectory,
   groups: measureLargeGroups,
+  streams: measureStreams,
 };
 
 const names = process.argv.slice(2);
