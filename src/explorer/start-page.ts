@@ -26,7 +26,7 @@ section {
 .code { position: relative; margin-bottom: 0.75rem; }
 pre {
   margin: 0; padding: 0.875rem 5.5rem 0.875rem 1rem; border-radius: 0.5rem; background: var(--page); line-height: 1.5;
-  white-space: pre-wrap;
+  white-space: pre-wrap; overflow: auto; overflow-wrap: normal;
 }
 .copy {
   position: absolute; top: 0.375rem; right: 0.375rem; padding: 0.125rem 0.625rem; border: 1px solid var(--line);
@@ -111,7 +111,7 @@ function renderExample({ id, title, steps }: FirstQuery): string {
   const body = steps.map(({ text, code }, index) => {
     const target = `${id}-${index + 1}`;
     return `<p>${text}</p>
-${code === null ? '' : renderCode(target, code, id)}`;
+${code === null ? '' : renderCode(target, code, id, `${title}: command ${index + 1}`)}`;
   });
   return `<section aria-labelledby="${id}">
 <h3 id="${id}">${title}</h3>
@@ -120,9 +120,9 @@ ${body.join('\n')}
 }
 
 /** @param heading id of the heading of the example, because all buttons have the same name */
-function renderCode(id: string, code: string, heading: string): string {
+function renderCode(id: string, code: string, heading: string, label: string): string {
   return `<div class="code">
-<pre id="${id}">${escapeHtml(code)}</pre>
+<pre id="${id}" tabindex="0" role="region" aria-label="${label}">${escapeHtml(code)}</pre>
 <button type="button" class="copy" data-copies="${id}" aria-describedby="${heading}" aria-live="polite" hidden>Copy</button>
 </div>`;
 }

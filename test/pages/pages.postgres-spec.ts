@@ -3,7 +3,13 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
-import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
+import {
+  Chromium,
+  expectAccessible,
+  expectFittingWidth,
+  FIND_BROKEN_WORDS,
+  type Visit,
+} from '../support/servers/chromium.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -60,6 +66,7 @@ describe('the start page', () => {
     visit = await chromium.visit(url, PHONE);
     const page = await visit.open(`${url}/`);
     await expectFittingWidth(page);
+    expect(await page.evaluate<string[]>(FIND_BROKEN_WORDS)).toEqual([]);
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page);
@@ -73,7 +80,7 @@ describe('the start page', () => {
 
   it('shows commands that work unchanged', async () => {
     const answer = await (await fetch(`${url}/`)).text();
-    const commands = [...answer.matchAll(/<pre id="(?:service-account|application)-1">([^<]*)</g)];
+    const commands = [...answer.matchAll(/<pre id="(?:service-account|application)-1"[^>]*>([^<]*)</g)];
     expect(commands).toHaveLength(2);
     for (const [, escaped = ''] of commands) {
       const command = escaped

@@ -13,7 +13,13 @@ import {
 import type { Page } from 'playwright-core';
 import { readConfig } from '../../src/config/config.js';
 import { buildSdl } from '../../src/schema.js';
-import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
+import {
+  Chromium,
+  expectAccessible,
+  expectFittingWidth,
+  FIND_BROKEN_WORDS,
+  type Visit,
+} from '../support/servers/chromium.js';
 import { contractElementsOf } from '../support/builders/schema-coordinates.js';
 import { NEEDED, schema } from '../support/clients/scope-walk.js';
 import { dataOf, post, refusalOf, send } from '../support/clients/http.js';
@@ -28,6 +34,12 @@ const service = TestService.forSuite({
   environment: { DIRECTORY_MODEL: 'sample/model.yaml', LIMIT_POINTS_PER_HOUR: '5000' },
   compared: false,
 });
+
+/** Whether each link of the bar is within the window. */
+const ARE_IN_WINDOW = `[...document.querySelectorAll('.bar nav a')].map((link) => {
+  const { left, right } = link.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+})`;
 
 /** A service with the built-in model. */
 let builtIn: TwinService;
@@ -193,6 +205,15 @@ describe('the pages', () => {
 
   afterAll(() => chromium.stop());
 
+  /** Signs in on the page of the explorer, which leaves the page and returns to it. */
+  async function signIn(explorer: Page): Promise<void> {
+    await explorer.getByLabel('directory').check();
+    await explorer.getByRole('button', { name: 'Sign in' }).click();
+    await explorer.getByLabel('Your id in the directory').fill('ada.martin');
+    await explorer.getByRole('button', { name: 'Continue' }).click();
+    await explorer.getByText('60 min left').waitFor();
+  }
+
   const addressOf = (path: string) => `${service.url}/reference${path}`;
 
   beforeEach(async () => {
@@ -221,6 +242,7 @@ describe('the pages', () => {
       ['inheritedfrom', 'inheritedFrom'],
       ['member', 'Group.members'],
       ['memebr', 'Group.members'],
+      ['usr', 'user'],
       ['group.members', 'Group.members'],
       ['not found', 'NOT_FOUND'],
       ['ldapmodfy', 'ldif'],
@@ -251,6 +273,21 @@ describe('the pages', () => {
     await page.getByRole('button', { name: 'Execute' }).waitFor();
     expect(new URL(page.url()).hash).toBe('');
     await page.locator('.graphiql-tab').first().getByText('Class').waitFor();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.graphiql-response').getByText('"totalCount"').waitFor();
+  });
+
+  it('breaks no name within a word, and shows the links to all pages on a phone', async () => {
+    for (const path of ['/objects', '/values', '/errors']) {
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 844 });
+        await page.goto(addressOf(path));
+        expect(await page.evaluate<string[]>(FIND_BROKEN_WORDS)).toEqual([]);
+        await expectFittingWidth(page);
+        expect(await page.evaluate<boolean[]>(ARE_IN_WINDOW)).toEqual(Array<boolean>(8).fill(true));
+      }
+    }
   });
 
   it('explain every error code at its URL', async () => {

@@ -1,5 +1,6 @@
 import { escapeHtml, renderDocument } from '../../src/pages/html.js';
 import { SITE_HEADER_PLACE } from '../../src/pages/site-header.js';
+import { breakable } from './markdown.js';
 import { linkFrom, type PageName } from './links.js';
 import type { SearchEntry } from './search-entries.js';
 
@@ -82,7 +83,7 @@ function navigation(page: ReferencePage): string {
 
 function contents({ contents: names }: ReferencePage): string {
   if (names.length === 0) return '';
-  const list = names.map((name) => `<li><a href="#${name}">${escapeHtml(name)}</a></li>`);
+  const list = names.map((name) => `<li><a href="#${name}">${breakable(name)}</a></li>`);
   return `<nav class="contents" aria-label="On this page">
 <p>On this page</p>
 <ul>${list.join('')}</ul>

@@ -52,6 +52,7 @@ const definitions = new Marked({
       const rest = inner === '' ? '' : ` <small>${inner.trim()}</small>`;
       return `<h${level}${id}><a href="#${name}"><code>${breakable(shown)}</code></a>${rest}</h${level}>\n`;
     },
+    codespan: ({ text }) => `<code>${breakable(text)}</code>`,
     link({ href, tokens }: Tokens.Link) {
       const inner = this.parser.parseInline(tokens);
       return href === '' ? inner : `<a href="${escapeHtml(href)}">${inner}</a>`;
@@ -120,7 +121,7 @@ export function plainText(markdown: string): string {
 }
 
 /** Allows line breaks in a long name before each word. */
-function breakable(name: string): string {
+export function breakable(name: string): string {
   return escapeHtml(name).replace(/(?<=[a-z])(?=[A-Z])|(?<=_)/g, '<wbr>');
 }
 

@@ -35,7 +35,7 @@ const WHOLE_NAME = 4;
 
 /** The number of wrong letters that a word may have. Two letters in the wrong order are two of them. */
 function allowedErrors(term) {
-  if (term.length < 4) return false;
+  if (term.length < 3) return false;
   return term.length < 5 ? 1 : 2;
 }
 

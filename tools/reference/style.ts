@@ -13,8 +13,7 @@ code { font: 0.925em ui-monospace, monospace; overflow-wrap: anywhere; }
   position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 0.375rem 1.5rem; align-items: center;
   padding: 0.5rem 1.25rem; background: var(--card); border-bottom: 1px solid var(--edge);
 }
-.bar nav { min-width: 0; overflow-x: auto; }
-.bar nav ul { display: flex; gap: 0.25rem; margin: 0; padding: 0; list-style: none; }
+.bar nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem; margin: 0; padding: 0; list-style: none; }
 .bar nav a { display: block; padding: 0.25rem 0.5rem; border-radius: 0.5rem; text-decoration: none; white-space: nowrap; }
 .bar nav a:hover { text-decoration: underline; }
 .bar nav a[aria-current] { background: var(--accent); color: var(--on-accent); }
@@ -103,8 +102,11 @@ figure { margin: 0; }
 .picture .edge polygon, .picture .edge polyline { fill: var(--line); stroke: var(--line); }
 .picture .edge text { fill: var(--quiet); }
 figcaption { margin-top: 0.75rem; font-size: 0.9375rem; color: var(--quiet); }
-@media (max-width: 40rem) {
+@media (max-width: 64rem) {
   html { scroll-padding-top: 7rem; }
+}
+@media (max-width: 40rem) {
+  html { scroll-padding-top: 9.5rem; }
   .bar { padding: 0.5rem 1rem; }
   .page { padding: 1rem; }
   section, .card { padding: 1rem; }

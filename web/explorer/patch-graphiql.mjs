@@ -1,4 +1,4 @@
-// Accessibility fixes of GraphiQL that neither its properties nor a style sheet can make. The build fails if a patched place
+// Fixes of GraphiQL that neither its properties nor a style sheet can make. The build fails if a patched place
 // has changed in a new version, so that the patch is reviewed.
 const REACT = '@graphiql/react/dist';
 
@@ -21,6 +21,18 @@ const PATCHES = [
         'jsx(Tab.Button, { "aria-current": index_1 === activeTabIndex ? "true" : undefined,',
       ],
       ['role: "tabpanel"', 'role: "region"'],
+    ],
+  },
+  {
+    // The editors begin with the tab that was active before the page was loaded again, as by signing in. Without this, the query
+    // is there and its variables are not.
+    file: `${REACT}/components/provider.js`,
+    replace: [
+      ['(activeTabIndex === 0 ? tabs[0].query : null)', 'tabs[activeTabIndex]?.query'],
+      [
+        'initialVariables: variables ?? "",',
+        'initialVariables: variables ?? tabs[activeTabIndex]?.variables ?? "",',
+      ],
     ],
   },
   {

@@ -15,6 +15,22 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
 });`;
 const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
   nodes.map(({ target, failureSummary }) => id + ': ' + help + ': ' + target.join(' ') + '; ' + failureSummary)))`;
+/** Words and parts of names, such as `Group` of `GroupEdge`, that a line break divides. */
+export const FIND_BROKEN_WORDS = `(() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (texts.nextNode()) {
+    const { data, parentElement } = texts.currentNode;
+    if (!parentElement.checkVisibility()) continue;
+    for (const { 0: word, index } of data.matchAll(/[A-Z]?[a-z]+|[A-Z]+|[0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word + ' in ' + data);
+    }
+  }
+  return broken;
+})()`;
 const MEASURE_OVERHANG = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 
 /** One Chromium per suite, because starting it takes longer than most tests. */
