@@ -5,6 +5,7 @@ type ByCause = Readonly<Partial<Record<string, string>>>;
 
 const MAY_READ =
   'Let the account read them. For slapd: access to * by dn.exact="DIRECTORY_BIND_DN" read by * break (docs/ldap.md)';
+const IF_THEY_EXIST = MAY_READ.replace('Let', 'If they exist, let');
 const NO_TLS_ON_PORT =
   'The port may be for LDAP without TLS: set a DIRECTORY_URL that begins with ldap:// with DIRECTORY_STARTTLS=true, or the ' +
   'port of ldaps (636)';
@@ -16,6 +17,7 @@ const ANONYMOUS =
   'Set DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD: the server accepts no anonymous clients';
 const WITH_TLS = 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
 const LIMIT = 'Set the limit of the account as the message says, and run check again: docs/ldap.md';
+const NONE = `Choose them by bases and filter of the model file (docs/model.md). ${IF_THEY_EXIST}`;
 const LIMITS: ByCause = {
   sizeLimitExceeded: LIMIT,
   timeLimitExceeded: LIMIT,
@@ -55,14 +57,15 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
   },
   'directory account': {
     invalidCredentials:
-      'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD. To try them: ldapwhoami -x -H DIRECTORY_URL -D DIRECTORY_BIND_DN -W',
+      'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD. To try them: ldapwhoami -x -H DIRECTORY_URL -D DIRECTORY_BIND_DN -W, with ' +
+      '-ZZ if DIRECTORY_STARTTLS is set',
     strongerAuthRequired: WITH_TLS,
     confidentialityRequired: WITH_TLS,
     inappropriateAuthentication: ANONYMOUS,
     unwillingToPerform: ANONYMOUS,
   },
-  people: LIMITS,
-  groups: LIMITS,
+  people: { ...LIMITS, NONE },
+  groups: { ...LIMITS, NONE },
   members: LIMITS,
   database: {
     ENOTFOUND: 'Correct the host name in DATABASE_URL: no address is known for it',
@@ -91,7 +94,7 @@ const FIXES: readonly [what: string, fix: string][] = [
   ],
   [
     'directory bases',
-    'Set DIRECTORY_BASE_DN and the bases below it to existing entries that the account may read',
+    `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
   ],
   [
     'directory server',

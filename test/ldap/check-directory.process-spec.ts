@@ -139,9 +139,22 @@ describe('diagnostics of a directory server', () => {
       acl: ['access to attrs=entryUUID by * none', `access to * by dn.exact="${MIRROR_DN}" read by * auth`],
     });
     const hidden = await findFixes({});
+    await slapd.restart({
+      ...SOUND,
+      acl: [
+        `access to dn.children="ou=people,${SUFFIX}" by dn.exact="${MIRROR_DN}" auth by * auth`,
+        `access to * by dn.exact="${MIRROR_DN}" read by * auth`,
+      ],
+    });
+    const hiddenPeople = await findFixes({});
     await slapd.restart({ ...SOUND, acl: undefined });
     expect(limited).toEqual([expect.stringMatching(/^Set the limit of the account as the message says/)]);
     expect([...new Set(hidden)]).toEqual([expect.stringMatching(/^Let the account read them/)]);
+    expect(hiddenPeople).toEqual([expect.stringMatching(/^Choose them by.* If they exist, let the account/)]);
+    const noBase = await findFixes(modelSetting('groups: {base: ou=clubs}'));
+    expect(noBase).toEqual([
+      expect.stringMatching(/^Set DIRECTORY_BASE_DN.* If they exist, let the account/),
+    ]);
   });
 
   it('report a missing base, and check the rest', async () => {

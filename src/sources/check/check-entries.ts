@@ -144,7 +144,7 @@ export class EntryCheck {
     const { total } = statistics;
     if (total === 0) {
       const none = `none below ${bases.join(' or ')} that the account sees and that ${filter} chooses`;
-      yield kind === 'person' ? problem(what, none) : warning(what, none);
+      yield kind === 'person' ? problem(what, none, 'NONE') : warning(what, none, 'NONE');
       return;
     }
     const anonymous = total - statistics.having(uuid);
