@@ -9,7 +9,7 @@ import { reportPlan } from '../../src/commands/plan-report.js';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
 import { BUILT_IN_SCOPES } from '../../src/config/scopes.js';
-import { MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { describeSchema } from '../../src/reference/described-schema.js';
 import { buildPages } from '../../tools/reference/pages.js';

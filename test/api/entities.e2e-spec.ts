@@ -1,4 +1,5 @@
-import { DirectoryDataSource, MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { ENTITIES } from '../../src/entities.js';
 import { readConfig } from '../../src/config/config.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';

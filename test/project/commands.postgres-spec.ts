@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
-import { MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';

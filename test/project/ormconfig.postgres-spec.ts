@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 describe("TypeORM's command line with ormconfig.ts", () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QueryRunner } from 'typeorm';
-import { MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { statement } from '../../src/database/statements/statement.js';
 import { visibleTables } from '../../src/database/visibility/visible-tables.js';
 import { forViewer } from '../../src/database/visibility/visible-statement.js';

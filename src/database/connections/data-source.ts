@@ -7,24 +7,7 @@ import type { Config } from '../../config/config.js';
 import { databaseError, isIncomplete } from '../statements/database-error.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
-import { Mirror1763683200000 } from '../migrations/0001-mirror.js';
-import { ServiceAccounts1763683200001 } from '../migrations/0002-service-accounts.js';
-import { References1763683200002 } from '../migrations/0003-references.js';
-import { Changes1763683200003 } from '../migrations/0004-changes.js';
-import { ReadModel1763683200004 } from '../migrations/0005-read-model.js';
-import { AccessLog1763683200005 } from '../migrations/0006-access-log.js';
-import { RevisionIds1763683200006 } from '../migrations/0007-revision-ids.js';
-import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
-import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
-import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
-import { Restores1763683200010 } from '../migrations/0011-restores.js';
-import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
-import { FieldReferences1763683200012 } from '../migrations/0013-field-references.js';
-import { Identity1763683200013 } from '../migrations/0014-identity.js';
-import { CarriedValues1763683200014 } from '../migrations/0015-carried-values.js';
-import { ChangedObjects1763683200015 } from '../migrations/0016-changed-objects.js';
-import { CursorKey1763683200016 } from '../migrations/0017-cursor-key.js';
-import { Webhooks1763683200017 } from '../migrations/0018-webhooks.js';
+import { MIGRATIONS } from '../migrations/migrations.js';
 import {
   createPreviewPool,
   OpenConnections,
@@ -36,27 +19,6 @@ import { readCursorKey } from './cursor-key.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
 import { StatementPool } from './statement-pool.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
-
-export const MIGRATIONS = [
-  Mirror1763683200000,
-  ServiceAccounts1763683200001,
-  References1763683200002,
-  Changes1763683200003,
-  ReadModel1763683200004,
-  AccessLog1763683200005,
-  RevisionIds1763683200006,
-  LeaderLease1763683200007,
-  Reconciliation1763683200008,
-  FieldValues1763683200009,
-  Restores1763683200010,
-  Visibility1763683200011,
-  FieldReferences1763683200012,
-  Identity1763683200013,
-  CarriedValues1763683200014,
-  ChangedObjects1763683200015,
-  CursorKey1763683200016,
-  Webhooks1763683200017,
-];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
