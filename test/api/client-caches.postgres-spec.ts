@@ -49,8 +49,9 @@ describe('the cache of a client, after the preview of another name,', () => {
     expect(cached.user).toEqual(before.user);
   });
 
-  it('has all members of a group after Relay has refetched the group as a node', async () => {
-    const { pages } = await run('relay');
+  // Relay refetches the group as a node.
+  it.each(['apollo', 'relay'])('has all members of a group after the last page: %s', async (program) => {
+    const { pages } = await run(program);
     const names = people.map((id) => `The ${id}`);
     expect(pages).toEqual([names.slice(0, 2), names.slice(0, 4), names]);
   });
