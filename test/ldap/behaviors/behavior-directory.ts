@@ -30,6 +30,8 @@ export interface Vocabulary {
   /** Attributes, in lower case. */
   readonly photo: string;
   readonly members: readonly string[];
+  /** Whether members are named by the ids of users, so that no group contains another one. Otherwise by DNs. */
+  readonly namesIds?: boolean;
   readonly personDn: (id: string) => string;
   readonly groupDn: (id: string) => string;
   /** A container below that of the users. */
@@ -73,7 +75,7 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
   const users = parseDump(await server.search(vocabulary.queries.users));
   const groups = parseDump(await server.search(vocabulary.queries.groups));
   const { ids, photo } = vocabulary;
-  const usersByDn = new Map(users.map((user) => [keyOf(user.dn), textOf(user, ids.user)]));
+  const usersByName = new Map(users.map((user) => [keyOf(nameOf(user)), textOf(user, ids.user)]));
   const groupsByDn = new Map(groups.map((group) => [keyOf(group.dn), group]));
   const direct = (group: DumpedEntry) => [
     ...vocabulary.members
@@ -90,12 +92,16 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
       const inner = groupsByDn.get(dn);
       if (inner !== undefined) waiting.push(...direct(inner));
     }
-    return [...seen].flatMap((dn) => usersByDn.get(dn) ?? []).sort();
+    return [...seen].flatMap((name) => usersByName.get(name) ?? []).sort();
   };
   return {
     users: sorted(users.map((user) => [textOf(user, ids.user), shownOf(user)])),
     groups: sorted(groups.map((group) => [textOf(group, ids.group), membersOf(group)])),
   };
+
+  function nameOf(user: DumpedEntry) {
+    return vocabulary.namesIds === true ? textOf(user, ids.user) : user.dn;
+  }
 
   function shownOf(user: DumpedEntry) {
     const [bytes] = user.values.get(photo) ?? [];
@@ -154,6 +160,11 @@ export class OldCopy implements Swap {
 
 export function textOf({ values }: DumpedEntry, attribute: string): string {
   return values.get(attribute)?.[0]?.toString() ?? '';
+}
+
+/** The value in the first part of a DN. */
+export function idOf(dn: string): string {
+  return dn.replace(/^[^=]*=|,.*/gs, '');
 }
 
 function keyOf(dn: string): string {
