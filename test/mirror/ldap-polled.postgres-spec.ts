@@ -144,6 +144,8 @@ describe.each(KINDS)(
       expect(await nameOf()).toBe('LLDAP');
       server.root = { ...shown, supportedCapabilities: ['1.2.840.113556.1.4.800'] };
       expect(await nameOf()).toBe('active-directory');
+      server.root = { ...shown, vendorName: ['389 Project'], ipaTopologyPluginVersion: ['1.0'] };
+      expect(await nameOf()).toBe('389 Project (freeipa)');
       server.root = root;
     });
 

@@ -103,7 +103,11 @@ async function describeServer(
   const { vendorName, vendorVersion, kind } = await readRootDse(connection);
   // Active Directory publishes no vendor.
   const unnamed = kind === 'other' ? 'of an unknown kind' : kind;
-  const vendor = [vendorName ?? unnamed, vendorVersion ?? ''].join(' ').trim();
+  // FreeIPA publishes the vendor of 389 Directory Server.
+  const isNamed = vendorName === null || kind === 'other' || vendorName.toLowerCase() === kind;
+  const vendor = [vendorName ?? unnamed, vendorVersion ?? '', isNamed ? '' : `(${kind})`]
+    .filter((part) => part !== '')
+    .join(' ');
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
