@@ -1,7 +1,7 @@
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
 import type { Entry } from '../entry.js';
 import { LdapResultError } from './ldap-error.js';
-import { ANY_ENTRY } from './requests.js';
+import { ANY_ENTRY, type SearchRequest } from './requests.js';
 import { ResultCode } from './result-code.js';
 
 /** Result codes for an entry that does not exist, or that is hidden from this account. */
@@ -17,7 +17,18 @@ export async function readOne(
   attributes: readonly string[],
   options: WaitOptions = {},
 ): Promise<Entry | null> {
-  const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes } as const;
+  return readOnly(connection, { base: dn, scope: 'base', filter: ANY_ENTRY, attributes }, options);
+}
+
+/**
+ * Reads the only entry that a search finds; null when there is none or it is hidden from the account.
+ * @throws {LdapError} for every other failure; the signal's reason
+ */
+export async function readOnly(
+  connection: LdapConnection,
+  request: SearchRequest,
+  options: WaitOptions = {},
+): Promise<Entry | null> {
   let found: Entry | null = null;
   try {
     for await (const message of connection.search(request, options)) {

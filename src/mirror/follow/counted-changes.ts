@@ -52,7 +52,8 @@ export class CountedChanges {
     const isDoubtful = this.containers.takeMoved() || position.isDoubtful || !isComplete;
     const { outcome, isCompared } = await this.compare(before.state, isDoubtful, unmoved);
     if (outcome !== null) return outcome;
-    const reached = { ...now, ...withIncluded(position, now), isDoubtful: isDoubtful && !isCompared };
+    const included = withIncluded(position, await this.numbers.readNeeded(now));
+    const reached = { ...now, ...included, isDoubtful: isDoubtful && !isCompared };
     return this.conclude(reached, { before, asOf });
   }
 
@@ -113,7 +114,10 @@ function continues(position: CountedPosition, now: NumberedState): boolean {
   return suffixes.every((suffix) => (now.latest[suffix] ?? 0) >= (position.latest[suffix] ?? Infinity));
 }
 
-/** The changes of all servers that the mirror includes, if they are known by the number of this one. */
-function withIncluded({ included }: NumberedState, now: NumberedState): Pick<NumberedState, 'included'> {
-  return now.included === undefined ? {} : { included: { ...included, ...now.included } };
+/** The changes of all servers that the mirror includes, if it is known which of them this one has. */
+function withIncluded(
+  { included }: NumberedState,
+  now: NumberedState['included'],
+): Pick<NumberedState, 'included'> {
+  return now === undefined ? {} : { included: { ...included, ...now } };
 }

@@ -4,11 +4,11 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
-import { readOne } from '../../ldap/client/read-one.js';
+import { readOne, readOnly } from '../../ldap/client/read-one.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { isRelated, suffixOf } from '../../ldap/naming/naming-context.js';
 import type { Entry } from '../../ldap/entry.js';
-import { parseUpToDateVector } from '../../ldap/sync/up-to-date-vector.js';
+import { includedChangesOf } from '../../ldap/sync/included-changes.js';
 import { HAS_SUBORDINATES } from './entry-searches.js';
 import type { LdapDirectory } from './ldap-directory.js';
 import type { NumberedState } from './numbered-state.js';
@@ -53,9 +53,18 @@ export class ChangeNumbers {
     const { database } = this;
     const numbers = this.numbersIn(root);
     if (database === null || numbers === null) return null;
-    const included =
-      this.counter.included === null ? undefined : { [database]: Math.min(...Object.values(numbers)) };
+    const included = this.counter.included.countsAlike
+      ? { [database]: Math.min(...Object.values(numbers)) }
+      : undefined;
     return { origin: `${server} ${database}`, latest: numbers, included };
+  }
+
+  /**
+   * What another server must have after these changes: it can be more than was read, so that nothing is missed.
+   * @throws {LdapError}
+   */
+  async readNeeded(state: NumberedState): Promise<NumberedState['included']> {
+    return this.counter.included.countsAlike ? state.included : (await this.withOthers(state)).included;
   }
 
   /**
@@ -64,7 +73,10 @@ export class ChangeNumbers {
    */
   async readWithOthers(): Promise<NumberedState | null> {
     const state = await this.read();
-    if (state?.included === undefined) return state;
+    return state === null ? null : this.withOthers(state);
+  }
+
+  private async withOthers(state: NumberedState): Promise<NumberedState> {
     const vectors = await Promise.all(Object.keys(state.latest).map((suffix) => this.readIncluded(suffix)));
     const included: Record<string, number> = {};
     for (const vector of vectors) {
@@ -81,7 +93,8 @@ export class ChangeNumbers {
     if (state === null) return false;
     for (const suffix of Object.keys(state.latest)) {
       try {
-        const entries = this.search(suffix, this.since(1), { pageSize: 1 });
+        // All entries of a server of 389 Directory Server that another one has filled have the number 0.
+        const entries = this.search(suffix, this.since(0), { pageSize: 1 });
         for await (const entry of entries) if (this.numberOf(entry) !== null) return true;
       } catch (error) {
         if (error instanceof LimitExceededError) return true;
@@ -185,10 +198,23 @@ export class ChangeNumbers {
   }
 
   private async readIncluded(suffix: string): Promise<ReadonlyMap<string, number> | null> {
-    const { included } = this.counter;
-    if (included === null) return null;
-    const [bytes] = (await this.readEntry(suffix, [included]))?.bytes(included) ?? [];
-    return bytes === undefined ? null : parseUpToDateVector(bytes);
+    const { attribute, form, filter } = this.counter.included;
+    const entry =
+      filter === null
+        ? await this.readEntry(suffix, [attribute])
+        : await this.findEntry(suffix, filter, attribute);
+    return entry === null ? null : includedChangesOf(entry, attribute, form);
+  }
+
+  /** Null: there is none, or the server refuses the search. */
+  private async findEntry(base: string, filter: string, attribute: string): Promise<Entry | null> {
+    const request = { base, scope: 'sub', filter: parseFilter(filter), attributes: [attribute] } as const;
+    try {
+      return await readOnly(this.connection, request, { idleTimeout: READ_TIMEOUT_MS });
+    } catch (error) {
+      if (error instanceof LdapResultError) return null;
+      throw error;
+    }
   }
 
   private readEntry(dn: string, attributes: readonly string[]): Promise<Entry | null> {

@@ -28,10 +28,20 @@ export interface ChangeCounter {
    * that identifies its database. Null: there is no such entry.
    */
   readonly origin: { readonly server: string; readonly database: string | null };
-  /** Attribute of a suffix: which changes of other databases it includes, as parseUpToDateVector reads it. Null: there is none. */
-  readonly included: string | null;
+  /** Which changes of other databases a database includes. */
+  readonly included: IncludedVector;
   /** The search for deleted entries: its filter, and the OID of a control without a value. */
   readonly deleted: { readonly filter: string; readonly control: string | null };
   /** OID of the control of a search that reports that something has changed. Null: there is none. */
   readonly notification: string | null;
+}
+
+/** An attribute that says which changes of other databases a database includes. */
+export interface IncludedVector {
+  readonly attribute: string;
+  readonly form: 'up-to-date-vector' | 'replica-update-vector';
+  /** The filter of the entry that has it, below the suffix. Null: the suffix itself. */
+  readonly filter: string | null;
+  /** Whether it counts the changes of a database by the numbers that the server gives to changes, and omits its own. */
+  readonly countsAlike: boolean;
 }

@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, readConfig } from '../../src/config/config.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { documentedRecords } from '../ldap/behaviors/documented-records.js';
+import { groupDn, personDn } from '../support/builders/directory.js';
+import { countDeletions, readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { eventually } from '../support/eventually.js';
+import type { TestDirectory389 } from '../support/servers/directory-389.js';
+import { Replicated389 } from '../support/servers/replicated-389.js';
+import { TestService } from '../support/servers/service.js';
+import { SUFFIX } from '../support/servers/slapd.mjs';
+import { variable } from '../support/servers/store.js';
+
+const add = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: add\n${lines.join('\n')}\n`;
+const person = (id: string) => add(personDn(id), 'objectClass: inetOrgPerson', `cn: ${id}`, `sn: ${id}`);
+const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
+const rename = (id: string, name: string) =>
+  `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
+const joinClub = (id: string) =>
+  `dn: ${groupDn('club')}\nchangetype: modify\nadd: member\nmember: ${personDn(id)}\n`;
+
+/** The account of the mirror, and its right to see what a server includes, which is not replicated. */
+const [ACCOUNT = '', SHOWS_INCLUDED = ''] =
+  documentedRecords('389 Directory Server').split(/^(?=dn: cn=mapping tree)/m);
+const CONTENT = [
+  ...['people', 'groups'].map((name) => add(`ou=${name},${SUFFIX}`, 'objectClass: organizationalUnit')),
+  ACCOUNT,
+  ...['anna', 'ben', 'cleo'].map(person),
+  add(groupDn('club'), 'objectClass: groupOfNames', `member: ${personDn('anna')}`),
+].join('\n');
+
+const BEHIND =
+  'The directory server is behind what is known: it lacks changes of another server of the directory';
+
+describe('two replicated servers of 389 Directory Server', () => {
+  let replicated: Replicated389;
+  let first: TestDirectory389;
+  let second: TestDirectory389;
+  let service: TestService;
+  let environment: Environment;
+
+  async function change(server: TestDirectory389, ...records: string[]): Promise<void> {
+    const { code, stderr } = await server.modify(records.join('\n'));
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+  }
+
+  async function check(): Promise<string[]> {
+    const { directory } = readConfig(environment);
+    if (directory.source.kind === 'file') throw new Error('It is a file');
+    const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
+    return findings.flatMap(({ what, text }) => (what === 'directory servers' ? [text ?? ''] : []));
+  }
+
+  /** Waits until a server has the name of a user. */
+  const untilReplicated = (server: TestDirectory389, id: string, name: string) =>
+    eventually(
+      async () => (await server.search({ base: personDn(id) })).includes(`displayName: ${name}\n`),
+      true,
+    );
+
+  beforeAll(async () => {
+    replicated = await Replicated389.start(CONTENT);
+    [first, second] = replicated.servers;
+    const authorities = join(variable('TEST_WORK_DIRECTORY'), 'replicas-389-ca.pem');
+    writeFileSync(authorities, Buffer.concat([first.ca, second.ca]));
+    environment = {
+      DIRECTORY_URL: `ldaps://127.0.0.1:${first.tlsPort} ldaps://127.0.0.1:${second.tlsPort}`,
+      DIRECTORY_CA_FILE: authorities,
+      DIRECTORY_BASE_DN: SUFFIX,
+      DIRECTORY_BIND_DN: `cn=mirror,${SUFFIX}`,
+      DIRECTORY_BIND_PASSWORD: 'mirror-secret',
+      // The guard does not hold what a server lacks.
+      DIRECTORY_GUARD_PERCENT: '100',
+      ...modelSetting('server: 389ds'),
+    };
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await replicated.remove();
+  });
+
+  it('are compared by a check, which says that it is not known whether they lag without the right to see it', async () => {
+    const [same, ...hidden] = await check();
+    expect(same).toContain('has the same 4 users and groups');
+    expect(hidden).toHaveLength(2);
+    expect(hidden[0]).toContain('it is not known whether it lags');
+    await change(first, SHOWS_INCLUDED);
+    await change(second, SHOWS_INCLUDED);
+    expect(await check()).toEqual([same]);
+    service = await TestService.start({ environment });
+    expect(await readIds(service)).toEqual(['anna', 'ben', 'cleo']);
+  });
+
+  it('delete nothing and undo nothing while the other one lacks changes, which is waited for', async () => {
+    await replicated.send(false);
+    await change(first, person('dora'), joinClub('dora'), remove('cleo'), rename('anna', 'Anna Berg'));
+    await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
+    await eventually(() => readMembers(service, 'club'), ['anna MEMBER', 'dora MEMBER']);
+    await eventually(() => readIds(service), ['anna', 'ben', 'dora']);
+    expect((await check())[0]).toMatch(/lags behind .* by its numbers of changes/);
+    const deletions = await countDeletions(service);
+    await first.stop();
+    await eventually(async () => (await readStatus(service)).blockedReason, BEHIND);
+    expect(await readStatus(service)).toMatchObject({ state: 'FAILING' });
+    expect(await readIds(service)).toEqual(['anna', 'ben', 'dora']);
+    expect((await readNames(service))['anna']).toBe('Anna Berg');
+    await first.start();
+    await replicated.send(true);
+    await untilReplicated(second, 'anna', 'Anna Berg');
+    await first.stop();
+    await change(second, person('emil'), rename('anna', 'Anna'));
+    await eventually(() => readIds(service), ['anna', 'ben', 'dora', 'emil']);
+    await eventually(async () => (await readNames(service))['anna'], 'Anna');
+    await eventually(async () => (await readStatus(service)).state, 'IDLE');
+    expect(await countDeletions(service)).toEqual(deletions);
+  });
+
+  it('follow each other, whose changes the next one has', async () => {
+    await first.start();
+    await untilReplicated(first, 'anna', 'Anna');
+    await change(first, person('fred'), rename('ben', 'Ben Berg'));
+    await second.stop();
+    await eventually(async () => (await readNames(service))['ben'], 'Ben Berg');
+    await eventually(() => readIds(service), ['anna', 'ben', 'dora', 'emil', 'fred']);
+    await eventually(async () => (await readStatus(service)).state, 'IDLE');
+  });
+});
