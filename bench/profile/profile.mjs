@@ -7,6 +7,7 @@ import { prepareScenarios } from '../scenarios.mjs';
 import { percent } from '../report/numbers.mjs';
 import { buildStage } from '../stage.mjs';
 import { summarizeProfile } from './summary.mjs';
+import { writeProfiles } from './write-profiles.mjs';
 
 /** Seconds. */
 const WARM_UP = 3;
@@ -23,12 +24,16 @@ export async function profile({ out }, resources, runStep) {
   process.env.PROFILE_FILE = written;
   const stage = await buildStage({ quick: true, preload: PRELOAD }, resources, runStep);
   const scenarios = await prepareScenarios(stage, resources);
+  const sections = [];
   for (const scenario of scenarios.filter(({ contender }) => PROFILED.includes(contender.name))) {
     await runStep(scenario.name, () => profileScenario(scenario, written));
     const file = join(profiles, `${scenario.name.replaceAll('/', '-')}.cpuprofile`);
     renameSync(written, file);
-    print(summarizeProfile(JSON.parse(readFileSync(file, 'utf8'))));
+    const summary = summarizeProfile(JSON.parse(readFileSync(file, 'utf8')));
+    print(summary);
+    sections.push([scenario.name, summary]);
   }
+  await writeProfiles(sections);
   console.log(`\n${profiles}`);
 }
 

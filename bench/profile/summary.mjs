@@ -1,4 +1,4 @@
-// Sums the self time of a profile by function and by package.
+// Sums the self time of a profile by function, by package, and by part of a server.
 
 const IDLE = new Set(['(idle)', '(program)', '(root)']);
 const ROWS = 25;
@@ -8,6 +8,7 @@ export function summarizeProfile({ nodes, samples, timeDeltas }) {
   const byId = new Map(nodes.map((node) => [node.id, node.callFrame]));
   const functions = new Map();
   const packages = new Map();
+  const parts = new Map();
   let total = 0;
   samples.forEach((id, index) => {
     const frame = byId.get(id);
@@ -16,8 +17,13 @@ export function summarizeProfile({ nodes, samples, timeDeltas }) {
     total += time;
     add(functions, placeOf(frame), time);
     add(packages, packageOf(frame), time);
+    add(parts, partOf(frame), time);
   });
-  return { functions: largest(functions, total), packages: largest(packages, total) };
+  return {
+    functions: largest(functions, total),
+    packages: largest(packages, total),
+    parts: largest(parts, total),
+  };
 }
 
 function add(sums, name, time) {
@@ -42,6 +48,26 @@ function packageOf({ functionName, url }) {
   const file = shorten(url);
   if (file === '') return '(V8 and native code)';
   return /^(?:@[^/]+\/)?[^/]+/.exec(file)[0];
+}
+
+/** Parts of Node.js in words, by the beginning of the module name. */
+const PARTS_OF_NODE = [
+  [/^node:(?:_http|internal\/http)/, 'HTTP (Node.js)'],
+  [/^node:(?:net|internal\/(?:streams|stream_base|js_stream))/, 'sockets and streams (Node.js)'],
+  [/^node:internal\/(?:timers|process)/, 'timers and promises (Node.js)'],
+  [/^node:/, 'other parts of Node.js'],
+];
+
+/** A part of a server in words: a folder of the service, a package, or a part of Node.js. */
+function partOf(frame) {
+  const { functionName, url } = frame;
+  if (functionName === '(garbage collector)') return 'garbage collection';
+  const file = shorten(url);
+  if (file === '') return 'V8 and native code, such as system calls and JSON';
+  const [, ofNode] = PARTS_OF_NODE.find(([pattern]) => pattern.test(file)) ?? [];
+  if (ofNode !== undefined) return ofNode;
+  const [, folder] = /^dist\/(.+)\/[^/]+$/.exec(file) ?? [];
+  return folder === undefined ? packageOf(frame) : `src/${folder}`;
 }
 
 function shorten(url) {
