@@ -17,9 +17,9 @@ import { contenderOf, makeSite, startProcess } from './contenders/service.mjs';
 import { startSlapdContender } from './contenders/slapd.mjs';
 import { fetchTokens, writeClients } from './contenders/tokens.mjs';
 import { Cluster } from './data/cluster.mjs';
-import { hideUsers, writeRules } from './data/hidden-users.mjs';
+import { hideUsers, noteRules, writeRules } from './data/hidden-users.mjs';
 import { fillOrdinaryTables } from './data/ordinary-tables.mjs';
-import { fillOwnFields, writeModel } from './data/own-fields.mjs';
+import { fillOwnFields, writeBuiltInModel, writeModel } from './data/own-fields.mjs';
 import { fillReadModel } from './data/read-model.mjs';
 import { SIZES } from './data/sizes.mjs';
 import { chooseSubjects, variablesFor } from './data/subjects.mjs';
@@ -55,6 +55,8 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
 
   const hidden = await openDirectory(context, 'hidden_users', size.directory, FEW_TOKENS);
   await runStep('hidden users', () => hideUsers(hidden.connection));
+  const rules = writeRules(directory);
+  for (const { connection } of [main, hidden]) await noteRules(connection, rules);
 
   const missing = [];
   const contenders = await runStep('contenders', () =>
@@ -75,7 +77,12 @@ async function openDirectory(context, name, size, count) {
   const { directory, cluster, resources, runStep, signingKey, preload } = context;
   const { url, connection } = await cluster.create(name);
   const clientsFile = join(directory, `${name}-clients.json`);
-  const site = await makeSite({ databaseUrl: url, clientsFile, signingKey });
+  const site = await makeSite({
+    databaseUrl: url,
+    clientsFile,
+    signingKey,
+    model: writeBuiltInModel(directory),
+  });
 
   // The service creates its tables.
   writeClients(clientsFile, []);
@@ -115,7 +122,7 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     // Like those below, it responds to nothing but Q1: a process that has responded to more is compiled further.
     contenderOf('plain', [await another(main, { cacheOff: true })]),
     contenderOf('more-memberships', [await another(more, { cacheOff: true })]),
-    contenderOf('hidden-users', [await another(hidden, { cacheOff: true })]),
+    contenderOf('hidden-users', [await another(hidden, { cacheOff: true, model: writeRules(directory) })]),
     contenderOf('unmatched-rules', [await another(main, { cacheOff: true, model: writeRules(directory) })]),
     contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];

@@ -13,8 +13,11 @@ export const ORIGIN = 'https://pages.example.org';
 /** Disables the response cache. */
 const CACHE_OFF = { ANSWER_CACHE_MEGABYTES: '0' };
 
-/** Settings of all processes on a database, which accept each other's tokens. */
-export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
+/**
+ * Settings of all processes on a database, which accept each other's tokens.
+ * @param model the model file, unless a process has another one
+ */
+export async function makeSite({ databaseUrl, clientsFile, signingKey, model }) {
   const port = await findFreePort();
   const environment = {
     NODE_ENV: 'production',
@@ -24,6 +27,7 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
     URL_SIGNING_KEYS: signingKey,
     AUTH_EMBEDDED_CLIENTS: clientsFile,
     CORS_ORIGINS: ORIGIN,
+    DIRECTORY_MODEL: model,
     ...UNLIMITED,
   };
   return { port, baseUrl: environment.BASE_URL, environment };

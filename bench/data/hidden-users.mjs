@@ -15,6 +15,16 @@ export function writeRules(directory) {
   return file;
 }
 
+/** Notes that the mirror was written with the rules of a model file, without which their process would wait for it. */
+export async function noteRules(connection, file) {
+  const { readConfig } = await import('../../dist/config/config.js');
+  const { markOfRules, numberOfRules } = await import('../../dist/config/model/mapping.js');
+  const { directory } = readConfig({ DIRECTORY_MODEL: file });
+  await connection.query('update mirror_state set source_fingerprint = $1', [
+    `bench${markOfRules(numberOfRules(directory.mapping))}`,
+  ]);
+}
+
 /** Hides users as synchronization writes it. */
 export async function hideUsers(connection) {
   await connection.query('update users set visible_to = 1 where key % 100 = 0');

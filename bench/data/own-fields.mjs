@@ -11,6 +11,13 @@ const MODEL = `users:
     endsAt: {attribute: endsAt, type: DateTime, description: End of the contract.}
 `;
 
+/** A model of built-in fields only, without rules, unlike that of the sample. @returns the path of the file */
+export function writeBuiltInModel(directory) {
+  const file = join(directory, 'built-in.yaml');
+  writeFileSync(file, 'server: openldap\n');
+  return file;
+}
+
 /** @returns the path of the model file */
 export function writeModel(directory) {
   const file = join(directory, 'model.yaml');
