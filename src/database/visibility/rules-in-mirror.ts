@@ -27,21 +27,19 @@ class RulesAwaitedError extends ServiceUnavailableError {
 
 /** Whether the rules of visibility of this process have an effect on the mirror. */
 export class RulesInMirror {
-  private isHeld = false;
+  areHeld: boolean;
 
   /** @param number that of the rules; 0: there are none */
   constructor(
     private readonly reader: Reader,
     private readonly number: number,
-  ) {}
-
-  get areHeld(): boolean {
-    return this.isHeld || this.number === 0;
+  ) {
+    this.areHeld = number === 0;
   }
 
   /** Another process may have written the mirror with other rules, or it may have been restored. */
   doubt(): void {
-    this.isHeld = false;
+    this.areHeld = this.number === 0;
     // If this fails, the next request reads again.
     this.read().catch(() => undefined);
   }
@@ -52,7 +50,7 @@ export class RulesInMirror {
     const [row] = await this.reader.read<[isHeld: boolean | null, isFormer: boolean]>(READ_RULES, values);
     const [isHeld = null, isFormer = false] = row ?? [];
     if (isHeld === null) throw new NothingReadError();
-    this.isHeld = isHeld;
+    this.areHeld = isHeld;
     if (isHeld) return 'HELD';
     return isFormer ? 'FORMER' : 'AWAITED';
   }
