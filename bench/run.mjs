@@ -1,12 +1,12 @@
 // The benchmark: compares the service with alternatives in one run (`npm run bench`). It is not part of the tests.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import { prepareScenarios } from './scenarios.mjs';
 import { checkResponses, checkCacheMisses } from './checks.mjs';
 import { ROOT } from './child.mjs';
 import { chooseFastestStrategy } from './measure/fastest-strategy.mjs';
 import { memoryOf } from './measure/processor-time.mjs';
+import { measureFullMinute } from './measure/full-minute.mjs';
 import { measureRounds } from './measure/rounds.mjs';
 import { CONNECTIONS, readOptions } from './options.mjs';
 import { profile } from './profile/profile.mjs';
@@ -15,16 +15,9 @@ import { evaluateGoals } from './report/goals.mjs';
 import { CORES, describeMachine } from './report/machine.mjs';
 import { writeFiles } from './report/write.mjs';
 import { Interruption, withResources } from './resources.mjs';
+import { runStep } from './run-step.mjs';
 import { buildStage } from './stage.mjs';
 import { measureUnderLoad } from './under-load/measure.mjs';
-
-/** Runs one step, and prints its name and duration. */
-async function runStep(label, work) {
-  const startedAt = performance.now();
-  const result = await work();
-  console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(7)} s  ${label}`);
-  return result;
-}
 
 async function compare(options, resources) {
   const stage = await buildStage(options, resources, runStep);
@@ -39,8 +32,10 @@ async function compare(options, resources) {
   const scenarios = await prepareScenarios(stage, resources);
   const figures = await measureRounds(scenarios, options.pace, { cluster, cores: CORES, runStep });
   checkCacheMisses(figures);
+  const cached = scenarios.find(({ name }) => name === 'service/members/cached');
   return {
     figures,
+    fullMinute: await runStep('cached responses at a full minute', () => measureFullMinute(cached)),
     memory: memoryOf(contenders.get('service').pids[0]),
     directorySize: await readDirectorySize(main.connection),
     strategies,

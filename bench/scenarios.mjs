@@ -68,7 +68,7 @@ const LARGE = (args, total) => `query Large($id: String!, $after: String) {
 }`;
 
 /** Pages of the largest groups: the first, one near the end, the last, and one without the total. */
-const PAGES = {
+export const PAGES = {
   first: LARGE('first: 50, after: $after', 'totalCount'),
   deep: LARGE('first: 50, after: $after', 'totalCount'),
   last: LARGE('last: 50, after: $after', 'totalCount'),

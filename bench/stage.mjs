@@ -32,18 +32,8 @@ const FEW_TOKENS = 20;
 /** @returns the contenders, the directories with tokens of their users, and the reasons why contenders are missing */
 export async function buildStage({ quick, preload = [] }, resources, runStep) {
   const size = SIZES[quick ? 'quick' : 'full'];
-  const directory = mkdtempSync(join(tmpdir(), 'directory-bench-'));
-  chmodSync(directory, 0o755);
-  resources.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const cluster = await runStep('PostgreSQL', () => Cluster.start(join(directory, 'postgres'), resources));
-  const context = {
-    directory,
-    cluster,
-    resources,
-    runStep,
-    preload,
-    signingKey: randomBytes(32).toString('hex'),
-  };
+  const context = await startCluster({ preload }, resources, runStep);
+  const { directory, cluster } = context;
 
   const main = await openDirectory(context, 'directory', size.directory, size.tokens);
   await runStep('ordinary tables', () => fillOrdinaryTables(main.connection));
@@ -66,6 +56,16 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
   return { cluster, contenders, slapd, main, more, own, hidden, missing };
 }
 
+/** Starts PostgreSQL. @returns what directories are opened with */
+export async function startCluster({ preload = [] }, resources, runStep) {
+  const directory = mkdtempSync(join(tmpdir(), 'directory-bench-'));
+  chmodSync(directory, 0o755);
+  resources.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const cluster = await runStep('PostgreSQL', () => Cluster.start(join(directory, 'postgres'), resources));
+  const signingKey = randomBytes(32).toString('hex');
+  return { directory, cluster, resources, runStep, preload, signingKey };
+}
+
 async function startSlapd({ directory, resources }, { connection }, missing) {
   if (findProgram('slapd') !== null) return startSlapdContender(directory, connection, resources);
   missing.push('slapd is missing: it is not installed.');
@@ -73,8 +73,8 @@ async function startSlapd({ directory, resources }, { connection }, missing) {
 }
 
 /** Creates a database with the directory, a process of the service on it, and tokens of `count` users. */
-async function openDirectory(context, name, size, count) {
-  const { directory, cluster, resources, runStep, signingKey, preload } = context;
+export async function openDirectory(context, name, size, count) {
+  const { directory, cluster, resources, runStep, signingKey, preload, cacheOff = false } = context;
   const { url, connection } = await cluster.create(name);
   const clientsFile = join(directory, `${name}-clients.json`);
   const site = await makeSite({
@@ -97,7 +97,7 @@ async function openDirectory(context, name, size, count) {
   const people = await runStep(`${count} tokens`, () =>
     withProcess(site, () => fetchTokens(site.port, owners)),
   );
-  const process = await startProcess(site, resources, { preload });
+  const process = await startProcess(site, resources, { preload, cacheOff });
   return { url, connection, site, process, subjects, variables: variablesFor(subjects), people };
 }
 

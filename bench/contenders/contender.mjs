@@ -6,12 +6,14 @@ export class Contender {
    * @param {string} options.name its name in the figures
    * @param {import('../child.mjs').Child[]} options.children its processes
    * @param {number[]} options.ports the ports of the processes
+   * @param {number} [options.metricsPort] that of the metrics of the first process
    * @param {Record<string, import('../queries.mjs').Query>} options.queries
    */
-  constructor({ name, children, ports, queries }) {
+  constructor({ name, children, ports, metricsPort, queries }) {
     this.name = name;
     this.children = children;
     this.ports = ports;
+    this.metricsPort = metricsPort;
     this.queries = queries;
   }
 

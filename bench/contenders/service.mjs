@@ -39,10 +39,11 @@ export async function startProcess(
   resources,
   { port = site.port, cacheOff = false, preload = [], model = null, logsRequests = true, node } = {},
 ) {
+  const metricsPort = await findFreePort();
   const environment = {
     ...site.environment,
     PORT: String(port),
-    METRICS_PORT: String(await findFreePort()),
+    METRICS_PORT: String(metricsPort),
     LOG_REQUESTS: String(logsRequests),
     ...(cacheOff ? CACHE_OFF : {}),
     ...(model === null ? {} : { DIRECTORY_MODEL: model }),
@@ -50,11 +51,12 @@ export async function startProcess(
   // As npm start does.
   const args = ['--max-semi-space-size=8', ...preload, 'dist/main.js'];
   const child = await Child.start({ node, args, environment, ready: /Ready at/, resources });
-  return { child, port };
+  return { child, port, metricsPort };
 }
 
 export function contenderOf(name, processes) {
   const children = processes.map(({ child }) => child);
   const ports = processes.map(({ port }) => port);
-  return new Contender({ name, children, ports, queries: QUERIES });
+  const [{ metricsPort }] = processes;
+  return new Contender({ name, children, ports, metricsPort, queries: QUERIES });
 }

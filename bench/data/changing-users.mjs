@@ -19,23 +19,30 @@ const APPLY = (key) => `
   commit`;
 
 const UNRELATED = `
-  select u.key from users u
+  select u.key, u.id from users u
   where not exists (
     select from effective_memberships m join groups g on g.key = m.group_key where m.user_key = u.key and g.id = any ($1))
   order by u.key limit 1000`;
 
-/**
- * Applies revisions during some work.
- * @param groups ids of the groups to which no changed user belongs
- * @param rate revisions per second
- */
-export async function whileUsersChange(connection, { groups, rate }, work) {
+/** @param groups ids of the groups to which no returned user belongs */
+export async function findUnrelatedUsers(connection, groups) {
   const { rows } = await connection.query(UNRELATED, [groups]);
-  let applied = 0;
+  return rows;
+}
+
+/** Applies revisions of users who belong to none of some groups during some work. @param rate revisions per second */
+export async function whileUsersChange(connection, { groups, rate }, work) {
+  const users = await findUnrelatedUsers(connection, groups);
+  return whileChanging(rate, (turn) => connection.query(APPLY(users[turn % users.length].key)), work);
+}
+
+/** Makes changes one after the other during some work. @param rate changes per second */
+export async function whileChanging(rate, change, work) {
+  let turn = 0;
   let pending = Promise.resolve();
   const timer = setInterval(() => {
-    const { key } = rows[applied++ % rows.length];
-    pending = pending.then(() => connection.query(APPLY(key)));
+    const current = turn++;
+    pending = pending.then(() => change(current));
   }, 1000 / rate);
   try {
     return await work();

@@ -17,11 +17,11 @@ const JOINING = 'joining';
 
 const nameOf = (number) => `person.${number}`;
 
-function* directory() {
-  yield* records({ people: PEOPLE, groups: 0, memberships: 0 });
+function* directory(people) {
+  yield* records({ people, groups: 0, memberships: 0 });
   const range = (count) => Array.from({ length: count }, (_, number) => personDn(number));
   // The last person is not a member.
-  yield group('all', range(PEOPLE - 1));
+  yield group('all', range(people - 1));
   yield group(SMALL[0], range(1));
   for (const names of [NESTED, SMALL])
     for (const [index, inner] of names.slice(0, -1).entries()) yield group(names[index + 1], [dnOf(inner)]);
@@ -78,26 +78,31 @@ async function withCosts({ service, database }, work) {
   const revisions = service.revisions.length;
   const before = new Map(read());
   const end = sendRequests(service);
-  await work();
+  const latencies = await work();
   const requests = await end();
   const spent = read().map(([name, time]) => `${name} ${time - before.get(name)} ms`);
   report('  revisions', service.revisions.slice(revisions));
   console.log(`  processor time: ${spent.join(', ')}`);
   report('  requests meanwhile', requests);
-  console.log(`  slowest request: ${quantile(requests, 1).toFixed(0)} ms`);
+  const longest = quantile(requests, 1);
+  console.log(`  slowest request: ${longest.toFixed(0)} ms`);
+  return { slowest: quantile(latencies, 1), longest };
 }
 
-async function timeSingleMember({ service, client }) {
-  const last = PEOPLE - 1;
+/** @returns after how many milliseconds each change is visible */
+async function timeSingleMember({ service, client, people }) {
+  const last = people - 1;
   const latencies = [];
   for (let turn = 0; turn < TURNS; turn++) {
     const operation = turn % 2 === 0 ? 'add' : 'delete';
     await modify(client, dnOf('all'), operation, 'member', personDn(last));
     latencies.push(await timeUntil(isMember(service, nameOf(last), 'everyone'), operation === 'add'));
   }
-  report(`One member of a group of ${PEOPLE} joins or leaves`, latencies);
+  report(`One member of a group of ${people} joins or leaves`, latencies);
+  return latencies;
 }
 
+/** @returns after how many milliseconds the last change is visible */
 async function timeManyChanges({ service, client }) {
   const startedAt = performance.now();
   for (let number = 0; number < MANY; number++)
@@ -107,9 +112,10 @@ async function timeManyChanges({ service, client }) {
   const visible = await service.until(query, ({ user }) => user.name === `Changed ${startedAt}`);
   const texts = [written, visible].map((milliseconds) => `${milliseconds.toFixed(0)} ms`);
   console.log(`${MANY} single changes in ${texts[0]}: the last one is visible after ${texts[1]}`);
+  return [visible];
 }
 
-/** A group of people joins a group three levels deep. */
+/** A group of people joins a group three levels deep. @returns after how many milliseconds each change is visible */
 async function timeNesting({ service, client }) {
   const [innermost, , , outermost] = SMALL;
   const latencies = [];
@@ -119,16 +125,20 @@ async function timeNesting({ service, client }) {
     latencies.push(await timeUntil(isMember(service, nameOf(MANY - 1), outermost), operation === 'add'));
   }
   report(`A group of ${MANY} joins or leaves a group three levels deep`, latencies);
+  return latencies;
 }
 
-export async function measureLargeGroups() {
-  await withDirectory(directory(), async ({ environment, client, database }) => {
+/** @returns for each kind of change, in milliseconds, when the slowest one is visible, and the longest request meanwhile */
+export function measureLargeGroups(people = PEOPLE) {
+  return withDirectory(directory(people), async ({ environment, client, database }) => {
     const service = new Service(environment);
     await service.untilLogged(/pushes changes/);
     await service.account();
-    const place = { service, client, database };
-    for (const time of [timeSingleMember, timeManyChanges, timeNesting])
-      await withCosts(place, () => time(place));
+    const place = { service, client, database, people };
+    const member = await withCosts(place, () => timeSingleMember(place));
+    const many = await withCosts(place, () => timeManyChanges(place));
+    const nested = await withCosts(place, () => timeNesting(place));
     await service.stop();
+    return { member, many, nested };
   });
 }

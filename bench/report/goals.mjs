@@ -168,6 +168,35 @@ const GOALS = [
   underLoad('A changed record of an LDIF file is visible, in ms', 1000, (of) => of.file.visible),
   underLoad('A changed user is visible at 70 % load, median in ms', 80, (of) => of.freshness.loaded.p50),
   underLoad('… 99th percentile in ms', 250, (of) => of.freshness.loaded.p99),
+  {
+    label: 'Q1, cached, by one process that follows: 10 unrelated users change a second ÷ none',
+    atLeast: 0.85,
+    measure: ({ underLoad }) => underLoad.changes[0],
+  },
+  {
+    label: 'Q1, cached, by one process that follows: 50 unrelated users change a second ÷ none',
+    atLeast: 0.7,
+    measure: ({ underLoad }) => underLoad.changes[1],
+  },
+  {
+    label: 'Q1, cached: responses that are read again after a full minute, in percent',
+    atMost: 0,
+    measure: ({ fullMinute }) => fullMinute,
+  },
+  underLoad('The last of 5,000 single changes is visible, in ms', 5000, ({ bulk }) => bulk.many.slowest),
+  underLoad('… longest request meanwhile, in ms', 50, ({ bulk }) => bulk.many.longest),
+  underLoad(
+    'A group of 5,000 joins or leaves a group three levels deep, slowest in ms',
+    2000,
+    ({ bulk }) => bulk.nested.slowest,
+  ),
+  underLoad('… longest request meanwhile, in ms', 50, ({ bulk }) => bulk.nested.longest),
+  underLoad(
+    'A member joins or leaves a group of all users, slowest in ms',
+    2000,
+    ({ bulk }) => bulk.member.slowest,
+  ),
+  underLoad('… longest request meanwhile, in ms', 50, ({ bulk }) => bulk.member.longest),
   underLoad('Memory of a worker at rest, in MB', 120, (of) => of.memory),
   underLoad('Memory of the embedded default at rest, in MB', 320, (of) => of.embedded.now),
 ];

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase, withDirectory } from '../live/directory.mjs';
+import { measureLargeGroups } from '../live/large-groups.mjs';
 import { memoryOf } from '../measure/processor-time.mjs';
 import { median } from '../measure/statistics.mjs';
 import { records } from '../large-directory.mjs';
 import { withResources } from '../resources.mjs';
 import { COMPARISON_SECONDS, measureComparison } from './comparison.mjs';
+import { measureChanges } from './changes.mjs';
 import { measureChangedFile, writeLdif } from './changed-file.mjs';
 import { measureFreshness } from './freshness.mjs';
 import { connect, FollowingService, Load, startIssuer } from './place.mjs';
@@ -37,7 +39,8 @@ export async function measureUnderLoad({ quick }, runStep) {
   const embedded = await withResources((resources) =>
     runStep('the default with its embedded database', () => measureEmbedded(resources)),
   );
-  return { ...pushed, file, embedded };
+  const bulk = await runStep('many changes and large groups', () => measureLargeGroups(size.people));
+  return { ...pushed, file, embedded, bulk };
 }
 
 /** The memory of `npm start`, whose directory is that of the sample. */
@@ -77,7 +80,12 @@ async function measurePushed({ environment, client, size, resources, runStep }) 
   const workers = await runStep('one process and all', () =>
     measureWorkers({ one: runOfOne, all: runOfAll }),
   );
-  return { memory, comparison, freshness, workers };
+  await Promise.all([service.stop(), one.stop()]);
+  const following = await start({ WORKERS: '1' }, READY_AND_FOLLOWING);
+  const changes = await runStep('cached responses while unrelated users change', async () =>
+    measureChanges({ run: await load.prepare(following, groups, issuer.tokens), connection, client, groups }),
+  );
+  return { memory, comparison, freshness, workers, changes };
 }
 
 async function measureFile({ environment, directory, size, resources, runStep }) {
