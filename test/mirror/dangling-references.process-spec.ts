@@ -169,7 +169,23 @@ describe('diagnostics of the references of groups', () => {
       };
       expect(await examine({})).toEqual(warned('2 of 21 DNs in groups (9.5 %)'));
       expect(await examine(modelSetting('users: {filter: (uid=person-1*)}'))).toEqual(
-        warned('11 of 21 DNs in groups (52.3 %)', outsideFilters),
+        warned(
+          '11 of 21 DNs in groups (52.3 %)',
+          outsideFilters.replace(', or remove the DNs of deleted entries', ''),
+        ),
+      );
+      await slapd.restart({
+        syncprov,
+        acl: [
+          `access to dn.regex="^uid=person-1.*" by * none`,
+          `access to * by dn.exact="${MIRROR_DN}" read by * auth`,
+        ],
+      });
+      expect(await examine({})).toEqual(
+        warned(
+          '12 of 21 DNs in groups (57.1 %)',
+          `let the account read what is named below ou=people,${SUFFIX}, or remove the DNs of deleted entries`,
+        ),
       );
     } finally {
       await slapd.remove();

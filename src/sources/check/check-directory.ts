@@ -134,7 +134,7 @@ class DirectoryCheck {
       isWhole &&= isRead;
     }
     // Missing references can only be determined if everything was read.
-    if (isWhole) yield* entries.findings();
+    if (isWhole) yield* await entries.findings(this.signal);
     if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
     yield (missing.size === 0 ? await this.describeNumbers(entries) : null) ?? this.describeChanges(entries);
   }

@@ -8,6 +8,7 @@ import { readContent } from '../../ldap/sync/content-sync.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
+import { readOne } from '../../ldap/client/read-one.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
 import type { EntryStatistics } from './entry-statistics.js';
 import { MembershipForms } from './membership-forms.js';
@@ -37,6 +38,7 @@ class AttributeStatistics {
 export class EntryCheck {
   private readonly model: ModelStatistics;
   private readonly forms: MembershipForms;
+  private readonly references: ReferenceStatistics;
   private readonly statistics: readonly EntryStatistics[];
   /** The number of entries, and of those whose modification time is visible. */
   total = 0;
@@ -58,12 +60,24 @@ export class EntryCheck {
     this.mapping = config.mapping;
     this.model = new ModelStatistics(config);
     this.forms = new MembershipForms(config.mapping);
-    this.statistics = [new ReferenceStatistics(config), this.model, this.forms, ...more];
+    this.references = new ReferenceStatistics(config);
+    this.statistics = [this.references, this.model, this.forms, ...more];
   }
 
   /** What was counted, which is known only after all entries. */
-  findings(): Finding[] {
+  async findings(signal: AbortSignal): Promise<Finding[]> {
+    await this.references.lookUp((dn) => this.sees(dn, signal));
     return this.statistics.flatMap((each) => [...each.findings()]);
+  }
+
+  private async sees(dn: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await readOne(this.connection, dn, ['1.1'], { signal })) !== null;
+    } catch (error) {
+      // Such as a DN that the server does not accept.
+      if (error instanceof LdapResultError) return false;
+      throw error;
+    }
   }
 
   /** @returns whether all entries of the kind were read */

@@ -10,9 +10,11 @@ export interface KnownEntries {
   /** The folded ids, and the UUIDs, of the mirrored users. */
   readonly ids: ReadonlySet<string>;
   readonly uuids: ReadonlySet<string>;
+  /** Whether the account sees the entries that some values name. Empty: they were not looked up. */
+  readonly seen: ReadonlyMap<string, boolean>;
 }
 
-interface Example {
+export interface Example {
   readonly text: string;
   readonly origin: ReferenceOrigin;
 }
@@ -22,7 +24,8 @@ export function cureOfDangling(examples: readonly Example[], known: KnownEntries
   const general = 'set base and filter of users and groups so that they select what is named';
   if (known === undefined) return general;
   const counts = new Map<string, number>();
-  for (const example of examples) {
+  const lookedUp = examples.filter(({ text }) => known.seen.has(text));
+  for (const example of lookedUp.length === 0 ? examples : lookedUp) {
     const cure = cureOf(example, known);
     counts.set(cure, (counts.get(cure) ?? 0) + 1);
   }
@@ -57,7 +60,22 @@ function cureOfName({ key }: ReferenceOrigin, named: NamedBy | 'text'): string {
     : `set ${key}.by to ${named}, because its values are ${what}`;
 }
 
-function cureOfDn(text: string, { lists }: ReferenceOrigin, { mapping, baseDn }: KnownEntries): string {
+/** The largest number of values of each list of examples that are looked up. */
+const MOST_LOOKED_UP = 20;
+
+/** Looks up what some of the values name. @param sees whether the account sees the entry with a DN */
+export async function lookUp(
+  examples: readonly (readonly Example[])[],
+  sees: (dn: string) => Promise<boolean>,
+): Promise<Map<string, boolean>> {
+  const seen = new Map<string, boolean>();
+  for (const { text } of examples.flatMap((each) => each.slice(0, MOST_LOOKED_UP)))
+    seen.set(text, depthOf(text) > 0 && (await sees(text)));
+  return seen;
+}
+
+function cureOfDn(text: string, { lists }: ReferenceOrigin, known: KnownEntries): string {
+  const { mapping, baseDn, seen } = known;
   if (!isBelow(text, baseDn))
     return `set DIRECTORY_BASE_DN to an entry above what is named, which is not below ${baseDn}`;
   const covering = lists.flatMap((list) => {
@@ -66,8 +84,12 @@ function cureOfDn(text: string, { lists }: ReferenceOrigin, { mapping, baseDn }:
   });
   const [first] = covering;
   if (first !== undefined) {
+    const isSeen = seen.get(text);
+    if (isSeen === false)
+      return `let the account read what is named below ${first.base}, or remove the DNs of deleted entries`;
     const filters = [...new Set(covering.map(({ list }) => `${list}.filter`))].join(' or ');
-    return `set ${filters} so that it selects what is named below ${first.base}, or remove the DNs of deleted entries`;
+    const selecting = `set ${filters} so that it selects what is named below ${first.base}`;
+    return isSeen === true ? selecting : `${selecting}, or remove the DNs of deleted entries`;
   }
   const values = lists.map((list) => `${list}.base to ${describeBases(list, text, { mapping, baseDn })}`);
   return `set ${values.join(', or ')}`;

@@ -18,7 +18,7 @@ interface Dangling {
   readonly origin: ReferenceOrigin;
 }
 
-interface NamedSummary {
+export interface NamedSummary {
   readonly total: number;
   readonly dangling: number;
   /** Some of the dangling values. */

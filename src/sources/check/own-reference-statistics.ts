@@ -8,8 +8,8 @@ import {
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { Identified } from '../reference-key.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { cureOfDangling, type KnownEntries } from './dangling-cause.js';
-import { isMostlyWrong, NamedValues, type ReferenceOrigin } from './named-values.js';
+import { cureOfDangling, type Example, type KnownEntries } from './dangling-cause.js';
+import { isMostlyWrong, type NamedSummary, NamedValues, type ReferenceOrigin } from './named-values.js';
 
 interface Counted {
   readonly kind: EntryKind;
@@ -55,9 +55,10 @@ export class OwnReferenceStatistics {
    * @param known finds the cause of dangling references
    */
   *findings(known?: KnownEntries): Generator<Finding> {
-    for (const { kind, field, named } of this.fields) {
+    for (const counted of this.fields) {
+      const { kind, field } = counted;
       const { to } = field.reference;
-      const summary = named.summarize((key) => this.known[to].has(key));
+      const summary = this.summarize(counted);
       const { total, dangling, examples } = summary;
       const list = kind === 'person' ? 'users' : 'groups';
       const text = `${list}.${field.name}: ${total - dangling} of ${total} values name a mirrored ${to}`;
@@ -65,5 +66,15 @@ export class OwnReferenceStatistics {
         ? warning('references', `${text}: ${cureOfDangling(examples, known)}`)
         : ok('references', text);
     }
+  }
+
+  /** Values that dangle, of each field of which many do. */
+  get examples(): (readonly Example[])[] {
+    const summaries = this.fields.map((counted) => this.summarize(counted));
+    return summaries.filter(isMostlyWrong).map(({ examples }) => examples);
+  }
+
+  private summarize({ field, named }: Counted): NamedSummary {
+    return named.summarize((key) => this.known[field.reference.to].has(key));
   }
 }

@@ -7,8 +7,8 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { type Identified, keyOfEntry, nameInValue } from '../reference-key.js';
 import type { EntryKind } from '../source.js';
-import { cureOfDangling, type KnownEntries } from './dangling-cause.js';
-import { isMostlyWrong, NamedValues } from './named-values.js';
+import { cureOfDangling, type KnownEntries, lookUp } from './dangling-cause.js';
+import { isMostlyWrong, type NamedSummary, NamedValues } from './named-values.js';
 import { OwnReferenceStatistics } from './own-reference-statistics.js';
 
 /** Number of entries between two progress reports. */
@@ -28,6 +28,7 @@ export class ReferenceStatistics {
   private readonly candidates: Record<EntryKind, Candidate[]> = { person: [], group: [] };
   private readonly named = new NamedValues();
   private readonly own: OwnReferenceStatistics;
+  private seen: ReadonlyMap<string, boolean> = new Map();
 
   constructor(private readonly config: Pick<DirectoryConfig, 'mapping' | 'baseDn'>) {
     this.own = new OwnReferenceStatistics(config.mapping);
@@ -49,14 +50,23 @@ export class ReferenceStatistics {
   }
 
   /**
+   * Looks up what is named in vain, to distinguish what the model leaves out from what the account does not see.
+   * @param sees whether the account sees the entry with a DN
+   */
+  async lookUp(sees: (dn: string) => Promise<boolean>): Promise<void> {
+    const summary = this.summarize();
+    const examples = isMostlyWrong(summary) ? [summary.examples] : [];
+    this.seen = await lookUp([...examples, ...this.own.examples], sees);
+  }
+
+  /**
    * A warning when the share of dangling references suggests that memberships are missing. It contains no
    * names.
    */
   *findings(): Generator<Finding> {
     const { known } = this;
     yield* this.own.findings(known);
-    const mirrored = new Set([...this.keysOf('person'), ...this.keysOf('group')]);
-    const summary = this.named.summarize((key) => mirrored.has(key));
+    const summary = this.summarize();
     const { total, dangling, examples } = summary;
     if (dangling * 100 <= total * TOLERATED_PERCENT) return;
     const percent = Math.floor((dangling * 1000) / total) / 10;
@@ -67,10 +77,15 @@ export class ReferenceStatistics {
     );
   }
 
+  private summarize(): NamedSummary {
+    const mirrored = new Set([...this.keysOf('person'), ...this.keysOf('group')]);
+    return this.named.summarize((key) => mirrored.has(key));
+  }
+
   private get known(): KnownEntries {
     const { person } = this.candidates;
     const ids = new Set(person.map(({ id }) => id));
-    return { ...this.config, ids, uuids: new Set(person.map(({ uuid }) => uuid)) };
+    return { ...this.config, ids, uuids: new Set(person.map(({ uuid }) => uuid)), seen: this.seen };
   }
 
   private get hasDns(): boolean {
