@@ -74,17 +74,19 @@ function toText(findings: readonly Finding[]): string {
   );
   return [
     describeSum(findings),
-    ...bySeverity.flatMap(describeFinding),
+    ...bySeverity.flatMap((finding, index) => describeFinding(finding, bySeverity[index + 1])),
     ...describeChangedSettings().map(({ name, value }) => paint('dim', `  ${name}=${printable(value)}`)),
   ].join('\n');
 }
 
-function describeFinding(finding: Finding): string[] {
+/** The remedy of several findings of one check is printed after the last of them. */
+function describeFinding(finding: Finding, next: Finding | undefined): string[] {
   const { what, result, text } = finding;
   const [style, sign] = SIGNS[result];
   const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${printable(text)}`}`;
   const fix = result === 'ok' ? null : fixFor(finding);
-  return fix === null ? [line] : [line, `${' '.repeat(sign.length)} → ${fix}`];
+  const isRepeated = next?.what === what && next.result === result && fixFor(next) === fix;
+  return fix === null || isRepeated ? [line] : [line, `${' '.repeat(sign.length)} → ${fix}`];
 }
 
 function describeSum(findings: readonly Finding[]): string {

@@ -239,6 +239,12 @@ describe('a variable that is similar to a setting', () => {
       `WARNING  settings: ${hint}`,
       expect.stringMatching(/^ +→ Correct the variable/),
     ]);
+    // The remedy of both is printed once.
+    const both = await runCommand(['check'], { ...environment, ...misspelled, DIRECTORY_URLS: 'x' });
+    expect(both.stdout.split('\n').slice(1, 4)).toEqual([
+      ...['DIRECTORY_BASEDN', 'DIRECTORY_URLS'].map((each) => expect.stringContaining(each) as string),
+      expect.stringMatching(/^ +→ Correct the variable/),
+    ]);
   });
 });
 
