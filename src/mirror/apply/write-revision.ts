@@ -42,11 +42,15 @@ export async function writeRevision(
   return revision;
 }
 
-/** No change is earlier than one before it, also if the clock of the database goes back. */
+/**
+ * No change is earlier than one before it, also if the clock of the database goes back. Ids continue at the microseconds of the
+ * clock: after a restore or a failover, a change does not get the id of a lost one, by which clients would take it for known.
+ */
 const log = (recorded: string) => `,
   stamp as materialized (
-    select r.id as revision, (select greatest(clock_timestamp()::timestamptz(3), max(c.at)) from changes c) as at
-    from revision r),
+    select r.id as revision, (select greatest(clock_timestamp()::timestamptz(3), max(c.at)) from changes c) as at,
+      setval('changes_id_seq', greatest(s.last_value, (extract(epoch from clock_timestamp()) * 1000000)::bigint)) as number
+    from revision r, changes_id_seq s),
   recorded as (
     insert into changes (revision, at, ${CHANGE_COLUMNS.join(', ')})
     select stamp.revision, stamp.at, ${CHANGE_COLUMNS.map((column) => `each.${column}`).join(', ')}
