@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { NotFoundError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { addExamples } from './help.js';
 
@@ -9,7 +8,7 @@ export function addWebhookCommands(program: Command): void {
     .command('enable')
     .description('send changes to a receiver that was disabled, from where it stopped')
     .argument('<id>', 'the id of the receiver')
-    .option('--from-now', 'leave out what happened since: the receiver has read everything')
+    .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
     .option('--json', 'print one JSON object')
     .action(enableWebhook);
   addExamples(enable, ['webhook enable reports', 'Continue where the receiver stopped']);
@@ -17,14 +16,11 @@ export function addWebhookCommands(program: Command): void {
 }
 
 async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; json?: true }): Promise<void> {
-  const [{ withDatabase }, { WebhookEntity }] = await Promise.all([
+  const [{ withDatabase }, { enableWebhook: enable }] = await Promise.all([
     import('./context.js'),
-    import('../webhooks/webhook.entity.js'),
+    import('../webhooks/enable-webhook.js'),
   ]);
-  const values = { attempts: 0, failingSince: null, nextAttemptAt: null, disabledAt: null, failure: null };
-  const changed = await withDatabase(readConfig(), (dataSource) =>
-    dataSource.getRepository(WebhookEntity).update(id, { ...values, ...(fromNow && { cursor: null }) }),
-  );
-  if (changed.affected === 0) throw new NotFoundError(`No webhook has the id ${id}`, 'id');
+  const config = readConfig();
+  await withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true));
   console.log(json === true ? JSON.stringify({ id, enabled: true }) : `The webhook ${id} is enabled.`);
 }

@@ -61,9 +61,10 @@ export class WebhookRun {
     try {
       return await this.advance(signal);
     } catch (error) {
+      const cursor = this.state?.cursor ?? '';
       this.state = null;
       if (error instanceof PositionChangedError) return NOW;
-      if (!signal.aborted) await this.note(error);
+      if (!signal.aborted) await this.note(error, cursor);
       return { milliseconds: RETRY_MS, endsWithNews: true };
     }
   }
@@ -74,8 +75,8 @@ export class WebhookRun {
     const begin = async () => (await log.readEnd(viewer)).cursor;
     const state = this.state ?? (await this.readState(begin));
     if (state.disabledAt !== null) throw new DisabledError();
-    if (state.pauseMs > 0 || state.cursor === null) {
-      // An operator can end the pause, or remove the position: the receiver begins again at the end of the log.
+    if (state.pauseMs > 0) {
+      // An operator can end the pause.
       this.state = null;
       return { milliseconds: Math.min(state.pauseMs, RETRY_MS), endsWithNews: false };
     }
@@ -94,7 +95,7 @@ export class WebhookRun {
 
   private async readState(begin: () => Promise<string>): Promise<WebhookState> {
     this.state = await this.services.states.findOrBegin(this.target.id, begin);
-    this.stored = this.state.cursor ?? '';
+    this.stored = this.state.cursor;
     return this.state;
   }
 
@@ -146,17 +147,26 @@ export class WebhookRun {
     return NOW;
   }
 
-  private async note(error: unknown): Promise<void> {
+  private async note(error: unknown, cursor: string): Promise<void> {
     if (error instanceof DisabledError) return;
     const { id } = this.target;
     const code = error instanceof ServiceError ? error.code : null;
-    if (code === 'INVALID_CURSOR' || code === 'CHANGE_CURSOR_EXPIRED') {
-      await this.services.states.disable(id, POSITION_LOST).catch(() => undefined);
-      this.logger.error(
-        `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now`,
-      );
-    } else if (code === null)
+    if (code === 'INVALID_CURSOR' || code === 'CHANGE_CURSOR_EXPIRED') await this.disable(cursor);
+    else if (code === null)
       this.logger.error(`The webhook «${id}» waits: ${error instanceof Error ? error.message : ''}`);
+  }
+
+  /** The stored position is older than that in memory, and may be known in a restored database: it is tried next. */
+  private async disable(cursor: string): Promise<void> {
+    const { id } = this.target;
+    try {
+      await this.services.states.disable(id, cursor, POSITION_LOST);
+    } catch {
+      return; // Also while the database is unavailable.
+    }
+    this.logger.error(
+      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now, and then let it read everything`,
+    );
   }
 }
 

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { AccessLog } from '../access-log/access-log.js';
-import { viewerOf } from '../auth/access.js';
-import type { Principal } from '../auth/principal.js';
 import { ChangeLog } from '../changes/change-log.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import { WebhookRun } from './webhook-run.js';
 import { WebhookStates } from './webhook-states.js';
+import { principalOf, viewerOfWebhook } from './webhook-viewer.js';
 
 /** Sends changes to the receivers of the file of webhooks (docs/adr/0046). */
 @Injectable()
@@ -36,9 +35,8 @@ export class WebhookSender {
 
   private async runTarget(target: WebhookTarget, signal: AbortSignal): Promise<void> {
     const { log, states, accessLog } = this;
-    const principal = principalOf(target);
-    const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
-    const run = new WebhookRun(target, principal, viewer, { log, states, accessLog });
+    const viewer = viewerOfWebhook(target, this.config);
+    const run = new WebhookRun(target, principalOf(target), viewer, { log, states, accessLog });
     while (!signal.aborted) {
       // Before the log is read, so that a revision that comes meanwhile ends the pause.
       const { signal: news } = this.news;
@@ -47,18 +45,4 @@ export class WebhookSender {
       if (milliseconds > 0) await sleep(milliseconds, undefined, { signal: ending }).catch(() => undefined);
     }
   }
-}
-
-/** A receiver has scopes and no user. */
-function principalOf({ id, scopes }: WebhookTarget): Principal {
-  const name = `webhook:${id}`;
-  return Object.freeze({
-    kind: 'SERVICE_ACCOUNT_TOKEN',
-    countedAs: name,
-    scopes: new Set(scopes),
-    clientId: name,
-    subject: null,
-    serviceAccountId: null,
-    expiresAt: null,
-  });
 }

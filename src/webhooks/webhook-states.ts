@@ -34,10 +34,7 @@ export class WebhookStates {
 
   /** @param begin returns the cursor at which a new receiver begins */
   async findOrBegin(id: string, begin: () => Promise<string>): Promise<WebhookState> {
-    const known = await this.change(id, {});
-    if (known !== null && known.cursor !== null) return known;
-    const cursor = await begin();
-    return (await this.change(id, { cursor })) ?? this.create(id, cursor);
+    return (await this.change(id, {})) ?? this.create(id, await begin());
   }
 
   /**
@@ -72,8 +69,15 @@ export class WebhookStates {
     });
   }
 
-  async disable(id: string, reason: string): Promise<void> {
-    await this.change(id, (_, now) => ({ disabledAt: now, failure: reason }));
+  /**
+   * Disables a receiver because of its position.
+   * @throws PositionChangedError when another one is stored, as after a restore of the database
+   */
+  async disable(id: string, cursor: string, reason: string): Promise<void> {
+    await this.change(id, (state, now) => {
+      if (state.cursor !== cursor) throw new PositionChangedError();
+      return { disabledAt: now, failure: reason };
+    });
   }
 
   private create(id: string, cursor: string): Promise<WebhookState> {

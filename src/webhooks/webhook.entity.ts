@@ -9,9 +9,9 @@ export class WebhookEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'webhooks_pk' })
   id!: string;
 
-  /** Everything up to here was delivered. Null: it begins at the end of the log. */
-  @Column('text', { nullable: true })
-  cursor!: string | null;
+  /** Everything up to here was delivered. */
+  @Column('text')
+  cursor!: string;
 
   /** Failed attempts since the last delivery. */
   @Column('integer', { default: 0 })

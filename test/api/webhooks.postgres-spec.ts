@@ -2,6 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { checkDatabase } from '../../src/commands/check-database.js';
+import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { enableWebhook } from '../../src/webhooks/enable-webhook.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { ACCEPT, WebhookReceiver } from '../support/clients/webhook-receiver.js';
 import { eventually } from '../support/eventually.js';
@@ -19,7 +21,7 @@ visibility: {bypass: confidential, users: [{where: (sn=hidden), to: groupAdmins}
 
 interface State {
   readonly id: string;
-  readonly cursor: string | null;
+  readonly cursor: string;
   readonly failure: string | null;
   readonly disabled_at: Date | null;
 }
@@ -225,10 +227,9 @@ describe('webhooks', () => {
       [CLUB, BAND],
     );
     await eventually(() => Promise.resolve(receiver.idsAt('/operated').length), before + 1);
-    await enable('operated', ', cursor = null');
+    await enable('operated', true);
     receiver.answer = answer;
     finish();
-    await eventually(async () => (await stateOf('operated'))?.cursor === null, false);
     await change(
       [
         { id: 'anna', name: 'Third' },
@@ -242,12 +243,7 @@ describe('webhooks', () => {
     expect(listed.indexOf(last ?? '') - listed.indexOf(delivered ?? '')).toBe(2);
   });
 
-  /** As `./directory webhook enable` does. */
-  async function enable(id: string, more = ''): Promise<void> {
-    await service.app.get(DataSource).query(
-      `update webhooks set attempts = 0, failing_since = null, next_attempt_at = null, disabled_at = null, failure = null${more}
-       where id = $1`,
-      [id],
-    );
+  function enable(id: string, fromNow = false): Promise<void> {
+    return enableWebhook(service.config, service.app.get<DirectoryDataSource>(DataSource), id, fromNow);
   }
 });

@@ -6,7 +6,7 @@ export class Webhooks1763683200017 implements MigrationInterface {
     await runner.query(`
       create table webhooks (
         id text not null constraint webhooks_pk primary key,
-        cursor text,
+        cursor text not null,
         attempts integer not null default 0,
         failing_since timestamptz(3),
         next_attempt_at timestamptz(3),
