@@ -12,8 +12,8 @@ export async function checkWebhooks({ webhooks }: Config, dataSource: DataSource
     const reason = state?.failure ?? '';
     if (state === undefined) return ok(what, 'nothing was sent yet');
     if (state.disabledAt !== null) {
-      const fromNow = reason === POSITION_LOST ? ' --from-now' : '';
-      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${fromNow}`);
+      const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
+      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
     }
     if (state.failingSince === null) return ok(what);
     return warning(what, `it has failed since ${state.failingSince.toISOString()}: ${reason}`);

@@ -129,6 +129,10 @@ const FIXES: readonly [what: string, fix: string][] = [
     'service accounts',
     'Create a successor with `./directory service-account create`, and replace the token before then',
   ],
+  [
+    'webhook',
+    'Correct the receiver: docs/clients.md describes what it answers, and how it continues after it was disabled',
+  ],
   ['Redis', 'Check that REDIS_URL names a running server and its password'],
   ['clients of', 'Correct the file that AUTH_EMBEDDED_CLIENTS names'],
   [

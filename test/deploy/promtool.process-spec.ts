@@ -64,6 +64,17 @@ function requests(labels: Labels, route: string, code: string): Series {
   return { name: 'directory_requests_total', labels: own, values: '0+10x120' };
 }
 
+/** The metrics of a receiver of changes: whether it is enabled, and for how long it fails. */
+function receiver(labels: Labels) {
+  return ([target, enabled, failing]: readonly [string, string, string]): Series[] => {
+    const own = { ...labels, service_name: SERVICE, target };
+    return [
+      { name: 'directory_webhook_enabled', labels: own, values: enabled },
+      { name: 'directory_webhook_failing_seconds', labels: own, values: failing },
+    ];
+  };
+}
+
 function labelsOf(labels: Labels): string {
   const texts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${texts.join(',')}}`;
@@ -96,7 +107,7 @@ function problemsOf({ series, firing }: Scenario): string {
     })),
     promql_expr_test: [
       {
-        expr: 'group by (alertname, service_name, instance) (ALERTS{alertstate="firing"})',
+        expr: 'group by (alertname, service_name, instance, target) (ALERTS{alertstate="firing"})',
         eval_time: '30m',
         exp_samples: firing.map((labels) => ({ labels: labelsOf(labels), value: 1 })),
       },
@@ -155,5 +166,20 @@ describe.each(Object.entries(SCRAPING))('with %s', (_how, targets) => {
     const failed = requests(first, '/graphql/v1', '500');
     const errors = { alertname: 'DirectoryErrors', service_name: SERVICE };
     expect(problemsOf({ series: [...series, failed], firing: [errors] })).toBe('');
+  });
+
+  it('one alert fires for each receiver that fails or is disabled, however many processes say so', () => {
+    const series = targets.flatMap((labels) => [
+      ...replica(labels, true),
+      ...[
+        ['sound', '1x120', '0x120'] as const,
+        ['late', '1x120', '3000+15x120'] as const,
+        ['disabled', '1x40 0x80', '0x120'] as const,
+      ].flatMap(receiver(labels)),
+    ]);
+    const firing = ['late', 'disabled'].map((target) => ({
+      ...{ alertname: 'DirectoryWebhookFailing', service_name: SERVICE, target },
+    }));
+    expect(problemsOf({ series, firing })).toBe('');
   });
 });
