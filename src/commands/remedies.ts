@@ -127,7 +127,7 @@ const FIXES: readonly [what: string, fix: string][] = [
   ['clock', 'Synchronize the clocks of both machines with the same servers (NTP)'],
   [
     'service accounts',
-    'Create a successor with `./directory service-account create`, and replace the token before then',
+    'Extend it: `./directory service-account update ID --expires 90d`. Or replace it by another account before then',
   ],
   [
     'webhook',

@@ -58,6 +58,6 @@ describe('service accounts', () => {
 
   it('cause a warning only if some expire soon', () => {
     expect(warnOfEnds(ACCOUNTS.slice(2, 3), NOW)).toBeNull();
-    expect(warnOfEnds(ACCOUNTS, NOW)).toMatch(/^! reports, kiosk end within 14 days: /);
+    expect(warnOfEnds(ACCOUNTS, NOW)).toMatch(/^! reports, kiosk end within 14 days\. To extend: /);
   });
 });

@@ -62,7 +62,7 @@ export function warnOfEnds(
     .map(({ id }) => id);
   if (ids.length === 0) return null;
   const verb = ids.length === 1 ? 'ends' : 'end';
-  return `! ${ids.join(', ')} ${verb} within ${NOTICE_DAYS} days: make what asks with it go over to another account`;
+  return `! ${ids.join(', ')} ${verb} within ${NOTICE_DAYS} days. To extend: ./directory service-account update ID --expires 90d`;
 }
 
 function describeAbout({ name, contact, purpose, groups }: Listed): string {

@@ -80,7 +80,7 @@ function addCreate(accounts: Command): void {
       const issued = await withAccounts(config, (service) =>
         service.create({ id, name, scopes, ...about, ...limits }),
       );
-      printToken(issued, json === true, `Service account ${id} is made.`);
+      printToken(issued, json === true, `Service account ${id} is created.`);
     });
   addExamples(command, [
     'service-account create --id reports --name Reports --scopes read,directory \\\n' +
@@ -186,11 +186,9 @@ function addRotate(accounts: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
       const issued = await withAccounts(readConfig(), (service) => service.rotate(id, overlap));
-      printToken(
-        issued,
-        json === true,
-        `Service account ${id} has a new token; the old one ends in ${overlap} s.`,
-      );
+      const end = new Date(Date.now() + overlap * 1000).toISOString();
+      const ends = overlap === 0 ? 'has ended' : `ends at ${end}`;
+      printToken(issued, json === true, `Service account ${id} has a new token; the old one ${ends}.`);
     });
   addExamples(
     command,

@@ -100,7 +100,10 @@ export class PageShell {
       // A user that one page creates and others refer to.
       ...(needs.slapd === 'bare'
         ? []
-        : [['directory:change-me@db.example.org', `postgres@${server.host}`] as const]),
+        : [
+            ['directory:change-me@db.example.org', `postgres@${server.host}`] as const,
+            ['--owner directory ', '--owner postgres '] as const,
+          ]),
       ['@db.example.org/', `@${server.host}/`],
       ['https://login.example.org', surroundings.issuer.url],
       [' -W ', ` -w ${ROOT_PASSWORD} `],
