@@ -55,8 +55,10 @@ export interface BehaviorDirectory {
   readonly settings: Environment;
   /** Whether the server shows that it lacks changes, by its contextCSN or its numbers. Others are compared as a whole. */
   readonly showsLag: boolean;
-  /** Prepares a server that lacks all changes from now on. */
-  lag(): Promise<Swap>;
+  /** Prepares a server that lacks all changes from now on: `of` a server that runs, or of one that is stopped. */
+  readonly lag:
+    | { readonly of: 'running'; readonly prepare: () => Promise<Swap> }
+    | { readonly of: 'stopped'; readonly prepare: () => Swap };
   /** Lists the ids of the users in some groups with a tool of the vendor. Undefined: there is none. */
   listMembers?(): Promise<Record<string, string[]>>;
 }
@@ -128,25 +130,25 @@ export function differencesOf(shown: Shown, expected: Shown): string[] {
 /** A server whose data is in one directory. */
 type CopiedServer = BehaviorServer & { readonly directory: string };
 
-/** Stops a server and copies its data. The copy can replace the data later. */
+/** A copy of the data of a server, which can replace the data later. */
 export class OldCopy implements Swap {
-  private constructor(
-    private readonly server: CopiedServer,
-    private readonly copy: string,
-  ) {}
+  private readonly copy: string;
 
-  static async of(server: CopiedServer): Promise<OldCopy> {
-    const copy = `${server.directory}-old`;
-    await server.stop();
-    cpSync(server.directory, copy, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
-    await server.start();
-    return new OldCopy(server, copy);
+  /** @param server it does not run */
+  constructor(private readonly server: CopiedServer) {
+    this.copy = `${server.directory}-old`;
+    const isCopied = (path: string) => !lstatSync(path).isSocket();
+    cpSync(server.directory, this.copy, { recursive: true, filter: isCopied });
   }
 
-  /** Exchanges the data of the server and the copy. */
+  static lagOf(server: CopiedServer): BehaviorDirectory['lag'] {
+    return { of: 'stopped', prepare: () => new OldCopy(server) };
+  }
+
+  /** Exchanges the data of the server and the copy. Some servers take seconds to stop in order. */
   async swap(): Promise<void> {
     const { directory } = this.server;
-    await this.server.stop();
+    await this.server.stop('SIGKILL');
     renameSync(directory, `${directory}-new`);
     renameSync(this.copy, directory);
     renameSync(`${directory}-new`, this.copy);

@@ -7,7 +7,14 @@ import { MANAGER, TestDirectory389 } from '../../support/servers/directory-389.j
 import { SUFFIX } from '../../support/servers/slapd.mjs';
 import { TcpBalancer } from '../../support/servers/tcp-balancer.js';
 import { variable } from '../../support/servers/store.js';
-import { OldCopy, readExpected, textOf, type Vocabulary } from './behavior-directory.js';
+import {
+  type BehaviorDirectory,
+  OldCopy,
+  readExpected,
+  type Shown,
+  textOf,
+  type Vocabulary,
+} from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
 import { describeBehaviors, withoutDeleted } from './behaviors.js';
 import { documentedRecords } from './documented-records.js';
@@ -41,10 +48,35 @@ const CONTENT = [
 ].join('\n');
 
 describe('389 Directory Server', () => {
-  const start = async () => {
+  /** Its account sees deleted entries. It starts without a server, and reads members only from the groups of users. */
+  let second: BehaviorService;
+  let balancer: TcpBalancer;
+
+  afterAll(async () => {
+    await second.stop();
+    await balancer.stop();
+  });
+
+  const startServer = async () => {
     const server = await TestDirectory389.start();
     const { code, stderr } = await server.modify(CONTENT);
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+    return server;
+  };
+
+  const start = async () => {
+    balancer = await TcpBalancer.start();
+    const starting = BehaviorService.start({
+      DIRECTORY_URL: balancer.url,
+      DIRECTORY_BASE_DN: SUFFIX,
+      DIRECTORY_BIND_DN: MANAGER.dn,
+      DIRECTORY_BIND_PASSWORD: MANAGER.password,
+      ...modelSetting(MEMBER_OF),
+    });
+    const [server, service] = await Promise.all([startServer(), starting]);
+    second = service;
+    expect(await second.readShown()).toEqual({ users: {}, groups: {} });
+    balancer.use(server.port);
     const authority = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'authority-')), 'ca.pem');
     writeFileSync(authority, server.ca);
     const settings = {
@@ -55,7 +87,14 @@ describe('389 Directory Server', () => {
       DIRECTORY_CA_FILE: authority,
     };
     const listMembers = async () => ({ choir: await server.listMembers('choir') });
-    return { server, vocabulary, showsLag: true, lag: () => OldCopy.of(server), settings, listMembers };
+    return { server, vocabulary, showsLag: true, lag: OldCopy.lagOf(server), settings, listMembers };
+  };
+
+  /** Waits until the second service shows the directory, except for one group: memberOf has only the values of `member`. */
+  const untilSecondShows = async (directory: BehaviorDirectory) => {
+    const without = ({ users, groups: { mixed, ...groups } }: Shown) => ({ users, groups });
+    const expected = without(await readExpected(directory));
+    await eventually(async () => without(await second.readShown()), expected);
   };
 
   describeBehaviors(start, {
@@ -66,42 +105,24 @@ describe('389 Directory Server', () => {
       );
       await change(`dn: ${groupDn('mixed')}\nchangetype: modify\nadd: uniqueMember\nuniqueMember: ${ben}\n`);
     },
-    'no deleted entries to an account that sees them': (directory, change) =>
-      withoutDeleted(directory, change, MANAGER),
-    'the same after a start without a server, whose kind is recognized later': async (directory) => {
-      const balancer = await TcpBalancer.start();
-      const service = await BehaviorService.start({ ...directory.settings, DIRECTORY_URL: balancer.url });
-      try {
-        expect(await service.readShown()).toEqual({ users: {}, groups: {} });
-        balancer.use((directory.server as TestDirectory389).port);
-        await eventually(service.readShown, await readExpected(directory));
-      } finally {
-        await service.stop();
-        await balancer.stop();
-      }
-    },
+    'the same after a start without a server, whose kind is recognized later': (directory) =>
+      untilSecondShows(directory),
     'the same members where only the groups of users can be read': async (directory, change) => {
-      const service = await BehaviorService.start({ ...directory.settings, ...modelSetting(MEMBER_OF) });
-      try {
-        for (const [operation, id] of [
-          ['add', 'ann'],
-          ['add', 'ben'],
-          ['delete', 'ann'],
-        ] as const)
-          await change(
-            `dn: ${groupDn('staff')}\nchangetype: modify\n${operation}: member\nmember: ${personDn(id)}\n`,
-          );
-        const expected = await readExpected(directory);
-        // The plugin of the server that writes memberOf reads only member.
-        const { mixed, ...groups } = expected.groups;
-        expect(mixed).toHaveLength(3);
-        await eventually(async () => {
-          const { mixed: _, ...shown } = (await service.readShown()).groups;
-          return shown;
-        }, groups);
-      } finally {
-        await service.stop();
-      }
+      for (const [operation, id] of [
+        ['add', 'ann'],
+        ['add', 'ben'],
+        ['delete', 'ann'],
+      ] as const)
+        await change(
+          `dn: ${groupDn('staff')}\nchangetype: modify\n${operation}: member\nmember: ${personDn(id)}\n`,
+        );
+      expect((await readExpected(directory)).groups['mixed']).toHaveLength(3);
+      await untilSecondShows(directory);
+    },
+    'no deleted entries to an account that sees them': async (directory, change) => {
+      await withoutDeleted(directory, change, second);
+      await untilSecondShows(directory);
+      await second.pause();
     },
   });
 });

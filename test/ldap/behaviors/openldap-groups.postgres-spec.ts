@@ -40,7 +40,7 @@ async function start(
     server,
     vocabulary,
     showsLag: true,
-    lag: () => OldCopy.of(server),
+    lag: OldCopy.lagOf(server),
     settings: { ...directorySettings(server), ...modelSetting(`${DISABLING_MODEL}\n${groups}`) },
   };
 }

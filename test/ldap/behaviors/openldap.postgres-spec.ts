@@ -12,7 +12,7 @@ describe('OpenLDAP', () => {
       server,
       vocabulary: openldapVocabulary,
       showsLag: true,
-      lag: () => OldCopy.of(server),
+      lag: OldCopy.lagOf(server),
       settings: { ...directorySettings(server), ...modelSetting(DISABLING_MODEL) },
     };
   });

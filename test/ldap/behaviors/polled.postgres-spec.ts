@@ -36,7 +36,7 @@ describe('An emulated server without times, numbers, pages and comparisons', () 
       server,
       vocabulary,
       showsLag: false,
-      lag: () => OldCopy.of(server),
+      lag: OldCopy.lagOf(server),
       settings: {
         DIRECTORY_URL: server.url,
         DIRECTORY_BASE_DN: SUFFIX,

@@ -14,7 +14,7 @@ describe.each([
       server,
       vocabulary: openldapVocabulary,
       showsLag: true,
-      lag: () => server.lag(),
+      lag: { of: 'running', prepare: () => server.lag() },
       settings: {
         DIRECTORY_URL: server.balancer.url,
         DIRECTORY_BASE_DN: SUFFIX,

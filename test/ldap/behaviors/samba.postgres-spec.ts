@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DumpedEntry, parseDump } from '../../support/builders/ldap-content.js';
 import { eventually } from '../../support/eventually.js';
-import { ADMINISTRATOR, AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
+import { AD_SUFFIX, TestSamba, unicodePassword } from '../../support/servers/samba.js';
 import { variable } from '../../support/servers/store.js';
 import { OldCopy, readExpected, textOf, type Vocabulary } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
@@ -13,6 +13,7 @@ const PEOPLE = `OU=People,${AD_SUFFIX}`;
 const GROUPS = `OU=Groups,${AD_SUFFIX}`;
 const ACCOUNT = `CN=mirror,CN=Users,${AD_SUFFIX}`;
 const PASSWORD = 'Read-only-1';
+const SECOND = `CN=second,CN=Users,${AD_SUFFIX}`;
 
 /** The last part of the identifier of the primary group of new users ([MS-DTYP] 2.4.2.4). */
 const DOMAIN_USERS = 513;
@@ -74,10 +75,25 @@ const CONTENT = [
   documentedRecords('Samba and Active Directory'),
 ].join('\n');
 
+/** An account that sees deleted entries, because it is an administrator. A few wrong passwords would lock it. */
+const SECOND_ACCOUNT = [
+  `dn: ${SECOND}\nchangetype: add\nobjectClass: user\nsAMAccountName: second\nuserAccountControl: 512\n${unicodePassword(PASSWORD)}\n`,
+  `dn: CN=Domain Admins,CN=Users,${AD_SUFFIX}\nchangetype: modify\nadd: member\nmember: ${SECOND}\n`,
+  `dn: ${AD_SUFFIX}\nchangetype: modify\nreplace: lockoutThreshold\nlockoutThreshold: 3\n`,
+].join('\n');
+
 describe('Samba as a domain controller', () => {
+  /** It has this account, and starts with a wrong password. */
+  let second: Promise<BehaviorService>;
+  let passwordFile: string;
+
+  afterAll(async () => {
+    await (await second).stop();
+  });
+
   const start = async () => {
     const server = await TestSamba.start();
-    const { code, stderr } = await server.modify(CONTENT);
+    const { code, stderr } = await server.modify(`${CONTENT}\n${SECOND_ACCOUNT}`);
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
     const authority = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'authority-')), 'ca.pem');
     writeFileSync(authority, server.ca);
@@ -88,11 +104,21 @@ describe('Samba as a domain controller', () => {
       DIRECTORY_BIND_PASSWORD: PASSWORD,
       DIRECTORY_CA_FILE: authority,
     };
+    passwordFile = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'password-')), 'password');
+    writeFileSync(passwordFile, 'wrong');
+    const { DIRECTORY_BIND_PASSWORD: _, ...others } = settings;
+    // It starts together with the other one.
+    second = BehaviorService.start({
+      ...others,
+      DIRECTORY_BIND_DN: SECOND,
+      DIRECTORY_BIND_PASSWORD_FILE: passwordFile,
+    });
+    second.catch(() => undefined);
     const listMembers = async () =>
       Object.fromEntries(
         await Promise.all(LISTED.map(async (group) => [group, await server.listMembers(group)] as const)),
       );
-    return { server, vocabulary, showsLag: true, lag: () => OldCopy.of(server), settings, listMembers };
+    return { server, vocabulary, showsLag: true, lag: OldCopy.lagOf(server), settings, listMembers };
   };
 
   describeBehaviors(start, {
@@ -121,45 +147,30 @@ describe('Samba as a domain controller', () => {
         expect(texts).toContainEqual(expect.stringContaining('1 members are foreign security principals'));
         expect(texts).toContainEqual(expect.stringContaining('values of 1 groups that are not mirrored'));
       },
-    'no deleted entries to an account that sees them': (directory, change) =>
-      withoutDeleted(directory, change, ADMINISTRATOR),
     'the same after a wrong password was corrected, for which the account was not locked': async (
       directory,
-      change,
     ) => {
-      const dn = `CN=second,CN=Users,${AD_SUFFIX}`;
-      const threshold = (failures: number) =>
-        change(
-          `dn: ${AD_SUFFIX}\nchangetype: modify\nreplace: lockoutThreshold\nlockoutThreshold: ${failures}\n`,
-        );
       const countFailures = async () => {
-        const [account] = parseDump(await directory.server.search({ base: dn }));
+        const [account] = parseDump(await directory.server.search({ base: SECOND }));
         return account === undefined ? null : textOf(account, 'badpwdcount');
       };
-      const passwordFile = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'password-')), 'password');
-      writeFileSync(passwordFile, 'wrong');
-      await change(
-        `dn: ${dn}\nchangetype: add\nobjectClass: user\nsAMAccountName: second\nuserAccountControl: 512\n${unicodePassword(PASSWORD)}\n`,
-      );
-      await threshold(3);
-      const { DIRECTORY_BIND_PASSWORD: _, ...settings } = directory.settings;
-      const account = { DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD_FILE: passwordFile };
-      const service = await BehaviorService.start({ ...settings, ...account });
-      try {
-        const { state, reason } = await service.readStatus();
-        expect([state, reason]).toEqual([
-          'FAILING',
-          expect.stringContaining('The account or its password is wrong'),
-        ]);
-        expect(await countFailures()).toBe('1');
-        writeFileSync(passwordFile, PASSWORD);
-        await eventually(service.readShown, await readExpected(directory));
-        expect(await countFailures()).toBe('0');
-      } finally {
-        await service.stop();
-        await threshold(0);
-      }
-      await change(`dn: ${dn}\nchangetype: delete\n`);
+      const service = await second;
+      const { state, reason } = await service.readStatus();
+      expect([state, reason]).toEqual([
+        'FAILING',
+        expect.stringContaining('The account or its password is wrong'),
+      ]);
+      expect(await countFailures()).toBe('1');
+      writeFileSync(passwordFile, PASSWORD);
+      await eventually(service.readShown, await readExpected(directory));
+      expect(await countFailures()).toBe('0');
+    },
+    'no deleted entries to an account that sees them': async (directory, change) => {
+      const service = await second;
+      await withoutDeleted(directory, change, service);
+      await eventually(service.readShown, await readExpected(directory));
+      await service.pause();
+      await change(`dn: ${SECOND}\nchangetype: delete\n`);
     },
     'no members of a primary group that is deleted with its user': async (_, change) => {
       await change(vocabulary.person('temp', {}));
