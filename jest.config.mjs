@@ -49,8 +49,8 @@ const endToEnd = (store) =>
   withServers(store, store, ['<rootDir>/test/**/*.e2e-spec.ts', `<rootDir>/test/**/*.${store}-spec.ts`]);
 
 export default {
-  // Ends tests that hang. It is not a measurement, because other processes may share the cores.
-  testTimeout: 900_000,
+  // Ends tests that hang. It is several times as long as the longest test, because other processes may share the cores.
+  testTimeout: 420_000,
   // Three times the cores, because many suites wait for other processes or for time to pass. A worker takes a gigabyte of memory,
   // and the PostgreSQL server of the tests has connections for eight.
   maxWorkers: Math.max(2, Math.min(8, 3 * availableParallelism(), Math.floor(freemem() / 2 ** 30) - 1)),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
@@ -107,16 +108,25 @@ describe('the revision of a response', () => {
   it('is not known without the database, and is known when it is back', async () => {
     const { database } = service.config;
     if (database.kind !== 'postgres') throw new Error('This is for a server');
-    const client = new pg.Client(database.url);
+    const { number } = other.current ?? {};
+    // A session cannot disallow connections to its own database.
+    const url = new URL(database.url);
+    const name = url.pathname.slice(1);
+    url.pathname = '/postgres';
+    const client = new pg.Client(url.href);
     await client.connect();
+    const allowConnections = (isAllowed: boolean) =>
+      client.query(`alter database ${pg.escapeIdentifier(name)} with allow_connections ${isAllowed}`);
+    // Otherwise it can be connected again before this test looks.
+    await allowConnections(false);
     await client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and query ~ 'listen directory_revision|takesWrites'
-         and pid <> pg_backend_pid()`,
+       where datname = $1 and query ~ 'listen directory_revision|takesWrites'`,
+      [name],
     );
-    await client.end();
-    const { number } = other.current ?? {};
     await service.until(() => Promise.resolve(other.current === null));
+    await allowConnections(true);
+    await client.end();
     await service.until(() => Promise.resolve(other.current?.number === number));
   });
 });
@@ -148,7 +158,7 @@ describe('a revision', () => {
       people.delete(id);
       groups.delete(id);
     }
-    const [noted] = await Promise.all([nextAnnouncement(), apply()]);
+    const noted = await announcementOf(apply);
     const ids = new Map([...before, ...(await keys())]);
     const [row] = await rows<{ changed: ChangedObjects | null }>(
       'select changed from revisions order by id desc limit 1',
@@ -172,17 +182,21 @@ describe('a revision', () => {
     expect((await service.synchronize()).kind).toBe('applied');
   }
 
-  function nextAnnouncement(): Promise<ChangedObjects | null> {
-    return new Promise((resolve) => {
-      const { database } = service.config;
-      if (database.kind !== 'postgres') throw new Error('This is for a server');
-      const client = new pg.Client(database.url);
-      client.on('notification', ({ payload }) => {
-        resolve(announcementIn(payload)?.changed ?? null);
-        void client.end();
-      });
-      void client.connect().then(() => client.query('listen directory_revision'));
-    });
+  /** What the first announcement after the begin of an action says. */
+  async function announcementOf(action: () => Promise<void>): Promise<ChangedObjects | null> {
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('This is for a server');
+    const client = new pg.Client(database.url);
+    await client.connect();
+    try {
+      await client.query('listen directory_revision');
+      const announced = once(client, 'notification') as Promise<[pg.Notification]>;
+      await action();
+      const [{ payload }] = await announced;
+      return announcementIn(payload)?.changed ?? null;
+    } finally {
+      await client.end();
+    }
   }
 
   async function keys(): Promise<[string, string][]> {
