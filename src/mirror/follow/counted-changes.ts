@@ -3,7 +3,7 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { ChangeNumbers } from '../../sources/ldap/change-numbers.js';
 import { ContainerWatch } from '../../sources/ldap/container-watch.js';
 import { isContainer } from '../../sources/ldap/entry-searches.js';
-import type { NumberedState } from '../../sources/ldap/numbered-state.js';
+import { type NumberedState, withKnownNumbers } from '../../sources/ldap/numbered-state.js';
 import { formatPosition, type Position } from '../../sources/ldap/position.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import type { PendingChanges, Reached } from './pending-changes.js';
@@ -52,9 +52,9 @@ export class CountedChanges {
     const isDoubtful = this.containers.takeMoved() || position.isDoubtful || !isComplete;
     const { outcome, isCompared } = await this.compare(before.state, isDoubtful, unmoved);
     if (outcome !== null) return outcome;
-    const included = withIncluded(position, await this.numbers.readNeeded(now));
-    const reached = { ...now, ...included, isDoubtful: isDoubtful && !isCompared };
-    return this.conclude(reached, { before, asOf });
+    const included = await this.numbers.readNeeded(now);
+    const reached = withKnownNumbers({ ...now, included }, position);
+    return this.conclude({ ...reached, isDoubtful: isDoubtful && !isCompared }, { before, asOf });
   }
 
   /** @param given the state before the changes, and the time before they were read */
@@ -112,12 +112,4 @@ function continues(position: CountedPosition, now: NumberedState): boolean {
   const suffixes = Object.keys(now.latest);
   if (position.origin !== now.origin || suffixes.length !== Object.keys(position.latest).length) return false;
   return suffixes.every((suffix) => (now.latest[suffix] ?? 0) >= (position.latest[suffix] ?? Infinity));
-}
-
-/** The changes of all servers that the mirror includes, if it is known which of them this one has. */
-function withIncluded(
-  { included }: NumberedState,
-  now: NumberedState['included'],
-): Pick<NumberedState, 'included'> {
-  return now === undefined ? {} : { included: { ...included, ...now } };
 }

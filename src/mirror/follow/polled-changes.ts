@@ -4,6 +4,7 @@ import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.j
 import type { FollowDependencies } from './follow-dependencies.js';
 import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
+import { ShownNumbers } from '../../sources/ldap/shown-numbers.js';
 import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
@@ -36,8 +37,10 @@ export class AskedChanges {
       (await pendingChanges.readAgain(changed, unmoved)) ?? (await this.compare(before.state, unmoved));
     const refusals = directory.refusals(connection);
     for (const risk of refusals) reporter.reportRisk(risk);
-    if (held === null)
-      await pendingChanges.takeOver({ position: formatPosition({ ...next, refusals }), asOf });
+    if (held !== null) return;
+    const numbers = await ShownNumbers.of(directory, connection, position);
+    const reached = { ...next, refusals, ...(await numbers.read()) };
+    await pendingChanges.takeOver({ position: formatPosition(reached), asOf });
   }
 
   /** The entries with a later time, and the next position. */

@@ -97,6 +97,7 @@ export class PushedChanges {
       const isHeld =
         isLast && before.state !== SyncState.IDLE && (await pendingChanges.compareAfterTrouble(behind()));
       if (isHeld) return isHeld;
+      if (isLast) await session.numbers.read();
       outcome = await pendingChanges.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
       if (outcome.kind === 'blocked') return outcome;
     }
@@ -117,6 +118,7 @@ export class PushedChanges {
       // The response shows that the server is available, and that all earlier changes have been sent.
       await readServerState(connection, directory.searches);
     }
+    await session.numbers.read();
     const { asOf, status } = this;
     if (isQuiet || session.containers.hasMoved || pendingChanges.isHealing) {
       // Changes in transit are older than the entries that are read again, and must not be applied after

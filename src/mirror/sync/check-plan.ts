@@ -1,5 +1,6 @@
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { Writer } from '../../database/statements/statement.js';
+import { numbersOf } from '../../sources/ldap/known-numbers.js';
 import { describeLag } from '../../sources/ldap/numbered-state.js';
 import {
   describeBehind,
@@ -45,10 +46,9 @@ function findBehind(
 ): string | null {
   const before = parsePosition(position);
   const after = parsePosition(reading.position);
-  if (before?.kind === 'count' && after?.kind === 'count') return describeLag(before, after);
   const known = stateOf(before);
   const reached = reachedOf(after);
-  const behind = describeBehind(known, reached);
+  const behind = describeLag(numbersOf(before), numbersOf(after)) ?? describeBehind(known, reached);
   if (behind !== null || reading.fingerprint !== fingerprint) return behind;
   // A replication consumer that is still being filled publishes no state and lacks entries.
   return describeHidden(known, reached);

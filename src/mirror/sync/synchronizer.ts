@@ -28,7 +28,7 @@ import type { Advance, RunOptions } from './run-options.js';
 import { Runs } from './runs.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { ServerBehindError } from '../../sources/source.error.js';
-import { withNeeded } from '../../sources/ldap/position.js';
+import { withNeeded } from '../../sources/ldap/known-numbers.js';
 
 const ATTEMPTS = 5;
 

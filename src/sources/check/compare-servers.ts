@@ -18,7 +18,7 @@ interface Content {
   /** The identity of the base DN, which replication keeps; null when the account does not see it. */
   readonly base: string | null;
   readonly state: ServerState;
-  /** Null: the server does not number its changes. */
+  /** Null: the server shows no numbers of changes. */
   readonly numbers: NumberedState | null;
   /** The identities of all users and groups. */
   readonly identities: ReadonlySet<string>;
@@ -135,13 +135,13 @@ function lagOf({ numbers }: Content, { numbers: known }: Content): string | null
 
 /** Warns of servers of which a lag cannot be recognized. */
 function* describeHidden(content: Content, found: Content, { first, other }: Names): Generator<Finding> {
-  const hiding = [
-    { url: first, numbers: content.numbers },
-    { url: other, numbers: found.numbers },
-  ].filter(({ numbers }) => numbers !== null && numbers.showsOthers !== true);
-  for (const { url } of hiding)
-    yield warning(
-      WHAT,
-      `${url} does not show which changes of the others it has: it is not known whether it lags`,
-    );
+  for (const [url, { numbers, state }] of [
+    [first, content],
+    [other, found],
+  ] as const)
+    if (numbers === null ? KINDS.some((kind) => state[kind] === null) : numbers.showsOthers !== true)
+      yield warning(
+        WHAT,
+        `${url} does not show which changes of the others it has: it is not known whether it lags`,
+      );
 }

@@ -76,8 +76,25 @@ export class ChangeNumbers {
     return state === null ? null : this.withOthers(state);
   }
 
-  private async withOthers(state: NumberedState): Promise<NumberedState> {
-    const vectors = await Promise.all(Object.keys(state.latest).map((suffix) => this.readIncluded(suffix)));
+  /**
+   * What the server shows of its changes and of those of others, also where it has no numbers, or none for this account.
+   * @throws {LdapError}
+   */
+  async readShown(): Promise<NumberedState | null> {
+    const numbered = await this.readWithOthers();
+    if (numbered !== null || this.counter.included.countsAlike) return numbered;
+    const root = await this.readEntry('', ['namingContexts', this.counter.origin.server]);
+    const [origin] = root?.text(this.counter.origin.server) ?? [];
+    if (root === null || origin === undefined) return null;
+    const others = await this.withOthers({ origin, latest: {} }, new Set(this.suffixesOf(root)));
+    return others.showsOthers === true ? others : null;
+  }
+
+  private async withOthers(
+    state: NumberedState,
+    suffixes: Iterable<string> = Object.keys(state.latest),
+  ): Promise<NumberedState> {
+    const vectors = await Promise.all([...suffixes].map((suffix) => this.readIncluded(suffix)));
     const included: Record<string, number> = {};
     for (const vector of vectors) {
       if (vector === null) return state;
@@ -163,23 +180,24 @@ export class ChangeNumbers {
   /** The latest numbers of the databases that have people or groups; null when they are not shown. */
   private numbersIn(root: Entry): Record<string, number> | null {
     const numbers: Record<string, number> = {};
-    const bases = KINDS.map((kind) => this.directory.searches[kind].base);
     for (const [key, [value]] of root.attributes) {
       const [name, option] = key.split(';');
       if (name !== this.counter.latest.toLowerCase()) continue;
       const number = parseNumber(value?.toString('latin1'));
       if (number === null) return null;
-      for (const suffix of option === undefined
-        ? this.suffixesOf(bases, root)
-        : this.suffixNamed(option, root))
-        if (bases.some((base) => isRelated(suffix, base))) numbers[suffix] = number;
+      for (const suffix of option === undefined ? this.suffixesOf(root) : this.suffixNamed(option, root))
+        if (this.bases.some((base) => isRelated(suffix, base))) numbers[suffix] = number;
     }
     return Object.keys(numbers).length === 0 ? null : numbers;
   }
 
-  private suffixesOf(bases: readonly string[], root: Entry): string[] {
+  private get bases(): readonly string[] {
+    return KINDS.map((kind) => this.directory.searches[kind].base);
+  }
+
+  private suffixesOf(root: Entry): string[] {
     const namingContexts = root.text('namingContexts');
-    return bases.map((base) => suffixOf(base, namingContexts) ?? base);
+    return this.bases.map((base) => suffixOf(base, namingContexts) ?? base);
   }
 
   private suffixNamed(database: string, root: Entry): string[] {

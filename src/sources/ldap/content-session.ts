@@ -8,9 +8,9 @@ import { ContainerWatch } from './container-watch.js';
 import { withParents } from './entry-searches.js';
 import { withinBases } from './within-bases.js';
 import type { LdapDirectory } from './ldap-directory.js';
-import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
+import { formatPosition, type Position, refuseRefresh } from './position.js';
+import { ShownNumbers } from './shown-numbers.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { ServerBehindError } from '../source.error.js';
 
 interface SessionOptions {
   /** Null when no content is known: the session then reads everything. */
@@ -49,6 +49,8 @@ export class ContentSession {
   private constructor(
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
+    /** The cookies of 389 Directory Server do not show whether another one lags. */
+    readonly numbers: ShownNumbers,
     private readonly options: SessionOptions,
   ) {
     const { from } = options;
@@ -70,7 +72,8 @@ export class ContentSession {
     connection: LdapConnection,
     options: SessionOptions,
   ): Promise<ContentSession> {
-    const session = new ContentSession(directory, connection, options);
+    const numbers = await ShownNumbers.of(directory, connection, options.from);
+    const session = new ContentSession(directory, connection, numbers, options);
     try {
       // Containers are followed first, so that renames during the other refreshes are detected.
       if (options.follows) await session.followContainers();
@@ -95,6 +98,7 @@ export class ContentSession {
       else await this.streams[kind].return(undefined);
     }
     this.cookies = new Map(this.buffer.cookies);
+    await this.numbers.read();
   }
 
   /**
@@ -159,10 +163,9 @@ export class ContentSession {
   position(): string | null {
     const person = this.cookies.get('person');
     const group = this.cookies.get('group');
+    if (person === undefined || group === undefined) return null;
     const refusals = this.directory.refusals(this.connection);
-    return person === undefined || group === undefined
-      ? null
-      : formatPosition({ kind: 'cookies', person, group, refusals });
+    return formatPosition({ kind: 'cookies', person, group, refusals, ...this.numbers.latest });
   }
 
   /** Ends the searches and keeps the connection open. */
@@ -234,15 +237,7 @@ export class ContentSession {
     { unmentionedAreGone, cookie }: Extract<ContentEvent, { kind: 'refreshed' }>,
   ): void {
     const { from } = this.options;
-    if (from !== null) {
-      const known = stateOf(from);
-      const current = stateOf({ ...from, [kind]: cookie ?? Buffer.alloc(0) });
-      if (cookie !== null) refuseBehind(known, current);
-      // If the end of the refresh does not show the state of the server, an entry that it did not mention may
-      // be one that the server does not have yet.
-      const hidden = describeHidden(known, current);
-      if (unmentionedAreGone && hidden !== null) throw new ServerBehindError(hidden);
-    }
+    if (from !== null) refuseRefresh(from, kind, { unmentionedAreGone, cookie });
     this.refreshed.set(kind, unmentionedAreGone);
     this.buffer.note();
   }

@@ -12,6 +12,7 @@ import { requireCoverage } from './coverage.js';
 import type { LdapDirectory } from './ldap-directory.js';
 import type { Choice } from './ldap-servers.js';
 import { describeLag, type NumberedState } from './numbered-state.js';
+import { numbersOf } from './known-numbers.js';
 import { type Position, stateOf } from './position.js';
 import { KINDS } from '../source.js';
 
@@ -82,24 +83,31 @@ export function chooseServer(
   position: Position | null,
   signal: AbortSignal,
 ): Promise<Choice> {
-  const findLagOf = async (connection: LdapConnection) => {
-    const current = position?.kind === 'count' ? await readNumbers(directory, connection) : null;
-    return position?.kind !== 'count' || current === null ? null : describeLag(position, current);
-  };
-  const known = { state: stateOf(position), bases: directory.searches, findLag: findLagOf };
+  const numbers = numbersOf(position);
+  const findLag = async (connection: LdapConnection) =>
+    numbers === null ? null : describeLag(numbers, await readNumbers(directory, connection));
+  const known = { state: stateOf(position), bases: directory.searches, findLag };
   return directory.servers.choose(known, signal);
 }
 
 /**
- * The latest numbers of a server; null when it does not number its changes, or not for this account.
+ * What a server shows of its changes and of those of others, however it is followed; null when it shows nothing.
  * @throws {LdapError}
  */
 export async function readNumbers(
   directory: LdapDirectory,
   connection: LdapConnection,
 ): Promise<NumberedState | null> {
+  return (await findNumbers(directory, connection))?.readShown() ?? null;
+}
+
+/** The numbers of a server of a kind that has some; null for other kinds. */
+export async function findNumbers(
+  directory: LdapDirectory,
+  connection: LdapConnection,
+): Promise<ChangeNumbers | null> {
   const { counter } = traitsOf((await readRootDse(connection)).kind);
-  return counter === null ? null : new ChangeNumbers(connection, directory, counter).readWithOthers();
+  return counter === null ? null : new ChangeNumbers(connection, directory, counter);
 }
 
 /** The reason why a server that offers content synchronization cannot be followed by it; null when it can. */

@@ -10,6 +10,7 @@ import { LdapDirectory } from './ldap-directory.js';
 import { formatPosition, type Position } from './position.js';
 import { requireKind } from './recognize.js';
 import { readReachedState, readServerState } from './server-state.js';
+import { ShownNumbers } from './shown-numbers.js';
 import { type DirectorySource, type EntryKind, fingerprintOf, KINDS } from '../source.js';
 
 /** A complete LDAP directory, read by content synchronization if available, and otherwise page by page. */
@@ -90,13 +91,15 @@ export class LdapSource implements DirectorySource {
     const numbered = (await numbers?.readWithOthers()) ?? null;
     const refusals = this.directory.refusals(connection);
     if (numbered !== null) return { kind: 'count', ...numbered, isDoubtful: false, refusals };
-    if (this.directory.isHashed) return { kind: 'hash', refusals };
+    const shown = await ShownNumbers.of(this.directory, connection, null);
+    const common = { refusals, ...(await shown.read()) };
+    if (this.directory.isHashed) return { kind: 'hash', ...common };
     const { searches } = this.directory;
     const state = await readServerState(connection, searches);
     const reached = await readReachedState(connection, searches, state);
     const clock = new DirectoryClock(this.config.mapping.users.modifiedAt);
     for await (const entry of this.directory.readTimes(connection)) clock.note(entry);
     const { latest } = clock;
-    return { kind: 'look', state, reached, since: latest, latest };
+    return { kind: 'look', state, reached, since: latest, latest, ...common };
   }
 }

@@ -1,4 +1,4 @@
-import { describeLag } from './numbered-state.js';
+import { describeLag, withKnownNumbers } from './numbered-state.js';
 
 describe('the numbers of a server', () => {
   const known = { origin: 'A', latest: { 'dc=a': 7 }, included: { a: 7, b: 3 }, showsOthers: true };
@@ -17,6 +17,20 @@ describe('the numbers of a server', () => {
   ])('that %s show whether it lags', (_, current, expected) => {
     const lag = describeLag(known, { ...known, latest: { 'dc=a': 1_000 }, ...current });
     expect(lag).toEqual(expected === null ? null : expect.stringContaining(expected));
+  });
+
+  it('show no lag when they are not known', () => {
+    expect(describeLag(null, known)).toBeNull();
+    expect(describeLag(known, null)).toBeNull();
+  });
+
+  it('of other servers remain known where a server hides them', () => {
+    const now = { origin: 'B', latest: {} };
+    expect(withKnownNumbers(now, null)).toEqual(now);
+    expect(withKnownNumbers(now, known)).toEqual({ ...now, included: { a: 7, b: 3 } });
+    const shown = { ...now, included: { b: 4 }, showsOthers: true };
+    expect(withKnownNumbers(shown, known)).toEqual({ ...shown, included: { a: 7, b: 4 } });
+    expect(withKnownNumbers(shown, null)).toEqual(shown);
   });
 
   it('that were stored without what is included do not show whether another server lags', () => {

@@ -1,4 +1,5 @@
 import { vectorOf } from '../../ldap/sync/csn-vector.js';
+import { numbersOf, withNeeded } from './known-numbers.js';
 import {
   compareStates,
   describeHidden,
@@ -8,7 +9,6 @@ import {
   refusalsOf,
   stateOf,
   withKnown,
-  withNeeded,
 } from './position.js';
 
 const OLD = '20260101000000.000000Z#000000#001#000000';
@@ -46,6 +46,7 @@ describe('a position', () => {
     for (const position of [
       { ...count, included: { a: 7 }, showsOthers: true, refusals: ['a'] },
       { kind: 'hash', refusals: ['a'] } as const,
+      { kind: 'hash', numbers: { origin: 'A', latest: {}, included: { a: 7 } }, refusals: ['a'] } as const,
       { kind: 'cookies', person: Buffer.from('a'), group: Buffer.from('b'), refusals: ['a'] } as const,
     ]) {
       expect(parsePosition(formatPosition(position))).toEqual(position);
@@ -53,6 +54,17 @@ describe('a position', () => {
     }
     const broken = ['{"count":null}', '{"count":{"origin":"a","latest":{"dc=a":"7"}}}'];
     for (const text of [null, '', 'null', '{}', '7', ...broken]) expect(parsePosition(text)).toBeNull();
+  });
+
+  it('has the numbers of a server that is followed in another way', () => {
+    const numbers = { origin: 'A', latest: { 'dc=a': 7 }, included: { a: 5 }, showsOthers: true } as const;
+    const cookie = Buffer.from('opaque');
+    const pushed = formatPosition({ kind: 'cookies', person: cookie, group: cookie, numbers });
+    const count = formatPosition({ kind: 'count', ...numbers, included: { a: 6 }, isDoubtful: false });
+    expect(numbersOf(parsePosition(pushed))).toEqual(numbers);
+    expect(numbersOf(parsePosition(cookies('a', 'b')))).toBeNull();
+    expect(numbersOf(null)).toBeNull();
+    expect(numbersOf(parsePosition(withNeeded(pushed, count)))).toMatchObject({ included: { a: 5 } });
   });
 
   it('after a reading that changed nothing needs of other servers what was needed before', () => {

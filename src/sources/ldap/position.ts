@@ -8,7 +8,7 @@ import {
 import { csnsOf, parseSyncCookie } from '../../ldap/sync/sync-cookie.js';
 import { ServerBehindError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { areNumbers, describeLag, type NumberedState } from './numbered-state.js';
+import { type NumberedState, parseNumbers } from './numbered-state.js';
 
 /** The replication state of a server by kind; null where the server hides it. */
 export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
@@ -21,6 +21,8 @@ export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
 export type Position = {
   /** What the server refuses, one sentence each; absent when there is nothing. */
   readonly refusals?: readonly string[];
+  /** What a server that is not followed by its numbers shows of them. Those of kind `count` are in the position itself. */
+  readonly numbers?: NumberedState;
 } & (
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
   | ({
@@ -49,9 +51,9 @@ export type Position = {
     }
 );
 
-export function formatPosition({ refusals = [], ...position }: Position): string {
+export function formatPosition({ refusals = [], numbers, ...position }: Position): string {
   const refused = refusals.length === 0 ? {} : { refusals };
-  return JSON.stringify({ ...formatted(position), ...refused });
+  return JSON.stringify({ ...formatted(position), numbers, ...refused });
 }
 
 function formatted(position: Position): object {
@@ -71,9 +73,11 @@ export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
   const position = parseKind(value);
+  if (position === null) return null;
   const { refusals } = value;
-  if (position === null || !isTextList(refusals) || refusals.length === 0) return position;
-  return { ...position, refusals };
+  const numbers = parseNumbers(value['numbers']);
+  const refused = isTextList(refusals) && refusals.length > 0 ? { refusals } : {};
+  return { ...position, ...(numbers !== null && { numbers }), ...refused };
 }
 
 function parseKind(value: Record<string, unknown>): Position | null {
@@ -82,22 +86,16 @@ function parseKind(value: Record<string, unknown>): Position | null {
   const group = readCookie(value['group']);
   if (person !== null && group !== null) return { kind: 'cookies', person, group };
   if (typeof hash === 'object') return { kind: 'hash' };
-  if (count !== undefined) return parseCount((count ?? {}) as Record<string, unknown>);
+  if (count !== undefined) return parseCount(count);
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
   return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
 }
 
-function parseCount(values: Record<string, unknown>): Position | null {
-  const { origin, latest, included, showsOthers, isDoubtful } = values;
-  if (typeof origin !== 'string' || !areNumbers(latest)) return null;
-  return {
-    kind: 'count',
-    origin,
-    latest,
-    ...(areNumbers(included) && { included }),
-    ...(showsOthers === true && { showsOthers }),
-    isDoubtful: isDoubtful !== false,
-  };
+function parseCount(value: unknown): Position | null {
+  const numbers = parseNumbers(value);
+  if (numbers === null) return null;
+  const { isDoubtful } = value as Record<string, unknown>;
+  return { kind: 'count', ...numbers, isDoubtful: isDoubtful !== false };
 }
 
 function isTextList(value: unknown): value is readonly string[] {
@@ -107,19 +105,6 @@ function isTextList(value: unknown): value is readonly string[] {
 /** What the server of a position refuses, one sentence each. */
 export function refusalsOf(position: Position | null): readonly string[] {
   return position === null ? [] : (position.refusals ?? []);
-}
-
-/**
- * The position after a reading that changed nothing. Numbers also grow with changes that are not mirrored, and which no other server
- * gets, such as those of logons: another server needs only what was needed before.
- */
-export function withNeeded(known: string | null, reached: string | null): string | null {
-  const before = parsePosition(known);
-  const after = parsePosition(reached);
-  if (before?.kind !== 'count' || after?.kind !== 'count' || before.included === undefined) return reached;
-  return describeLag(before, after) === null
-    ? formatPosition({ ...after, included: before.included })
-    : reached;
 }
 
 /** The state of the server at a position; null for a kind whose state the position does not contain. */
@@ -176,6 +161,24 @@ export function describeBehind(known: ServerState, current: ServerState): string
 export function describeHidden(known: ServerState, current: ServerState): string | null {
   const isHidden = KINDS.some((kind) => known[kind] !== null && current[kind] === null);
   return isHidden ? 'The directory server no longer shows its contextCSN' : null;
+}
+
+/**
+ * Checks the end of a refresh that continues from cookies.
+ * @throws ServerBehindError when the server lacks changes that are known
+ */
+export function refuseRefresh(
+  from: Extract<Position, { kind: 'cookies' }>,
+  kind: EntryKind,
+  { unmentionedAreGone, cookie }: { unmentionedAreGone: boolean; cookie: Buffer | null },
+): void {
+  const known = stateOf(from);
+  const current = stateOf({ ...from, [kind]: cookie ?? Buffer.alloc(0) });
+  if (cookie !== null) refuseBehind(known, current);
+  // If the end of the refresh does not show the state of the server, an entry that it did not mention may
+  // be one that the server does not have yet.
+  const hidden = describeHidden(known, current);
+  if (unmentionedAreGone && hidden !== null) throw new ServerBehindError(hidden);
 }
 
 /** A text that identifies the state of a server. */
