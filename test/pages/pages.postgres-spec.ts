@@ -7,6 +7,7 @@ import {
   Chromium,
   expectAccessible,
   expectFittingWidth,
+  expectWhole,
   FIND_BROKEN_WORDS,
   type Visit,
 } from '../support/servers/chromium.js';
@@ -167,6 +168,10 @@ describe('the explorer', () => {
     // Polls, because Playwright's `waitForFunction` needs `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate(LOADED), [true]);
     expect(await page.evaluate(BROWSER_STORAGE)).not.toContain((authorization ?? '').slice('Bearer '.length));
+    for (const name of ['Show Documentation Explorer', 'Hide Documentation Explorer']) {
+      await page.getByRole('button', { name }).click();
+      await expectWhole(page, '.pictures');
+    }
     await expectAccessible(page);
   });
 

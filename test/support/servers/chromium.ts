@@ -132,3 +132,20 @@ export async function expectAccessible(page: Page): Promise<void> {
 export async function expectFittingWidth(page: Page): Promise<void> {
   expect(await page.evaluate(MEASURE_OVERHANG)).toBe(0);
 }
+
+/** Expects that no element around the first one with a selector cuts a part of it off. */
+export async function expectWhole(page: Page, selector: string): Promise<void> {
+  const cutting = await page.evaluate<string[]>(`(() => {
+    const whole = document.querySelector('${selector}');
+    const inner = whole.getBoundingClientRect();
+    const cutting = [];
+    for (let around = whole.parentElement; around !== null; around = around.parentElement) {
+      const box = around.getBoundingClientRect();
+      const isWide = inner.left < box.left - 1 || inner.right > box.right + 1;
+      const isHigh = inner.top < box.top - 1 || inner.bottom > box.bottom + 1;
+      if ((isWide || isHigh) && getComputedStyle(around).overflow !== 'visible') cutting.push(around.className);
+    }
+    return cutting;
+  })()`);
+  expect(cutting).toEqual([]);
+}
