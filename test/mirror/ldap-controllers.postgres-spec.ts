@@ -43,7 +43,7 @@ describe('two domain controllers', () => {
   }
 
   beforeAll(async () => {
-    first = await TestSamba.start();
+    [first, second] = await Promise.all([TestSamba.start(), TestSamba.start()]);
     await change(
       first,
       add(
@@ -64,7 +64,6 @@ describe('two domain controllers', () => {
         `managedBy: ${personDn('ben')}`,
       ),
     );
-    second = await TestSamba.start();
     await second.replicateFrom(first);
     const authorities = join(variable('TEST_WORK_DIRECTORY'), 'controllers-ca.pem');
     writeFileSync(authorities, Buffer.concat([first.ca, second.ca]));

@@ -12,14 +12,14 @@ export class Replicated389 {
   private constructor(readonly servers: readonly [TestDirectory389, TestDirectory389]) {}
 
   static async start(content: string): Promise<Replicated389> {
-    const [first, second] = [await TestDirectory389.start(), await TestDirectory389.start()];
+    const [first, second] = await Promise.all([TestDirectory389.start(), TestDirectory389.start()]);
     const replicated = new Replicated389([first, second]);
     try {
       await apply(first, content);
       await apply(first, replicaOf(1));
       await apply(second, replicaOf(2));
       await apply(first, `${agreementWith(second)}nsDS5BeginReplicaRefresh: start\n`);
-      await eventually(async () => (await first.search({ base: AGREEMENT })).includes(FILLED), true);
+      await eventually(async () => isFilled(await first.search({ base: AGREEMENT })), true);
       await apply(second, agreementWith(first));
       return replicated;
     } catch (error) {
@@ -38,13 +38,37 @@ export class Replicated389 {
     );
   }
 
+  /** Waits until both include the same changes. It reads no entries, so that it does not compete with their replication. */
+  async converge(): Promise<void> {
+    const isEqual = async () => {
+      const [one, other] = await Promise.all(
+        this.servers.map(async (server) =>
+          vectorIn(await server.search({ base: REPLICA, scope: 'base', attributes: ['nsds50ruv'] })),
+        ),
+      );
+      return one === other;
+    };
+    await eventually(isEqual, true);
+  }
+
   async remove(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.remove()));
   }
 }
 
-/** Of an agreement, after the other server got all content. */
-const FILLED = 'Total update succeeded';
+/** Whether the other server of an agreement has got all content. It would get it again while the request is there. */
+function isFilled(agreement: string): boolean {
+  return agreement.includes('Total update succeeded') && !/^nsds5BeginReplicaRefresh:/im.test(agreement);
+}
+
+/** The newest change of each replica, of an LDIF record with nsds50ruv. */
+function vectorIn(record: string): string {
+  const newest = [...record.matchAll(/^nsds50ruv: \{replica (\d+) .*\} \w+ (\w+)/gm)];
+  return newest
+    .map(([, replica = '', csn = '']) => `${replica}:${csn}`)
+    .sort()
+    .join();
+}
 
 async function apply(server: TestDirectory389, ldif: string): Promise<void> {
   const { code, stderr } = await server.modify(ldif);
@@ -66,6 +90,8 @@ nsDS5ReplicaRoot: ${SUFFIX}
 nsDS5ReplicaType: 3
 nsDS5ReplicaId: ${id}
 nsDS5Flags: 1
+nsds5ReplicaBackoffMin: 1
+nsds5ReplicaBackoffMax: 1
 nsDS5ReplicaBindDN: ${SUPPLIER.dn}
 `;
 }
@@ -81,5 +107,7 @@ nsDS5ReplicaBindDN: ${SUPPLIER.dn}
 nsDS5ReplicaCredentials: ${SUPPLIER.password}
 nsDS5ReplicaBindMethod: SIMPLE
 nsDS5ReplicaTransportInfo: LDAP
+nsDS5ReplicaBusyWaitTime: 1
+nsDS5ReplicaSessionPauseTime: 2
 `;
 }
