@@ -6,7 +6,7 @@ import { DatabaseInUseError } from '../database/connections/database-start.error
 import { checkReplica } from '../database/connections/replica.js';
 import { readSchemaState, type SchemaState } from '../database/connections/schema-state.js';
 import { Database } from '../database/database.js';
-import { isCreated } from '../database/embedded/embedded-postgres.js';
+import { isCreated } from '../database/embedded/database-creation.js';
 import {
   readReconciliations,
   type Reconciliation,

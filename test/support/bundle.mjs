@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 /** As deep as the directories of dist/, because modules find files relative to themselves. */
 const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
-const WORKER = 'pglite.worker.mjs';
+const EMBEDDED = ['pglite.worker.mjs', 'create-database.mjs'];
 const INPUTS = {
   main: 'dist/main.js',
   follower: 'dist/follower.js',
@@ -27,7 +27,7 @@ export async function bundleService() {
   const bundle = await rolldown({ input: INPUTS, platform: 'node', external: EXTERNAL, logLevel: 'silent' });
   await bundle.write({ dir: unfinished, keepNames: true, strictExecutionOrder: true });
   await bundle.close();
-  cpSync(join('dist/database/embedded', WORKER), join(unfinished, WORKER));
+  for (const name of EMBEDDED) cpSync(join('dist/database/embedded', name), join(unfinished, name));
   writeFileSync(join(unfinished, STAMP), stamp);
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(unfinished, OUTPUT);

@@ -1,13 +1,5 @@
 import { on, once } from 'node:events';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { Logger } from '@nestjs/common';
 import { DatabaseStartError } from '../connections/database-start.error.js';
 import { DirectoryLock } from './data-directory-lock.js';
+import { createDatabase, isCreated, listDirectory, removeUnfinished } from './database-creation.js';
 import { formatHolder, HOLDER_FILE } from './lock-holder.js';
 
 /** PostgreSQL's major version in PGlite, which cannot open a directory of another version. */
@@ -48,6 +41,7 @@ export class EmbeddedPostgres {
     try {
       removeUnfinished(directory);
       refuseForeignDirectory(directory);
+      if (!isCreated(directory)) await createDatabase(directory);
       worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
         workerData: {
           directory,
@@ -59,7 +53,6 @@ export class EmbeddedPostgres {
         if (message === 'lost') endAtOnce();
       });
       await nextMessage(worker, 'started', START_TIMEOUT);
-      rmSync(unfinishedMark(directory), { force: true });
       return new EmbeddedPostgres(worker, lock, host);
     } catch (error) {
       await worker?.terminate();
@@ -93,39 +86,6 @@ export function damagedDirectoryError(directory: string, cause: unknown): Databa
 function endAtOnce(): never {
   writeSync(2, 'Another process has taken over the database directory: this one ends at once\n');
   process.exit(1);
-}
-
-/** Whether a file is of the service, and not of the database. */
-function isOfService(name: string): boolean {
-  return name.startsWith('.service.');
-}
-
-/** Path of a marker file next to a directory. It exists until the creation of the database is complete. */
-function unfinishedMark(directory: string): string {
-  return `${directory}.unfinished`;
-}
-
-/** Whether the directory has a database whose creation is complete. */
-export function isCreated(directory: string): boolean {
-  return existsSync(join(directory, 'PG_VERSION')) && !existsSync(unfinishedMark(directory));
-}
-
-/** A process that was killed while it created a database leaves unusable files. */
-function removeUnfinished(directory: string): void {
-  const mark = unfinishedMark(directory);
-  if (existsSync(mark)) {
-    for (const name of listDirectory(directory)) rmSync(join(directory, name), { recursive: true });
-  } else if (listDirectory(directory).length === 0) {
-    writeFileSync(mark, '');
-  }
-}
-
-function listDirectory(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter((name) => !isOfService(name));
-  } catch (error) {
-    throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
-  }
 }
 
 function refuseForeignDirectory(directory: string): void {

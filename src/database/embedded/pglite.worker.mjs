@@ -11,7 +11,9 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 /** @type {{ directory: string, socket: string, holder: { file: string, text: string } }} */
 const { directory, socket, holder } = workerData;
 
-const database = await PGlite.create({ dataDir: directory, extensions: { pg_trgm } });
+// PostgreSQL's default of 128 MB is for a machine of its own. Other pages are in the page cache of the system.
+const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
+const database = await PGlite.create({ dataDir: directory, extensions: { pg_trgm }, startParams });
 // PGlite has one backend, and a second client would run inside the transaction of the first, so the pool has
 // one connection. The second slot serves its successor, which may connect before the socket of a broken
 // connection is closed.
