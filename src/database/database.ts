@@ -96,10 +96,20 @@ export class Database implements VisibilitySource {
   ): Promise<Result> {
     this.refuseInVain();
     await this.rules.admit(viewer);
+    const { previewPool, statements } = this.dataSource;
+    const run = () => {
+      const cursors = this.cursorsFor(viewer);
+      const connections = { previewPool, statements, cursors, mark: markFor(viewer, this.rules) };
+      return PreviewTransaction.run(connections, work, viewer, readsRoles);
+    };
     try {
-      const { previewPool, statements } = this.dataSource;
-      const connections = { previewPool, statements, cursors: this.cursorsFor(viewer) };
-      return await PreviewTransaction.run(connections, work, viewer, readsRoles);
+      return await run();
+    } catch (error) {
+      if (this.rules.mark === '' || !(error instanceof NothingReadError)) throw databaseError(error);
+    }
+    await this.rules.admitAgain(viewer);
+    try {
+      return await run();
     } catch (error) {
       throw databaseError(error);
     }
@@ -166,18 +176,39 @@ export class VisibleReader implements Reader {
   async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;
     if (!source.rules.areHeld) await source.rules.admit(viewer);
+    const mark = markFor(viewer, source.rules);
+    try {
+      return await this.readWith<Row>(mark, asked, values);
+    } catch (error) {
+      if (mark === '' || !(error instanceof NothingReadError)) throw error;
+    }
+    await source.rules.admitAgain(viewer);
+    return this.readWith<Row>(markFor(viewer, source.rules), asked, values);
+  }
+
+  private async readWith<Row extends unknown[]>(
+    mark: string,
+    asked: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    const { source, viewer } = this;
     const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
     if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
       try {
         // Most statements read no field with an audience, and are the same for all viewers.
-        if (asked.readsViewer !== true) return await source.read<Row>(asked, values);
-        return await source.read<Row>(...forViewer(asked, values, viewer, true));
+        if (mark === '' && asked.readsViewer !== true) return await source.read<Row>(asked, values);
+        return await source.read<Row>(...forViewer(asked, values, viewer, true, mark));
       } catch (error) {
         if (!(error instanceof NothingReadError)) throw error;
       }
       source[hint] = true;
     }
     if (!seesEverything(viewer)) this.isPersonal = true;
-    return source.read<Row>(...forViewer(asked, values, viewer, false));
+    return source.read<Row>(...forViewer(asked, values, viewer, false, mark));
   }
+}
+
+/** What statements of a viewer have to find at the end of the fingerprint of the mirror; empty: nothing. */
+function markFor({ seesHidden }: Viewer, { areHeld, mark }: VisibilitySource['rules']): string {
+  return areHeld && !seesHidden ? mark : '';
 }

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { directoryOf } from '../support/clients/monotonic-reader.js';
+import { NO_RULES } from '../../src/config/settings/visibility.js';
+import { buildLdif } from '../support/builders/directory.js';
 import { dump, restore, SteppedRestore } from '../support/builders/dump.js';
 import { writeClients } from '../support/clients/clients.js';
 import { dataOf, post } from '../support/clients/http.js';
@@ -68,35 +70,64 @@ describe('a database that is restored under a running service', () => {
   it('distinguishes two revisions with the same number', async () => {
     await expectBoth(directory);
     const number = await readRevision(service);
-    await replaceRevision(number, 'p1 of 9999');
+    await replaceRevision(url, number, [`update users set name = 'p1 of 9999' where id = 'p1'`]);
     expect(await readRevision(service)).toBe(number);
     await expectBoth(9999);
     await apply();
     await expectBoth(directory);
   });
+});
 
-  /** Like a restore and another revision between two heartbeats. */
-  async function replaceRevision(number: number, name: string): Promise<void> {
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query('begin');
-    await client.query('update mirror_state set revision = null');
-    const { rows } = await client.query<Record<string, unknown>>(
-      'delete from revisions where id = $1 returning *',
-      [number],
-    );
-    const { uuid: _lost, ...rest } = rows[0] ?? {};
-    const columns = Object.keys(rest);
-    await client.query(
-      `insert into revisions (${columns.join(', ')}) overriding system value
-       values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
-      Object.values(rest),
-    );
-    await client.query('update mirror_state set revision = $1', [number]);
-    await client.query(`update users set name = $1 where id = 'p1'`, [name]);
-    await client.query('commit');
-    await client.end();
-  }
+/** Like a restore and another revision between two heartbeats, with these statements. */
+async function replaceRevision(url: string, number: number, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('begin');
+  await client.query('update mirror_state set revision = null');
+  const { rows } = await client.query<Record<string, unknown>>(
+    'delete from revisions where id = $1 returning *',
+    [number],
+  );
+  const { uuid: _lost, ...rest } = rows[0] ?? {};
+  const columns = Object.keys(rest);
+  await client.query(
+    `insert into revisions (${columns.join(', ')}) overriding system value
+     values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+    Object.values(rest),
+  );
+  await client.query('update mirror_state set revision = $1', [number]);
+  for (const statement of statements) await client.query(statement);
+  await client.query('commit');
+  await client.end();
+}
+
+describe('a database from before there were rules of visibility that is restored under a running service', () => {
+  /** The mirror as a service without rules has written it. */
+  const WITHOUT_RULES = [
+    'update users set visible_to = 0',
+    `update mirror_state set hides = false, source_fingerprint = regexp_replace(source_fingerprint, '[.][0-9]+$', '')`,
+  ];
+  const QUERY = '{ users(first: 5) { nodes { id } } }';
+  const PREVIEW = 'mutation { updateUser(input: {user: {id: "anna"}, givenName: "A"}) { user { id } } }';
+  const service = TestService.forSuite({
+    ldif: buildLdif([{ id: 'anna', familyName: 'hidden' }, { id: 'ben' }]),
+    visibility: { ...NO_RULES, users: [{ where: '(sn=hidden)', to: 'self' }] },
+    compared: false,
+  });
+
+  it('shows nothing that the rules hide, also to the first query and the first preview', async () => {
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('This is for a server');
+    await stopFollowing(service);
+    const authorization = await service.serviceAccount('read', 'directory', 'write');
+    expect(await service.read(QUERY, { authorization })).toEqual({ users: { nodes: [{ id: 'ben' }] } });
+    await replaceRevision(database.url, await readRevision(service), WITHOUT_RULES);
+    // The response to QUERY can be remembered.
+    const operations = ['{ users(first: 4) { nodes { id } } }', PREVIEW];
+    const answers = await Promise.all(operations.map((each) => service.query(each, { authorization })));
+    for (const { errors } of answers)
+      expect(errors.map(({ extensions }) => extensions.code)).toEqual(['SERVICE_UNAVAILABLE']);
+  });
 });
 
 describe('a database that is restored step by step while the service follows its directory', () => {

@@ -71,7 +71,14 @@ describe('visibility', () => {
 
   it('has a relation for every table but those that are listed', async () => {
     const created = await createdTables();
-    const options = { hasRules: true, isLimited: true, isFixed: false, isOpen: false };
+    const options = {
+      hasRules: true,
+      isLimited: true,
+      isFixed: false,
+      isOpen: false,
+      readsViewer: true,
+      mark: '',
+    };
     const relations = [...visibleTables(created.join(' '), 1, options).matchAll(/^(\w+) as not/gm)].map(
       ([, name]) => name ?? '',
     );

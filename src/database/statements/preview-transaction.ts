@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { CursorForm } from '../../common/cursor.js';
@@ -5,8 +6,9 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
+import type { PageReader, Statement, Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
+import { selectRevision } from '../visibility/rules-in-mirror.js';
 import { forViewer } from '../visibility/visible-statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
@@ -20,14 +22,15 @@ const MAX_ATTEMPTS = 3;
 const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
-const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
-  select revision_uuid as id, hides or hides_in_log as hides from mirror_state where ${IS_COMPLETE}`;
+const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS}`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
   readonly cursors: CursorForm;
+  /** See ifWrittenWith. */
+  readonly mark: string;
 }
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
@@ -172,10 +175,11 @@ export class PreviewTransaction implements PageReader, Writer {
 
   private async begin(): Promise<void> {
     // The driver returns one result for each statement of a text; its types say otherwise.
-    const results: unknown = await this.connection.query({ text: BEGIN, ...QUERY_TIMEOUT });
+    const text = `${BEGIN}; ${selectRevision(this.connections.mark)}`;
+    const results: unknown = await this.connection.query({ text, ...QUERY_TIMEOUT });
     const [state] = (results as QueryResult<{ id: string | null; hides: boolean }>[]).at(-1)?.rows ?? [];
-    if (state === undefined || state.id === null) throw new NothingReadError();
-    this.revision = state.id;
+    this.revision = state?.id ?? null;
+    if (state === undefined || this.revision === null) throw new NothingReadError();
     this.isOpen = !state.hides && this.viewer.limitedTo === null;
     if (this.isOpen && !this.readsRoles) return;
     const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
@@ -242,9 +246,5 @@ export class PreviewTransaction implements PageReader, Writer {
 }
 
 function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => {
-      reject(signal.reason as Error);
-    });
-  });
+  return once(signal, 'abort').then(() => Promise.reject(signal.reason as Error));
 }

@@ -28,6 +28,8 @@ class RulesAwaitedError extends ServiceUnavailableError {
 /** Whether the rules of visibility of this process have an effect on the mirror. */
 export class RulesInMirror {
   areHeld: boolean;
+  /** The end of the fingerprint of a mirror that was written with these rules; empty without rules. */
+  readonly mark: string;
 
   /** @param number that of the rules; 0: there are none */
   constructor(
@@ -35,6 +37,7 @@ export class RulesInMirror {
     private readonly number: number,
   ) {
     this.areHeld = number === 0;
+    this.mark = markOfRules(number);
   }
 
   /** Another process may have written the mirror with other rules, or it may have been restored. */
@@ -46,7 +49,7 @@ export class RulesInMirror {
 
   async read(): Promise<RulesState> {
     if (this.areHeld) return 'HELD';
-    const values = [markOfRules(this.number), this.number];
+    const values = [this.mark, this.number];
     const [row] = await this.reader.read<[isHeld: boolean | null, isFormer: boolean]>(READ_RULES, values);
     const [isHeld = null, isFormer = false] = row ?? [];
     if (isHeld === null) throw new NothingReadError();
@@ -59,4 +62,25 @@ export class RulesInMirror {
   async admit({ seesHidden }: Viewer): Promise<void> {
     if (!seesHidden && (await this.read()) === 'AWAITED') throw new RulesAwaitedError();
   }
+
+  /** As admit, after a statement did not find the mark. */
+  async admitAgain(viewer: Viewer): Promise<void> {
+    this.areHeld = this.number === 0;
+    await this.admit(viewer);
+  }
+}
+
+/**
+ * SQL for a revision of `mirror_state`. A mirror that was written with other rules, such as one that was restored, counts as not read.
+ * @param mark that of the rules; empty: no condition
+ */
+export function ifWrittenWith(mark: string, revision: string): string {
+  if (mark === '') return revision;
+  return `case when right(source_fingerprint, ${mark.length}) = '${mark}' then ${revision} end`;
+}
+
+/** Selects the `id` of a revision, see ifWrittenWith, and whether it `hides` something from someone. */
+export function selectRevision(mark: string): string {
+  const id = ifWrittenWith(mark, 'revision_uuid');
+  return `select ${id} as id, hides or hides_in_log as hides from mirror_state where ${IS_COMPLETE}`;
 }

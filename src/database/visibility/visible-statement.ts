@@ -8,23 +8,26 @@ import { visibleTables } from './visible-tables.js';
 export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
-  readonly rules: Pick<RulesInMirror, 'areHeld' | 'admit'>;
+  readonly rules: Pick<RulesInMirror, 'areHeld' | 'mark' | 'admit' | 'admitAgain'>;
   cursorsFor(viewer: Viewer): CursorForm;
 }
 
 /**
  * A statement and its values, as they are read for a viewer.
  * @param isOpen whether the revision hides nothing. Only the audiences of fields apply then.
+ * @param mark that of the rules with which the mirror has to be written; empty: no condition
  */
 export function forViewer(
   asked: Statement,
   values: readonly unknown[],
   viewer: Viewer | FixedViewer,
   isOpen: boolean,
+  mark = '',
 ): [Statement, readonly unknown[]] {
-  if (isOpen && asked.readsViewer !== true) return [asked, values];
+  if (isOpen && asked.readsViewer !== true)
+    return [mark === '' ? asked : variantOf(asked, values.length, viewer, isOpen, mark), values];
   const limit = viewer.limitedTo === null ? [] : [viewer.limitedTo];
-  return [variantOf(asked, values.length, viewer, isOpen), [...values, ...rolesOf(viewer), ...limit]];
+  return [variantOf(asked, values.length, viewer, isOpen, mark), [...values, ...rolesOf(viewer), ...limit]];
 }
 
 /** @param width the number of values of the statement, which those of the viewer follow */
@@ -33,12 +36,15 @@ function variantOf(
   width: number,
   viewer: Viewer | FixedViewer,
   isOpen: boolean,
+  mark: string,
 ): Statement {
   const options = {
     hasRules: !viewer.seesHidden,
     isLimited: viewer.limitedTo !== null,
     isFixed: 'roles' in viewer,
     isOpen,
+    readsViewer: asked.readsViewer === true,
+    mark,
   };
   const name = [width, ...Object.values(options)].join();
   let known = variants.get(asked);

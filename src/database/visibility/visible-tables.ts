@@ -1,8 +1,7 @@
-import type { FieldDefinition } from '../../common/field.js';
-import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
-import { carriedNames } from '../fields/field-columns.js';
 import { type Conditions, conditionsFor } from './conditions.js';
 import { type Relation, relation, relationsOf } from './relations.js';
+import { ifWrittenWith } from './rules-in-mirror.js';
+import { table } from './visible-columns.js';
 import { selectRoles } from './viewer.js';
 
 export interface TableOptions {
@@ -13,48 +12,11 @@ export interface TableOptions {
   readonly isFixed: boolean;
   /** Whether the revision hides nothing, so that only the relation `viewer` is needed. */
   readonly isOpen: boolean;
+  /** Whether the statement needs the relation `viewer`. */
+  readonly readsViewer: boolean;
+  /** The mark of the rules with which the mirror has to be written (markOfRules); empty: no condition. */
+  readonly mark: string;
 }
-
-const OF_ENTRIES = [
-  ...['key', 'entry_uuid', 'dn', 'dn_key', 'id_folded', 'sort_name', 'search_text', 'search_pairs'],
-  ...['content_hash', 'source_values', 'field_values', 'visible_to'],
-];
-
-/** The columns that relations of this module repeat; the others have values that depend on the viewer. */
-export const COLUMNS = {
-  get users() {
-    return [...OF_ENTRIES, ...columnsOf(BUILT_IN_FIELDS.users)];
-  },
-  get groups() {
-    return [...OF_ENTRIES, 'references_hash', 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
-  },
-  get effective_memberships() {
-    const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
-      ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
-    return [
-      ...['role', 'direct_role', 'user_field_values'],
-      ...carried('user_', BUILT_IN_FIELDS.users),
-      ...carried('group_', BUILT_IN_FIELDS.groups),
-    ];
-  },
-  mirror_state: [
-    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
-    ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['hides', 'hides_in_log', 'cursor_key', 'changes_open_to'],
-  ],
-};
-
-function columnsOf(fields: readonly FieldDefinition[]): string[] {
-  return fields.flatMap(({ column }) => column ?? []);
-}
-
-/** The columns whose values depend on the viewer. */
-export const COMPUTED = {
-  users: ['group_count'],
-  groups: ['member_count', 'members_visible_to'],
-  effective_memberships: ['inherited_from', 'group_members_visible_to'],
-  mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
-} as const;
 
 /**
  * SQL that precedes a statement and gives it the tables as a viewer sees them. It has relations with the names of the tables,
@@ -63,16 +25,17 @@ export const COMPUTED = {
  * @param first the number of the first of the values of the viewer
  */
 export function visibleTables(text: string, first: number, options: TableOptions): string {
-  const { hasRules, isLimited, isOpen } = options;
+  const { hasRules, isLimited, isOpen, readsViewer, mark } = options;
   const viewer = { ...relation('viewer', viewerOf(first, options), true), hasValues: hasRules };
-  if (isOpen) return relationsOf(text, [viewer]);
+  if (isOpen)
+    return relationsOf(text, [...(readsViewer ? [viewer] : []), ...(mark === '' ? [] : [openState(mark)])]);
   if (!hasRules && !isLimited) return relationsOf(text, [viewer, ...EVERYTHING]);
   return relationsOf(text, [
     viewer,
     ...(isLimited ? [limitedRelation(first + widthOfViewer(options), conditionsFor(hasRules, false))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
-    ...tablesOf(conditionsFor(hasRules, isLimited), hasRules, isLimited),
+    ...tablesOf(conditionsFor(hasRules, isLimited), options),
   ]);
 }
 
@@ -116,7 +79,7 @@ function limitedRelation(uuids: number, { seesGroup, seesMembers }: Conditions):
   return { ...relation('limited', select, true), hasValues: true };
 }
 
-function tablesOf(conditions: Conditions, hasRules: boolean, isLimited: boolean): Relation[] {
+function tablesOf(conditions: Conditions, { hasRules, isLimited, mark }: TableOptions): Relation[] {
   const { seesUser, seesGroup, seesChange } = conditions;
   return [
     table('users', 'u', 'all_users', { group_count: groupCount(conditions, isLimited) }, seesUser('u')),
@@ -125,8 +88,9 @@ function tablesOf(conditions: Conditions, hasRules: boolean, isLimited: boolean)
     NESTINGS,
     relation('changes', `select c.* from all_changes c where ${seesChange}`),
     isLimited
-      ? state(countOf('users'), countOf('groups'), countOf('changes'))
+      ? state(mark, countOf('users'), countOf('groups'), countOf('changes'))
       : state(
+          mark,
           `s.user_count - ${countHidden('users', 'h', 'h.visible_to > 0', seesUser('h'))}`,
           `s.group_count - ${countHidden('groups', 'h', 'h.visible_to > 0', seesGroup('h'))}`,
           `s.change_count - ${countHidden('changes', 'c', IS_RESTRICTED, seesChange)}`,
@@ -200,6 +164,7 @@ const EVERYTHING = [
     'true',
   ),
   state(
+    '',
     's.user_count',
     's.group_count',
     `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and c.outside_of > 0)`,
@@ -216,10 +181,10 @@ function countOf(name: string): string {
 }
 
 /** In these relations every revision counts as read, because they show what the viewer may see. */
-function state(users: string, groups: string, changes: string): Relation {
+function state(mark: string, users: string, groups: string, changes: string): Relation {
   const computed = {
-    open_revision_uuid: 's.revision_uuid',
-    open_log_revision_uuid: 's.revision_uuid',
+    open_revision_uuid: ifWrittenWith(mark, 's.revision_uuid'),
+    open_log_revision_uuid: ifWrittenWith(mark, 's.revision_uuid'),
     user_count: users,
     group_count: groups,
     change_count: changes,
@@ -227,21 +192,13 @@ function state(users: string, groups: string, changes: string): Relation {
   return table('mirror_state', 's', 'mirror_state', computed, 'true');
 }
 
-function table(
-  name: keyof typeof COLUMNS,
-  alias: string,
-  from: string,
-  computed: Readonly<Record<string, string>>,
-  condition: string,
-): Relation {
-  return {
+/** The same where the revision hides nothing: the numbers of all rows. */
+function openState(mark: string): Relation {
+  const numbers = ['user_count', 'group_count', 'change_count'].map((name) => [name, `s.${name}`]);
+  const revisions = ['open_revision_uuid', 'open_log_revision_uuid'].map((name) => [
     name,
-    select: (words) => {
-      const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
-      const columns = new Map([...stored, ...Object.entries(computed)]);
-      const mentioned = [...columns].filter(([column]) => words.has(column));
-      const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
-      return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
-    },
-  };
+    ifWrittenWith(mark, `s.${name}`),
+  ]);
+  const computed = Object.fromEntries([...numbers, ...revisions]) as Record<string, string>;
+  return table('mirror_state', 's', 'mirror_state', computed, 'true');
 }

@@ -9,7 +9,7 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<SentSt
   const sent: SentStatement[] = [];
   const listen = (message: unknown) => {
     const statement = message as SentStatement;
-    if (!/\bservice_account|\bright\(source_fingerprint/.test(statement.text)) sent.push(statement);
+    if (!/\bservice_account|\bright\(source_fingerprint, length/.test(statement.text)) sent.push(statement);
   };
   diagnosticsChannel.subscribe(statementChannel.name, listen);
   try {

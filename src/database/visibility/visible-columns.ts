@@ -1,0 +1,65 @@
+import type { FieldDefinition } from '../../common/field.js';
+import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
+import { carriedNames } from '../fields/field-columns.js';
+import type { Relation } from './relations.js';
+
+const OF_ENTRIES = [
+  ...['key', 'entry_uuid', 'dn', 'dn_key', 'id_folded', 'sort_name', 'search_text', 'search_pairs'],
+  ...['content_hash', 'source_values', 'field_values', 'visible_to'],
+];
+
+/** The columns that relations of this module repeat; the others have values that depend on the viewer. */
+export const COLUMNS = {
+  get users() {
+    return [...OF_ENTRIES, ...columnsOf(BUILT_IN_FIELDS.users)];
+  },
+  get groups() {
+    return [...OF_ENTRIES, 'references_hash', 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
+  },
+  get effective_memberships() {
+    const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
+      ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
+    return [
+      ...['role', 'direct_role', 'user_field_values'],
+      ...carried('user_', BUILT_IN_FIELDS.users),
+      ...carried('group_', BUILT_IN_FIELDS.groups),
+    ];
+  },
+  mirror_state: [
+    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
+    ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
+    ...['hides', 'hides_in_log', 'cursor_key', 'changes_open_to'],
+  ],
+};
+
+function columnsOf(fields: readonly FieldDefinition[]): string[] {
+  return fields.flatMap(({ column }) => column ?? []);
+}
+
+/** The columns whose values depend on the viewer. */
+export const COMPUTED = {
+  users: ['group_count'],
+  groups: ['member_count', 'members_visible_to'],
+  effective_memberships: ['inherited_from', 'group_members_visible_to'],
+  mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
+} as const;
+
+/** A relation with the name of a table, and those of its columns that are used. */
+export function table(
+  name: keyof typeof COLUMNS,
+  alias: string,
+  from: string,
+  computed: Readonly<Record<string, string>>,
+  condition: string,
+): Relation {
+  return {
+    name,
+    select: (words) => {
+      const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
+      const columns = new Map([...stored, ...Object.entries(computed)]);
+      const mentioned = [...columns].filter(([column]) => words.has(column));
+      const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
+      return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
+    },
+  };
+}
