@@ -30,6 +30,23 @@ const underLoad = (label, atMost, measure) => ({
   measure: (results) => measure(results.underLoad),
 });
 
+const REASONS = {
+  uncached:
+    'All send one statement for the same rows of one index, and most of the time is HTTP, GraphQL, JSON and the driver. A server written by hand checks no scopes and no costs, and counts and logs nothing.',
+  cached:
+    'A cached response costs about as much as `buildInfo` (Q3), the smallest response of the service. What is left is HTTP of Node.js, authentication, limits and the log.',
+  idle: 'A process that is mostly idle pays for each request what a busy one shares among many: waking up, reading from sockets, timers, and caches of the processor that other processes have used.',
+  cores:
+    'The load generator, PostgreSQL and slapd share the two cores with the service, so two processes do not have two cores.',
+  sharedCores:
+    'The follower, PostgreSQL, the LDAP server and the load generator share the two cores with the process that responds: a request waits until the kernel gives it a core.',
+  file: 'The file is read and its records are compared before the change is found, and the load generator shares the cores.',
+  worker:
+    'Node.js takes 40 MB, and the code and data of the service and its libraries the rest: GraphQL, Nest, TypeORM and the driver.',
+  embedded:
+    'The first start also migrates the database and reads the directory in this process, which keeps the memory; later starts take 160 MB less.',
+};
+
 /**
  * Requests to `service` miss its response cache; with `/cached` they hit it. `cache-off` has no response cache, like the other
  * contenders.
@@ -201,6 +218,21 @@ const GOALS = [
   underLoad('Memory of the embedded default at rest, in MB', 320, (of) => of.embedded.now),
 ];
 
+/** The reasons of goals whose labels match. */
+const REASON_OF = [
+  [/^Q1, 50 a second/, REASONS.idle],
+  [/^Q1 by two processes/, REASONS.cores],
+  [/a process for each core/, REASONS.cores],
+  [/^(Q1, cached ÷|Q1, cached: newer)/, REASONS.cached],
+  [/^Q\d.*(by hand|PostGraphile|newer Node)/, REASONS.uncached],
+  [/LDIF file is visible/, REASONS.file],
+  [/ongest request|visible at|99th percentile in ms$|that follows/, REASONS.sharedCores],
+  [/worker at rest/, REASONS.worker],
+  [/embedded default/, REASONS.embedded],
+];
+
+const reasonOf = (label) => REASON_OF.find(([pattern]) => pattern.test(label))?.[1];
+
 /**
  * @param {{ figures: import('../measure/figures.mjs').Figures, memory: { most: number } }} results
  * @returns each goal with its value and whether it is met, or null if it was not measured
@@ -210,6 +242,6 @@ export function evaluateGoals(results) {
     const value = measure(results);
     const isMet =
       value === null ? null : goal.atLeast === undefined ? value <= goal.atMost : value >= goal.atLeast;
-    return { ...goal, value, isMet };
+    return { ...goal, value, isMet, reason: reasonOf(goal.label) };
   });
 }

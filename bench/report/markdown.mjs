@@ -18,6 +18,8 @@ export function writeReport(results) {
     '## Goals',
     `${met} of ${goals.length} are met. Ratios are of responses per second unless stated otherwise.`,
     table(['', 'goal', 'measured', ''], goals.map(goalRow)),
+    ...reasons(goals),
+    'The goals of a million users are in [LOAD.md](LOAD.md), which `npm run bench:load` writes.',
     '## Machine',
     table(['', ''], results.machine),
     describeDirectory(results),
@@ -63,6 +65,17 @@ function goalRow({ label, atLeast, atMost, value, isMet }) {
   return [label, goal, digits(value), outcome];
 }
 
+/** Why goals are missed. Goals that are missed for the same reason share it. */
+function reasons(goals) {
+  const labels = new Map();
+  for (const { label, reason, isMet } of goals)
+    if (isMet === false) labels.set(reason, [...(labels.get(reason) ?? []), label]);
+  const lines = [...labels].map(
+    ([reason = 'The reason is not known.', missed]) => `- ${missed.join('; ')}: ${reason}`,
+  );
+  return lines.length === 0 ? [] : ['Why goals are missed:', lines.join('\n')];
+}
+
 const NAMES = {
   service: 'Directory Service',
   'cache-off': 'Directory Service, response cache off',
@@ -78,6 +91,8 @@ const NAMES = {
 
 const MODES = {
   cached: ', cached',
+  '10-changes': ', cached, while 10 unrelated users change a second',
+  '50-changes': ', cached, while 50 unrelated users change a second',
   'from-page': ', cached, from a page of another origin',
   realistic: ', 50 a second',
 };
