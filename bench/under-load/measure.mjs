@@ -23,6 +23,7 @@ const READY_AND_FOLLOWING = /Ready at[^]*pushes changes|pushes changes[^]*Ready 
 const READY_WITH_FILE = /Ready at[^]*Revision \d+ in|Revision \d+ in[^]*Ready at/;
 const GROUPS = 40;
 const REST_MS = 10_000;
+const INDEXING_MS = 30_000;
 
 const people = Array.from({ length: 1_000 }, (_, number) => `person.${number}`);
 const groups = Array.from({ length: GROUPS }, (_, number) => `group-${number}`);
@@ -97,6 +98,8 @@ async function measureFile({ environment, directory, size, resources, runStep })
     FollowingService.start(settings, READY_WITH_FILE, resources),
   );
   const run = await new Load(resources).prepare(service, groups, issuer.tokens);
+  // The index of the records is built after the first reading. A file that changes before is read completely.
+  await sleep(INDEXING_MS);
   return runStep('requests while a changed file is read', () =>
     measureChangedFile({ service, run, file, size, token: issuer.tokens[0] }),
   );

@@ -38,15 +38,10 @@ function variantOf(
   isOpen: boolean,
   mark: string,
 ): Statement {
-  const options = {
-    hasRules: !viewer.seesHidden,
-    isLimited: viewer.limitedTo !== null,
-    isFixed: 'roles' in viewer,
-    isOpen,
-    readsViewer: asked.readsViewer === true,
-    mark,
-  };
-  const name = [width, ...Object.values(options)].join();
+  const hasRules = !viewer.seesHidden;
+  const isLimited = viewer.limitedTo !== null;
+  const isFixed = 'roles' in viewer;
+  const name = `${width} ${hasRules} ${isLimited} ${isFixed} ${isOpen} ${mark}`;
   let known = variants.get(asked);
   if (known === undefined) {
     known = new Map();
@@ -57,6 +52,8 @@ function variantOf(
     const { text, returnsRevision, isShort, noteReads } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
+    const readsViewer = asked.readsViewer === true;
+    const options = { hasRules, isLimited, isFixed, isOpen, readsViewer, mark };
     variant = statement(`${visibleTables(text, width + 1, options)}${text}`, {
       returnsRevision,
       isShort,
