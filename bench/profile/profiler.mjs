@@ -1,6 +1,6 @@
 // Preloaded into a server: SIGUSR2 starts a profile, and the next SIGUSR2 ends and writes it. So the profile does not contain
 // the start of the server.
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 /** Sampling interval in microseconds. */
@@ -19,6 +19,7 @@ process.on('SIGUSR2', () => {
 
 async function end() {
   const { profile } = await session.post('Profiler.stop');
-  writeFileSync(process.env.PROFILE_FILE, JSON.stringify(profile));
-  console.log('Profiled');
+  const file = process.env.PROFILE_FILE;
+  writeFileSync(`${file}.part`, JSON.stringify(profile));
+  renameSync(`${file}.part`, file);
 }

@@ -32,15 +32,22 @@ const underLoad = (label, atMost, measure) => ({
 
 const REASONS = {
   uncached:
-    'All send one statement for the same rows of one index, and most of the time is HTTP, GraphQL, JSON and the driver. A server written by hand checks no scopes and no costs, and counts and logs nothing.',
+    'All send one statement for the same rows of one index, and most of the time is system calls, garbage collection, HTTP, JSON and the driver. A server written by hand checks no scopes and no costs, and counts and logs nothing.',
   cached:
-    'A cached response costs about as much as `buildInfo` (Q3), the smallest response of the service. What is left is HTTP of Node.js, authentication, limits and the log.',
+    'Half of the processor time of a cached response is native code, most of it the system call that writes to the socket; then come HTTP of Node.js, metrics and limits. Every contender pays for the system call.',
+  log: 'A log line costs about a hundredth of a millisecond, and a cached response little more than a tenth.',
+  slapd:
+    'The LDAP client sends one filter for all members, the fastest of three strategies, to a server that holds the directory in memory; the service reads from PostgreSQL.',
+  rules:
+    'Where there are rules, the cursor of a page is encrypted, and each statement proves that the mirror was written with these rules.',
   idle: 'A process that is mostly idle pays for each request what a busy one shares among many: waking up, reading from sockets, timers, and caches of the processor that other processes have used.',
   cores:
     'The load generator, PostgreSQL and slapd share the two cores with the service, so two processes do not have two cores.',
   sharedCores:
     'The follower, PostgreSQL, the LDAP server and the load generator share the two cores with the process that responds: a request waits until the kernel gives it a core.',
-  file: 'The file is read and its records are compared before the change is found, and the load generator shares the cores.',
+  file: 'All bytes of the file are read and hashed to find the changed record. A file that changes before its records are indexed is read completely.',
+  memory:
+    'The process answers every query of the benchmark with 1,000 tokens, and its response cache alone may take 128 MB.',
   worker:
     'Node.js takes 40 MB, and the code and data of the service and its libraries the rest: GraphQL, Nest, TypeORM and the driver.',
   embedded:
@@ -223,7 +230,11 @@ const REASON_OF = [
   [/^Q1, 50 a second/, REASONS.idle],
   [/^Q1 by two processes/, REASONS.cores],
   [/a process for each core/, REASONS.cores],
+  [/request log/, REASONS.log],
+  [/rules that match no entry/, REASONS.rules],
+  [/^Maximum memory/, REASONS.memory],
   [/^(Q1, cached ÷|Q1, cached: newer)/, REASONS.cached],
+  [/uncached ÷ slapd/, REASONS.slapd],
   [/^Q\d.*(by hand|PostGraphile|newer Node)/, REASONS.uncached],
   [/LDIF file is visible/, REASONS.file],
   [/ongest request|visible at|99th percentile in ms$|that follows/, REASONS.sharedCores],

@@ -19,7 +19,7 @@ export function writeReport(results) {
     `${met} of ${goals.length} are met. Ratios are of responses per second unless stated otherwise.`,
     table(['', 'goal', 'measured', ''], goals.map(goalRow)),
     ...reasons(goals),
-    'The goals of a million users are in [LOAD.md](LOAD.md), which `npm run bench:load` writes.',
+    '`npm run bench:load` measures the goals of a million users.',
     '## Machine',
     table(['', ''], results.machine),
     describeDirectory(results),
