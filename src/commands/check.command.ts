@@ -83,10 +83,15 @@ function toText(findings: readonly Finding[]): string {
 function describeFinding(finding: Finding, next: Finding | undefined): string[] {
   const { what, result, text } = finding;
   const [style, sign] = SIGNS[result];
-  const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${printable(text)}`}`;
+  const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${shownText(what, text)}`}`;
   const fix = result === 'ok' ? null : fixFor(finding);
   const isRepeated = next?.what === what && next.result === result && fixFor(next) === fix;
   return fix === null || isRepeated ? [line] : [line, `${' '.repeat(sign.length)} → ${fix}`];
+}
+
+/** Problems of settings can end with lines to copy. Other texts can be from the directory, where a line feed would begin a false finding. */
+function shownText(what: string, text: string): string {
+  return what === 'settings' ? text.split('\n').map(printable).join('\n') : printable(text);
 }
 
 function describeSum(findings: readonly Finding[]): string {
