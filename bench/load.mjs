@@ -20,7 +20,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { format, resolveConfig } from 'prettier';
 import { startPostgres } from '../test/support/servers/postgres.mjs';
-import { records } from './large-directory.mjs';
+import { MIRROR_DN, MIRROR_PASSWORD, startSlapd } from '../test/support/servers/slapd.mjs';
+import { BASE, records } from './large-directory.mjs';
 import { measureReads } from './reads-by-size.mjs';
 import { digits, table } from './report/numbers.mjs';
 import { runStep } from './run-step.mjs';
@@ -66,7 +67,7 @@ async function measure(environment, ...args) {
   return { seconds: (performance.now() - startedAt) / 1000, megabytes };
 }
 
-/** Reads a file of the directory three times: everything, one changed user, and no change. */
+/** Reads a file of the directory three times: everything, one changed user, and no change. Then a server. */
 async function measureRuns() {
   const work = mkdtempSync(join(tmpdir(), 'directory-load-'));
   chmodSync(work, 0o755);
@@ -84,20 +85,52 @@ async function measureRuns() {
     await writeLdif(file, 4711);
     const changed = await runStep('one changed user', () => measure(environment, 'sync'));
     const unchanged = await runStep('no change', () => measure(environment, 'sync'));
-    return { first, database, changed, unchanged };
+    await query(environment.DATABASE_URL, 'create database of_slapd');
+    const server = await measureServer(postgres.url('of_slapd'), file, work);
+    return { first, database, changed, unchanged, server };
   } finally {
     await postgres.stop();
     rmSync(work, { recursive: true, force: true });
   }
 }
 
+/** Reads the same directory twice from slapd. */
+async function measureServer(databaseUrl, file, work) {
+  const slapd = await startSlapd({ directory: join(work, 'slapd'), maxBytes: SIZE.people * 20_000 });
+  try {
+    await slapd.stop();
+    await runStep('slapadd', () => slapd.addFile(file));
+    await slapd.start();
+    const environment = {
+      DATABASE_URL: databaseUrl,
+      DIRECTORY_URL: slapd.url,
+      DIRECTORY_BASE_DN: BASE,
+      DIRECTORY_BIND_DN: MIRROR_DN,
+      DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
+    };
+    const first = await runStep('first reading from slapd', () => measure(environment, 'sync'));
+    const unchanged = await runStep('no change in slapd', () => measure(environment, 'sync'));
+    return { first, unchanged };
+  } finally {
+    await slapd.remove();
+  }
+}
+
 /** In gigabytes. */
 async function sizeOf(url) {
+  const [{ size }] = await query(url, 'select pg_database_size(current_database()) / 1e9::float8 as size');
+  return size;
+}
+
+async function query(url, text) {
   const client = new pg.Client(url);
   await client.connect();
-  const { rows } = await client.query('select pg_database_size(current_database()) / 1e9::float8 as size');
-  await client.end();
-  return rows[0].size;
+  try {
+    const { rows } = await client.query(text);
+    return rows;
+  } finally {
+    await client.end();
+  }
 }
 
 const share = SIZE.people / 1_000_000;
@@ -109,6 +142,10 @@ const GOALS = [
   ['… memory, in MB', 400, ({ changed }) => changed.megabytes],
   ['A run without changes, in seconds', 60 * share, ({ unchanged }) => unchanged.seconds],
   ['… memory, in MB', 400, ({ unchanged }) => unchanged.megabytes],
+  ['First reading from slapd, in seconds', 600 * share, ({ server }) => server.first.seconds],
+  ['… memory, in MB', 400, ({ server }) => server.first.megabytes],
+  ['A run without changes from slapd, in seconds', 60 * share, ({ server }) => server.unchanged.seconds],
+  ['… memory, in MB', 400, ({ server }) => server.unchanged.megabytes],
   ['Q1 ÷ with 100,000 users, processor time', 1.3, ({ reads }) => reads.members],
   ['A deep page ÷ with 100,000 users, processor time', 1.3, ({ reads }) => reads.deep],
   ['A search: 99th percentile in ms', 100, ({ reads }) => reads.search],
@@ -127,7 +164,7 @@ const runs = await measureRuns();
 const reads = await measureReads(SIZE.people, runStep);
 const text = `# Benchmark of a large directory
 
-Written by \`npm run bench:load -- --people ${SIZE.people}\` on ${new Date().toISOString().slice(0, 10)}: ${SIZE.people.toLocaleString('en-GB')} users, ${SIZE.groups.toLocaleString('en-GB')} groups in three levels, ${SIZE.memberships.toLocaleString('en-GB')} memberships, read from an LDIF file. [bench/README.md](README.md) describes the method.
+Written by \`npm run bench:load -- --people ${SIZE.people}\` on ${new Date().toISOString().slice(0, 10)}: ${SIZE.people.toLocaleString('en-GB')} users, ${SIZE.groups.toLocaleString('en-GB')} groups in three levels, ${SIZE.memberships.toLocaleString('en-GB')} memberships, read from an LDIF file and from slapd. [bench/README.md](README.md) describes the method.
 
 ${describe({ ...runs, reads })}
 `;

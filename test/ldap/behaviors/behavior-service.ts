@@ -57,6 +57,11 @@ export class BehaviorService {
     return runCommand(args, { ...this.environment, ...settings });
   }
 
+  /** What it has printed since its last start. */
+  get log(): string {
+    return this.process?.stdout ?? '';
+  }
+
   readonly readState = async () => (await this.readStatus()).state;
 
   async readStatus(): Promise<{ state: string; reason: string | null; plan: string | null }> {

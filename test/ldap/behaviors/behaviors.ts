@@ -104,7 +104,9 @@ export function describeBehaviors(
     const read = async () => [differencesOf(await service.readShown(), expected), await service.readStatus()];
     const wanted = [[], { state: 'IDLE', reason: null, plan: null }];
     while (performance.now() < latest && !isEqual(await read(), wanted)) await sleep(200);
-    expect(await read()).toEqual(wanted);
+    const found = await read();
+    if (!isEqual(found, wanted)) console.error(service.log);
+    expect(found).toEqual(wanted);
   }
 
   const setMember = (operation: 'add' | 'delete', group: string, dn: string) => {

@@ -38,6 +38,8 @@ export interface SlapdOptions {
   clock?: string;
   /** Removes the index of entryUUID: with the index in a later start, the server does not find existing entries by it. */
   unindexed?: boolean;
+  /** Maximum size of the database, whose file grows with its content. Default: a gibibyte. */
+  maxBytes?: number;
   /** Directory of all files. Existing data is served unchanged. */
   directory?: string;
 }
@@ -57,6 +59,8 @@ export interface TestSlapd {
   restart(options?: SlapdOptions): Promise<void>;
   /** The whole database with operational attributes, like a backup. */
   dump(): Promise<string>;
+  /** Adds the records of a file, which may be larger than a text, to the database of a stopped server. */
+  addFile(file: string): Promise<void>;
   /** Replaces the database of a stopped server by a dump. */
   restore(ldif: string): Promise<void>;
   /** Changes the database beside the running server, which notifies no client. */

@@ -228,8 +228,19 @@ class TestSlapd {
     writeFileSync(file, ldif);
     rmSync(join(this.directory, 'data'), { recursive: true });
     mkdirSync(join(this.directory, 'data'));
-    await execute(findProgram('slapadd'), ['-q', '-f', join(this.directory, 'slapd.conf'), '-l', file]);
+    await this.#add(file);
     rmSync(file);
+  }
+
+  /** Adds the records of a file, which may be larger than a text, to the database of a stopped server. */
+  async addFile(file) {
+    // -w updates the contextCSN, without which clients would not be sent what was added.
+    await this.#add(file, '-w');
+  }
+
+  async #add(file, ...options) {
+    const configuration = join(this.directory, 'slapd.conf');
+    await execute(findProgram('slapadd'), ['-q', ...options, '-f', configuration, '-l', file]);
   }
 
   /** Changes the database beside the running server, which notifies no client. */
@@ -256,7 +267,7 @@ function clockOf({ clock }) {
 function configurationOf(directory, options) {
   const { syncprov, refint, tls, clientAccount, acl = ACL, limits = LIMITS, dynlist } = options;
   const { peopleDatabase, peopleSyncprov } = options;
-  const { serverId, providers = [], multiProvider, unindexed } = options;
+  const { serverId, providers = [], multiProvider, unindexed, maxBytes = 1_073_741_824 } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson', 'nis', ...(dynlist ? ['dyngroup'] : [])].map(
@@ -299,8 +310,7 @@ function configurationOf(directory, options) {
           ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
         ]),
     'database mdb',
-    // The maximum size of the file, which grows with its content.
-    'maxsize 1073741824',
+    `maxsize ${maxBytes}`,
     `suffix "${SUFFIX}"`,
     `rootdn "${ROOT_DN}"`,
     `rootpw ${ROOT_PASSWORD}`,
