@@ -134,30 +134,52 @@ async function query(url, text) {
 }
 
 const share = SIZE.people / 1_000_000;
+const ONE_THREAD =
+  'Each entry is read, mapped and hashed by one thread, which takes 11 seconds of processor time for 100,000 users with their memberships.';
+/** The label, the goal, what was measured, and why a goal is missed. */
 const GOALS = [
-  ['First reading, in seconds', 600 * share, ({ first }) => first.seconds],
+  ['First reading, in seconds', 600 * share, ({ first }) => first.seconds, ONE_THREAD],
   ['… memory of the service, in MB', 400, ({ first }) => first.megabytes],
-  ['… size of the database, in GB', 3.5 * share, ({ database }) => database],
+  [
+    '… size of the database, in GB',
+    3.5 * share,
+    ({ database }) => database,
+    'Groups are nested three levels deep, and a membership counts once for each group around it: 14 effective memberships for each user, of 0.4 kB with the indexes by which pages are read.',
+  ],
   ['A run with one changed user, in seconds', null, ({ changed }) => changed.seconds],
   ['… memory, in MB', 400, ({ changed }) => changed.megabytes],
-  ['A run without changes, in seconds', 60 * share, ({ unchanged }) => unchanged.seconds],
+  ['A run without changes, in seconds', 60 * share, ({ unchanged }) => unchanged.seconds, ONE_THREAD],
   ['… memory, in MB', 400, ({ unchanged }) => unchanged.megabytes],
-  ['First reading from slapd, in seconds', 600 * share, ({ server }) => server.first.seconds],
+  ['First reading from slapd, in seconds', 600 * share, ({ server }) => server.first.seconds, ONE_THREAD],
   ['… memory, in MB', 400, ({ server }) => server.first.megabytes],
-  ['A run without changes from slapd, in seconds', 60 * share, ({ server }) => server.unchanged.seconds],
+  [
+    'A run without changes from slapd, in seconds',
+    60 * share,
+    ({ server }) => server.unchanged.seconds,
+    ONE_THREAD,
+  ],
   ['… memory, in MB', 400, ({ server }) => server.unchanged.megabytes],
   ['Q1 ÷ with 100,000 users, processor time', 1.3, ({ reads }) => reads.members],
   ['A deep page ÷ with 100,000 users, processor time', 1.3, ({ reads }) => reads.deep],
-  ['A search: 99th percentile in ms', 100, ({ reads }) => reads.search],
+  [
+    'A search: 99th percentile in ms',
+    100,
+    ({ reads }) => reads.search,
+    'One search in twenty is for a given name that one user in twenty has. It reads all of them, to order them by name; the others are found by an index.',
+  ],
 ];
 
 function describe(results) {
-  const rows = GOALS.map(([label, atMost, measure]) => {
+  const goals = GOALS.map(([label, atMost, measure, reason = 'The reason is not known.']) => {
     const value = measure(results);
-    const goal = atMost === null ? ['', ''] : [`≤ ${digits(atMost)}`, value <= atMost ? 'met' : 'missed'];
+    return { label, atMost, value, reason, isMet: atMost === null || value <= atMost };
+  });
+  const rows = goals.map(({ label, atMost, value, isMet }) => {
+    const goal = atMost === null ? ['', ''] : [`≤ ${digits(atMost)}`, isMet ? 'met' : '**missed**'];
     return [label, goal[0], digits(value), goal[1]];
   });
-  return table(['', 'goal', 'measured', ''], rows);
+  const reasons = goals.flatMap(({ label, reason, isMet }) => (isMet ? [] : [`- ${label}: ${reason}`]));
+  return [table(['', 'goal', 'measured', ''], rows), reasons.join('\n')].join('\n\n');
 }
 
 const runs = await measureRuns();

@@ -132,7 +132,7 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     contenderOf('more-memberships', await several(more)),
     contenderOf('hidden-users', await several(hidden, { model: writeRules(directory) })),
     contenderOf('unmatched-rules', await several(main, { model: writeRules(directory) })),
-    contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
+    contenderOf('own-fields', await several(own, { model: writeModel(directory) })),
   ];
   const node = findNewerNode();
   if (node === null) missing.push('A newer Node.js is missing.');

@@ -59,7 +59,7 @@ export interface TestSlapd {
   restart(options?: SlapdOptions): Promise<void>;
   /** The whole database with operational attributes, like a backup. */
   dump(): Promise<string>;
-  /** Adds the records of a file, which may be larger than a text, to the database of a stopped server. */
+  /** Adds the records of an LDIF file, which may be larger than a text, to the database of a stopped server. */
   addFile(file: string): Promise<void>;
   /** Replaces the database of a stopped server by a dump. */
   restore(ldif: string): Promise<void>;
