@@ -19,7 +19,7 @@ export function writeReport(results) {
     `${met} of ${goals.length} are met. Ratios are of responses per second unless stated otherwise.`,
     table(['', 'goal', 'measured', ''], goals.map(goalRow)),
     ...reasons(goals),
-    '`npm run bench:load` measures the goals of a million users.',
+    '`npm run bench:load` measures the goals of a million users: [report](LOAD.md).',
     '## Machine',
     table(['', ''], results.machine),
     describeDirectory(results),
