@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 const SAMPLES = 20;
 
 /** @throws Error if the responses of two contenders differ */
-export async function checkResponses({ contenders, slapd, main }) {
+export async function checkResponses({ contenders, slapd, main, own }) {
   const reference = contenders.get('service');
   const others = [...contenders.values()].filter(
     ({ name }) => !['service', 'more-memberships', 'own-fields', 'hidden-users'].includes(name),
@@ -26,6 +26,13 @@ export async function checkResponses({ contenders, slapd, main }) {
     }
     if (queryName === 'members' && slapd !== null) await checkSlapd(slapd, variables, expected);
   }
+  await checkOwnFields(contenders.get('own-fields'), own);
+}
+
+/** The content of the query requires a value of each own field. */
+async function checkOwnFields(contender, { subjects, people }) {
+  for (const id of subjects.groups.slice(0, SAMPLES))
+    await contender.execute('ownMembers', { id }, people[0].token);
 }
 
 /** Contenders on the read model have no search. */

@@ -38,7 +38,7 @@ const SEARCH = `query Search($query: String!) {
 /** Queries of the service and of contenders with its schema. */
 export const QUERIES = {
   members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
-  ownMembers: { operationName: 'Members', query: OWN_MEMBERS, contentOf: membersIn },
+  ownMembers: { operationName: 'Members', query: OWN_MEMBERS, contentOf: ownMembersIn },
   largestPage: { operationName: 'Members', query: MEMBERS(100), contentOf: membersIn },
   profile: { operationName: 'Profile', query: PROFILE, contentOf: profileIn },
   build: {
@@ -75,6 +75,15 @@ function membersIn({ group: { name, members } }) {
       formOfPhoto(user.photo),
     ]),
   };
+}
+
+/** The members with their own fields, all of which have a value. */
+function ownMembersIn({ group }) {
+  const names = OWN_FIELDS.split(' ');
+  const own = group.members.nodes.map(({ user }) => names.map((name) => user[name]));
+  if (own.some((values) => values.some((value) => value === null)))
+    throw new Error('An own field has no value');
+  return { ...membersIn({ group }), own };
 }
 
 function profileIn({ profile: { name, schoolYear, photo, groups } }) {

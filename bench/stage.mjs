@@ -43,7 +43,7 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
   const more = await openDirectory(context, 'more_memberships', size.more, FEW_TOKENS);
 
   const own = await openDirectory(context, 'own_fields', size.directory, FEW_TOKENS);
-  await runStep('own fields', () => fillOwnFields(own.connection));
+  await runStep('own fields', () => fillOwnFields(own.connection, writeModel(context.directory)));
 
   const hidden = await openDirectory(context, 'hidden_users', size.directory, FEW_TOKENS);
   await runStep('hidden users', () => hideUsers(hidden.connection));
