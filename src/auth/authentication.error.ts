@@ -34,6 +34,13 @@ export class UnauthenticatedError extends ServiceError {
     );
   }
 
+  static malformedServiceAccount(): UnauthenticatedError {
+    return new UnauthenticatedError(
+      'The service-account token is malformed: it is ID:SECRET in Base64 (RFC 4648 §4)',
+      `Basic realm="${REALM}", charset="UTF-8"`,
+    );
+  }
+
   static badServiceAccount(): UnauthenticatedError {
     return new UnauthenticatedError(
       'The service-account token is not accepted: it is unknown, expired or revoked',

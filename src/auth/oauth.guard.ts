@@ -14,7 +14,8 @@ import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settin
 import { FailedLogins } from '../limits/failed-logins.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { parseBasic, BasicStrategy, BearerStrategy } from './strategies.js';
+import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { parseBasic } from './tokens/service-account-token.js';
 import type { Principal } from './principal.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 import { countFields } from '../http/malformed-requests.js';

@@ -6,6 +6,7 @@ import { REALM } from '../http/challenges.js';
 import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
 import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
 import { UnauthenticatedError } from './authentication.error.js';
+import { parseBasic } from './tokens/service-account-token.js';
 
 /** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
 export abstract class ServiceAccountVerifier {
@@ -35,16 +36,6 @@ export class BearerStrategy extends PassportStrategy(HeaderOnlyStrategy, 'bearer
   }
 }
 
-/** Splits Basic credentials at the first colon (RFC 7617 §2); null if they are malformed. */
-export function parseBasic(token: string): { id: string; secret: string } | null {
-  const bytes = Buffer.from(token, 'base64');
-  // Node skips characters that are not Base64 (RFC 4648 §3.3 requires an error), so each token has one spelling only.
-  if (bytes.toString('base64') !== token) return null;
-  const decoded = bytes.toString();
-  const colon = decoded.indexOf(':');
-  return colon < 0 ? null : { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) };
-}
-
 /**
  * passport-http cuts the secret at a second colon. RFC 7617 §2 splits at the first one only, so this class splits, and
  * passes both parts on percent-encoded, where they contain no colon.
@@ -52,7 +43,7 @@ export function parseBasic(token: string): { id: string; secret: string } | null
 class FirstColonStrategy extends PassportBasicStrategy {
   override authenticate(request: Request, options?: object): void {
     const credentials = parseBasic((request.headers.authorization ?? '').replace(/^Basic /, ''));
-    if (credentials === null) throw UnauthenticatedError.badServiceAccount();
+    if (credentials === null) throw UnauthenticatedError.malformedServiceAccount();
     const encoded = [credentials.id, credentials.secret].map(encodeURIComponent).join(':');
     const authorization = `Basic ${Buffer.from(encoded).toString('base64')}`;
     super.authenticate({ headers: { authorization } } as Request, options);

@@ -1,3 +1,4 @@
+import { counted } from '../common/counted.js';
 import type { DataSource } from 'typeorm';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
@@ -139,7 +140,7 @@ function describeReconciliation(kind: ReconciliationKind, last: Reconciliation |
   if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
   const { finishedAt, entries, healed, seconds } = last;
   return (
-    `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
+    `${kind} of ${counted(entries, 'entry', 'entries')} compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
     `${healed} corrected`
   );
 }

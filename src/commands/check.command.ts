@@ -75,8 +75,17 @@ function toText(findings: readonly Finding[]): string {
   return [
     describeSum(findings),
     ...bySeverity.flatMap((finding, index) => describeFinding(finding, bySeverity[index + 1])),
-    ...describeChangedSettings().map(({ name, value }) => paint('dim', `  ${name}=${printable(value)}`)),
+    ...describeChanged(),
   ].join('\n');
+}
+
+function describeChanged(): string[] {
+  const changed = describeChangedSettings();
+  if (changed.length === 0) return [];
+  return [
+    'Settings other than the defaults:',
+    ...changed.map(({ name, value }) => paint('dim', `  ${name}=${printable(value)}`)),
+  ];
 }
 
 /** The remedy of several findings of one check is printed after the last of them. */

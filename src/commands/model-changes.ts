@@ -36,8 +36,10 @@ function readReleased(file: string): GraphQLSchema {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
-  } catch {
-    throw new ConfigError([`${file} cannot be read. «directory schema --write» writes the file of a model`]);
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const cause = isMissing ? 'does not exist' : 'cannot be read';
+    throw new ConfigError([`${file} ${cause}. «directory schema --write» records the schema of a model`]);
   }
   try {
     return buildSchema(text);

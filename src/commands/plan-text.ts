@@ -1,3 +1,4 @@
+import { counted } from '../common/counted.js';
 import type { Quarantined } from '../mirror/map/snapshot.js';
 import type { EntryChanges, PlanReport, ReportedEntry, ReportedRole } from './plan-report.js';
 import { printable } from '../common/printable.js';
@@ -11,7 +12,7 @@ export function describePlan(report: PlanReport, limit: number): string[] {
   const going = new Set(report.groups.deleted.map(({ id }) => id));
   const takesAlong = ({ id }: ReportedEntry) => {
     const count = roles.get(id)?.length ?? 0;
-    return count === 0 ? '' : `, and with it ${count} members`;
+    return count === 0 ? '' : `, and with it ${counted(count, 'member')}`;
   };
   // The members of a deleted group are only counted, because their names would hide all other changes.
   const members = [...roles]

@@ -55,7 +55,7 @@ export class HttpAdapter extends FastifyAdapter {
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
     const headers = securityHeaders(config);
     const page = rejectionPage(config);
-    const rejections = new RejectionWriter(forms, PROBLEM_FORM, page, config.baseUrl);
+    const rejections = new RejectionWriter(forms, PROBLEM_FORM, page, config);
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });

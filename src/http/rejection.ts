@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
 import { STATUS_CODES } from 'node:http';
+import type { Config } from '../config/config.js';
 import { completeChallenge, REALM } from './challenges.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
@@ -89,7 +90,7 @@ const STATUS: Partial<Record<RejectionCode, number>> = {
 const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
   400: ['BAD_REQUEST', 'The request is malformed'],
   404: ['NOT_FOUND', 'No resource exists at this path'],
-  413: ['PAYLOAD_TOO_LARGE', 'The body is larger than LIMIT_BODY_BYTES allows'],
+  413: ['PAYLOAD_TOO_LARGE', 'The body is too large'],
   414: ['PAYLOAD_TOO_LARGE', 'The URL is too long'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: Content-Type: application/json'],
 };
@@ -130,11 +131,11 @@ export class RejectionWriter {
     private readonly forms: readonly RejectionForm[],
     private readonly fallback: RejectionForm,
     private readonly page: RejectionPage,
-    private readonly baseUrl: string,
+    private readonly config: Pick<Config, 'baseUrl' | 'limits'>,
   ) {}
 
   write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
-    const rejection = toRejection(error);
+    const rejection = this.withLimit(toRejection(error));
     const { status } = rejection;
     if (status === 500) {
       const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
@@ -145,8 +146,20 @@ export class RejectionWriter {
     const { type, headers, body } = page ?? form.write(rejection, requestId, request);
     // With a Basic challenge, a browser would show a dialog in front of the page.
     const hasBasic = status === 401 && page === null;
-    const own = completeChallenge(rejection.headers, hasBasic, this.baseUrl, request?.routeOptions.url ?? '');
+    const own = completeChallenge(
+      rejection.headers,
+      hasBasic,
+      this.config.baseUrl,
+      request?.routeOptions.url ?? '',
+    );
     return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
+  }
+
+  /** Fastify does not say how large a body may be. */
+  private withLimit(rejection: Rejection): Rejection {
+    if (rejection.status !== 413) return rejection;
+    const { bodyBytes } = this.config.limits;
+    return { ...rejection, message: `${rejection.message}: at most ${bodyBytes} bytes are allowed` };
   }
 
   /** Null if the request is of a program. */

@@ -1,7 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-
-/** Identifies a secret to people and to scanners for leaked secrets. */
-export const SECRET_PREFIX = 'dirsa_';
+import { SECRET_PREFIX } from '../auth/tokens/service-account-token.js';
 
 /** 256 random bits, so that the secret cannot be found from its plain hash. */
 export const SECRET_BYTES = 32;

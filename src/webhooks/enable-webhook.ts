@@ -32,5 +32,5 @@ async function readEnd(config: Config, dataSource: DirectoryDataSource, id: stri
 }
 
 function unknown(id: string): NotFoundError {
-  return new NotFoundError(`No webhook has the id ${id}`, 'id');
+  return new NotFoundError(`There is no webhook «${id}»`, 'id');
 }

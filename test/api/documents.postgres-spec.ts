@@ -44,10 +44,12 @@ describe('the commands of the pages', () => {
       let output = '';
       for (const block of runnable(page)) {
         const text = await fillIn(block.text, output);
-        output = await shell.run(text).catch((error: unknown) => {
-          throw new Error(`${page}:${block.line}: ${String(error)}`);
-        });
-        if (block.output !== null) expectOutput(output, block.output);
+        try {
+          output = await shell.run(text);
+          if (block.output !== null) expectOutput(output, block.output);
+        } catch (error) {
+          throw new Error(`${page}:${block.line}: ${String(error)}\n${shell.errors}`, { cause: error });
+        }
       }
       expect(output).toMatch(LAST_OUTPUT[page] ?? '');
     } finally {

@@ -82,7 +82,9 @@ describe('an automatic persisted query', () => {
   it('is found by documentId too, with its SHA-256 and the prefix of the draft', async () => {
     const query = newDocument();
     const documentId = `sha256:${sha256Of(query)}`;
-    expect(refusalOf(await sendBody({ documentId }))).toEqual([400, 'PERSISTED_QUERY_NOT_FOUND']);
+    const unknown = await sendBody({ documentId });
+    expect(refusalOf(unknown)).toEqual([400, 'PERSISTED_QUERY_NOT_FOUND']);
+    expect(unknown.body).toContain('No document has this id');
     await register(query);
     expect(dataOf(await sendBody({ documentId }))).toEqual(ANNA);
     expect(dataOf(await get(service, { documentId }, { authorization }))).toEqual(ANNA);

@@ -122,6 +122,20 @@ describe('the status of a response', () => {
     },
   );
 
+  it('says what is wrong with a token that cannot be what its scheme says', async () => {
+    const [, account = ''] = (await service.serviceAccount('read')).split(' ');
+    const messageOf = async (token: string) => {
+      const answer = await post(service, { query: QUERY }, { authorization: token });
+      return (JSON.parse(answer.body) as { errors: [{ message: string }] }).errors[0].message;
+    };
+    expect(await messageOf('Basic abc')).toBe(
+      'The service-account token is malformed: it is ID:SECRET in Base64 (RFC 4648 §4)',
+    );
+    expect(await messageOf(`Bearer ${account}`)).toBe(
+      'The access token is not accepted: it is the token of a service account: send it as Basic, not Bearer',
+    );
+  });
+
   it('is 403 with the missing scope if the token can read none of the root fields', async () => {
     const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
     expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -148,7 +162,9 @@ describe('the status of a response', () => {
   it('is 413 for a body above 100,000 bytes, and not for one of that size', async () => {
     const body = (bytes: number) => `{"query":"${QUERY}","x":"`.padEnd(bytes - 2, 'x') + '"}';
     expect(dataOf(await post(service, body(100_000)))).toEqual(ANSWER);
-    expect(refusalOf(await post(service, body(100_001)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const refused = await post(service, body(100_001));
+    expect(refusalOf(refused)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(refused.body).toContain('The body is too large: at most 100000 bytes are allowed');
     const chunked = { 'transfer-encoding': 'chunked' };
     expect(refusalOf(await post(service, body(100_001), chunked))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });

@@ -63,7 +63,7 @@ describe('diagnostics of a directory server', () => {
       'ok directory bases: all of them exist',
       `ok people: 5 below ou=people,${SUFFIX}`,
       `ok groups: 2 below ou=groups,${SUFFIX}`,
-      'ok members: member in 2 groups, groupAdmin in 1 groups, owner in 1 groups',
+      'ok members: member in 2 groups, groupAdmin in 1 group, owner in 1 group',
       'ok changes: the server pushes them (RFC 4533)',
     ]);
   });
@@ -232,7 +232,7 @@ visibility:
     const checkRules = async (rules: string) =>
       (await examine(modelSetting(`visibility: {${rules}}`))).filter((line) => line.startsWith('warning'));
     const warning =
-      'warning visibility: 1 groups that rules hide, or whose members they hide, are in groups without a rule, where everyone finds their members: give the outer groups a rule, too';
+      'warning visibility: Everyone finds the members of 1 group that rules hide, or whose members they hide, in groups without a rule that contain them: give the outer groups a rule, too';
     expect(await checkRules('members: [{where: (cn=club), to: members}]')).toEqual([warning]);
     expect(await checkRules('groups: [{where: (cn=club), to: admins}]')).toEqual([warning]);
     expect(await checkRules('groups: [{where: (cn=team), to: admins}]')).toEqual([]);

@@ -21,7 +21,7 @@ describe('directory schema with a model file', () => {
     const { code, stderr } = await runWith('--check');
     expect([code, stderr]).toEqual([
       2,
-      `${schemaFile} cannot be read. «directory schema --write» writes the file of a model\n`,
+      `${schemaFile} does not exist. «directory schema --write» records the schema of a model\n`,
     ]);
   });
 

@@ -16,6 +16,7 @@ import {
   rejectInvalidClaims,
   verifyJwt,
 } from './jwt.js';
+import { isServiceAccountToken } from './service-account-token.js';
 import { type Principal, type PrincipalKind, parseScopes } from '../principal.js';
 
 /** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
@@ -61,6 +62,12 @@ export class TokenVerifier {
    */
   async verify(token: string, address: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
+    if (isServiceAccountToken(token)) {
+      // The issuer must not see it.
+      throw UnauthenticatedError.badToken(
+        'it is the token of a service account: send it as Basic, not Bearer',
+      );
+    }
     const { external } = this;
     if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
     return this.rejectedTokens.introspect(token, address, () => this.introspect(token, external));

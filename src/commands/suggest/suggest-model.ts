@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { Document, isCollection, isMap, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { OwnField } from '../../config/model/model.schema.js';
 import type { RoleMapping } from '../../config/model/mapping.js';
@@ -120,7 +121,7 @@ function oneOrList(values: readonly string[]): string | readonly string[] {
 function headOf({ server, baseDn, users, groups }: Evidence): string {
   const from = server === 'file' ? 'a file' : `a server of the kind ${server}`;
   return [
-    ` A model of the directory below ${baseDn}, proposed from ${users.entries.length} users and ${groups.entries.length} groups of ${from}.`,
+    ` A model of the directory below ${baseDn}, proposed from ${counted(users.entries.length, 'user')} and ${counted(groups.entries.length, 'group')} of ${from}.`,
     ' Check the types, remove fields that clients do not need, and set access and visibleTo where they need protection.',
     ' Then set DIRECTORY_MODEL to the file. `directory check` reports how many entries and references it finds.',
   ].join('\n');

@@ -77,6 +77,9 @@ function checkHash({ id, member }: DocumentReference): void {
 
 /** Apollo's clients recognize the message, and expect 200, as of Apollo Server. A request by `documentId` expects 400. */
 function notFound({ member }: DocumentReference): RejectionError {
-  const status = member === 'documentId' ? 400 : 200;
-  return new RejectionError(status, 'PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+  const [status, message] =
+    member === 'documentId'
+      ? [400, 'No document has this id: send it in `query` with its hash in `extensions.persistedQuery`']
+      : [200, 'PersistedQueryNotFound'];
+  return new RejectionError(status, 'PERSISTED_QUERY_NOT_FOUND', message);
 }

@@ -39,7 +39,7 @@ describe('entries that would be quarantined', () => {
     for (const [index, cn] of ['cn=Anna', 'cn=anna', 'cn=b', 'cn=c'].entries())
       statistics.add('group', entryOf(cn, { cn: [`g${index}`] }));
     expect([...statistics.findings()].map(({ result, text }) => `${result} ${text ?? ''}`)).toEqual([
-      'warning 1 entries have the DN of another entry if case is ignored, such as cn=anna. References to them name no entry. Rename one of each',
+      'warning 1 entry has the DN of another entry if case is ignored, such as cn=anna. References to them name no entry. Rename one of each',
     ]);
   });
 

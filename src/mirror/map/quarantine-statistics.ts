@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { foldId } from '../../common/identity.js';
 import { type Finding, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
@@ -76,7 +77,7 @@ export class QuarantineStatistics implements EntryStatistics {
     const [dn] = this.counts[kind].sameDns;
     if (dn === undefined) return;
     const count = this.counts[kind].sameDns.length;
-    const text = `${count} entries have the DN of another entry if case is ignored, such as ${dn}`;
+    const text = `${counted(count, 'entry has', 'entries have')} the DN of another entry if case is ignored, such as ${dn}`;
     yield warning(NAMES[kind], `${text}. References to them name no entry. Rename one of each`);
   }
 

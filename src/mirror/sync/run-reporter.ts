@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { Logger } from '@nestjs/common';
 import { Pace } from '../../common/pace.js';
 import type { Progress } from '../map/read.js';
@@ -55,7 +56,7 @@ export class RunReporter {
 
   /** Logs the result of a comparison with the whole directory. */
   reportReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
-    const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were corrected`;
+    const text = `Compared the ${kind} of ${counted(entries, 'entry', 'entries')} in ${seconds.toFixed(1)} s; differences that were corrected: ${healed}`;
     if (healed > 0) this.logger.warn(text);
     else this.logger.debug(text);
   }

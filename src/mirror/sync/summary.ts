@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import type { ChangeCounts } from '../plan/plan.js';
 import type { Findings } from './outcome.js';
 
@@ -20,5 +21,5 @@ export function summarizeLeftOut({
   const counts = `${quarantined.length} quarantined`;
   if (skipped === null) return counts;
   const { dangling, placeholders, cyclic } = skipped;
-  return `${counts}, ${dangling} dangling, ${placeholders} placeholders, ${cyclic} groups in cycles`;
+  return `${counts}, ${dangling} dangling, ${counted(placeholders, 'placeholder')}, ${counted(cyclic, 'group')} in cycles`;
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
@@ -179,7 +180,9 @@ export class EntryCheck {
   private *describeMembers(statistics: AttributeStatistics): Generator<Finding> {
     if (statistics.total === 0) return;
     const attributes = memberAttributesOf(this.mapping.groups);
-    const counts = attributes.map((attribute) => `${attribute} in ${statistics.having(attribute)} groups`);
+    const counts = attributes.map(
+      (attribute) => `${attribute} in ${counted(statistics.having(attribute), 'group')}`,
+    );
     const hasNoMembers =
       this.mapping.users.memberOf === undefined &&
       attributes.every((attribute) => statistics.having(attribute) === 0);

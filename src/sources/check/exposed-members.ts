@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { type Finding, warning } from '../../common/finding.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -39,7 +40,7 @@ export class ExposedMembers {
     if (count > 0)
       yield warning(
         'visibility',
-        `${count} groups that rules hide, or whose members they hide, are in groups without a rule, where everyone finds their members: give the outer groups a rule, too`,
+        `Everyone finds the members of ${counted(count, 'group')} that rules hide, or whose members they hide, in groups without a rule that contain them: give the outer groups a rule, too`,
       );
   }
 }

@@ -25,19 +25,21 @@ describe('a check of members', () => {
   it('names the attribute of groups that is not read, and what to set', () => {
     const posix = entry('cn=a', { memberUid: ['ann'] });
     expect(findingsOf('openldap', [], [posix, entry('cn=b', {})])).toEqual([
-      'warning members: 1 groups name members only in memberUid, which is not read: set groups.members to {attribute: memberUid, by: id}',
+      'warning members: memberUid is not read, and alone names the members of 1 group: set groups.members to {attribute: memberUid, by: id}',
     ]);
     const both = entry('cn=c', { member: ['uid=a'], uniqueMember: ['uid=b'] });
     expect(findingsOf('openldap', [], [both])).toEqual([]);
     expect(findingsOf('openldap', [], [both, entry('cn=d', { uniqueMember: ['uid=b'] })])).toEqual([
-      expect.stringContaining('uniqueMember, which is not read: with values of the same kind, add it to'),
+      expect.stringContaining(
+        'uniqueMember is not read, and alone names the members of 1 group: with values of the same kind, add it to',
+      ),
     ]);
   });
 
   it('counts members of other domains', () => {
     const dn = 'CN=S-1-5-21-9,CN=ForeignSecurityPrincipals,DC=a';
     expect(findingsOf('samba', [], [entry('cn=a', { member: [dn, 'cn=b'] })])).toEqual([
-      'warning members: 1 members are foreign security principals: users and groups of other domains are not mirrored',
+      'warning members: 1 foreign security principal among the members: users and groups of other domains are not mirrored',
     ]);
   });
 
@@ -47,7 +49,9 @@ describe('a check of members', () => {
     );
     const group = entry('cn=guests', { objectSid: [sid(514)] });
     expect(findingsOf('samba', users, [group])).toEqual([
-      expect.stringContaining('primaryGroupID of users have 2 values of 1 groups that are not mirrored'),
+      expect.stringContaining(
+        'primaryGroupID of users: 2 values with the name of a group that is not mirrored (1 group)',
+      ),
     ]);
     expect(findingsOf('samba', users, [group, entry('cn=users', { objectSid: [sid(513)] })])).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { type Finding, warning } from '../../common/finding.js';
 import { type DirectoryMapping, memberAttributesOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -56,13 +57,13 @@ export class MembershipForms implements EntryStatistics {
           : 'with values of the same kind, add it to groups.members.attribute';
       yield warning(
         'members',
-        `${groups} groups name members only in ${attribute}, which is not read: ${cure}`,
+        `${attribute} is not read, and alone names the members of ${counted(groups, 'group')}: ${cure}`,
       );
     }
     if (this.foreign > 0)
       yield warning(
         'members',
-        `${this.foreign} members are foreign security principals: users and groups of other domains are not mirrored`,
+        `${counted(this.foreign, 'foreign security principal')} among the members: users and groups of other domains are not mirrored`,
       );
     const dangling = [...this.named].filter(([key]) => !this.groupKeys.has(key));
     const users = dangling.reduce((sum, [, count]) => sum + count, 0);
@@ -70,7 +71,7 @@ export class MembershipForms implements EntryStatistics {
     const attributes = (this.mapping.users.memberOf ?? []).join(' and ');
     yield warning(
       'members',
-      `${attributes} of users have ${users} values of ${dangling.length} groups that are not mirrored: check groups.base and groups.filter`,
+      `${attributes} of users: ${counted(users, 'value')} with the name of a group that is not mirrored (${counted(dangling.length, 'group')}): check groups.base and groups.filter`,
     );
   }
 

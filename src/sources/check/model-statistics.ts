@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { type Field, mappedFields } from '../../common/field.js';
 import { type Finding, ok, warning } from '../../common/finding.js';
 import { buildMapping } from '../../config/model/build-mapping.js';
@@ -15,7 +16,8 @@ const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<Entry
 interface CountedRule {
   readonly where: string;
   readonly to: string;
-  readonly what: string;
+  /** The noun of what the rule hides, with its number. */
+  readonly what: (count: number) => string;
   readonly matches: (entry: Entry) => boolean;
   hidden: number;
 }
@@ -41,8 +43,11 @@ export class ModelStatistics {
       group: namedFields('group', mapping, preset),
     };
     this.rules = {
-      person: [countedRules('users', users.rules)],
-      group: [countedRules('groups', groups.rules), countedRules('members of groups', groups.memberRules)],
+      person: [countedRules((count) => counted(count, 'user'), users.rules)],
+      group: [
+        countedRules((count) => counted(count, 'group'), groups.rules),
+        countedRules((count) => `the members of ${counted(count, 'group')}`, groups.memberRules),
+      ],
     };
     this.exposed = this.rules.group.flat().length === 0 ? null : new ExposedMembers(groups);
   }
@@ -72,7 +77,7 @@ export class ModelStatistics {
         yield count > 0 ? ok('fields', text) : warning('fields', text);
       }
       for (const { what, where, to, hidden } of this.rules[kind].flat())
-        yield ok('visibility', `${where} hides ${hidden} ${what} from others than ${to}`);
+        yield ok('visibility', `${where} hides ${what(hidden)} from others than ${to}`);
     }
     yield* this.exposed?.findings() ?? [];
   }
@@ -89,7 +94,7 @@ function namedFields(kind: EntryKind, mapping: DirectoryMapping, preset: Directo
 }
 
 function countedRules(
-  what: string,
+  what: CountedRule['what'],
   rules: readonly { readonly where: string; readonly to: string }[],
 ): CountedRule[] {
   return rules.map(({ where, to }) => ({ what, where, to, matches: compileFilter(where), hidden: 0 }));

@@ -144,8 +144,12 @@ describe('Samba as a domain controller', () => {
           directory,
           'server: samba\nusers: {base: OU=People}\ngroups: {base: OU=Groups}\n',
         );
-        expect(texts).toContainEqual(expect.stringContaining('1 members are foreign security principals'));
-        expect(texts).toContainEqual(expect.stringContaining('values of 1 groups that are not mirrored'));
+        expect(texts).toContainEqual(
+          expect.stringContaining('1 foreign security principal among the members'),
+        );
+        expect(texts).toContainEqual(
+          expect.stringContaining('with the name of a group that is not mirrored (1 group)'),
+        );
       },
     'the same after a wrong password was corrected, for which the account was not locked': async (
       directory,

@@ -119,6 +119,11 @@ export class PageShell {
     return this.shell.run(this.names.reduce((text, [name, here]) => text.replaceAll(name, here), commands));
   }
 
+  /** What the last commands wrote to standard error. */
+  get errors(): string {
+    return this.shell.errors;
+  }
+
   close(): Promise<void> {
     return this.end();
   }

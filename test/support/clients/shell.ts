@@ -48,6 +48,11 @@ export class Shell {
     return this.stdout.replace(`${mark}\n`, '');
   }
 
+  /** What the last commands wrote to standard error, which is not complete if processes of theirs still run. */
+  get errors(): string {
+    return this.stderr;
+  }
+
   /** Ends the shell and all processes that it has started. */
   end(): void {
     if (this.child.pid !== undefined && !this.hasEnded) process.kill(-this.child.pid, 'SIGKILL');
