@@ -12,7 +12,9 @@ import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { Synchronizer } from '../sync/synchronizer.js';
 
-const POLL_INTERVAL_MS = 250;
+const POLL_INTERVAL_MS = 100;
+/** A file that is still being written changes within this number of checks. */
+const SETTLED_CHECKS = 2;
 
 export class FileFollower implements Follower {
   /** The records of the file that the mirror equals; null: unknown. */
@@ -39,14 +41,14 @@ export class FileFollower implements Follower {
     settled();
     await this.keepIndex(signal);
     let seen: string | null = null;
+    let unchanged = 0;
     for (;;) {
       await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const fingerprint = await this.readFingerprint();
-      const hasSettled = fingerprint === seen;
+      unchanged = fingerprint === seen ? unchanged + 1 : 0;
       seen = fingerprint;
-      // A file that is still being written changes between two checks.
-      if (!hasSettled) continue;
+      if (unchanged < SETTLED_CHECKS) continue;
       const quiet = fingerprint === this.tried;
       if (quiet && performance.now() - this.confirmedAt < this.config.syncSeconds * 1000) continue;
       if (quiet && (this.isBroken || (await this.isBlocked()))) {

@@ -15,12 +15,14 @@ const CHUNK = 1 << 18;
 export class LdifSource implements DirectorySource {
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
+  private readonly fingerprintOfConfig: string;
 
   /** @throws InvalidFilterError, InvalidDnError: the configuration validates filters and bases first */
   constructor(
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
   ) {
+    this.fingerprintOfConfig = fingerprintOf(config);
     const { users, groups } = config.mapping;
     this.isPerson = chooser(users);
     this.isGroup = chooser(groups);
@@ -32,7 +34,7 @@ export class LdifSource implements DirectorySource {
    */
   async fingerprint(): Promise<string> {
     const { ino, size, mtimeMs } = await this.stat();
-    return `${ino}-${size}-${mtimeMs}-${fingerprintOf(this.config)}`;
+    return `${ino}-${size}-${mtimeMs}-${this.fingerprintOfConfig}`;
   }
 
   /**
