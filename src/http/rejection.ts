@@ -135,7 +135,7 @@ export class RejectionWriter {
   ) {}
 
   write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
-    const rejection = this.withLimit(toRejection(error));
+    const rejection = this.withLimit(error, toRejection(error));
     const { status } = rejection;
     if (status === 500) {
       const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
@@ -156,8 +156,8 @@ export class RejectionWriter {
   }
 
   /** Fastify does not say how large a body may be. */
-  private withLimit(rejection: Rejection): Rejection {
-    if (rejection.status !== 413) return rejection;
+  private withLimit(error: unknown, rejection: Rejection): Rejection {
+    if ((error as { code?: unknown } | null)?.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return rejection;
     const { bodyBytes } = this.config.limits;
     return { ...rejection, message: `${rejection.message}: at most ${bodyBytes} bytes are allowed` };
   }
