@@ -232,7 +232,7 @@ visibility:
     const checkRules = async (rules: string) =>
       (await examine(modelSetting(`visibility: {${rules}}`))).filter((line) => line.startsWith('warning'));
     const warning =
-      'warning visibility: Everyone finds the members of 1 group that rules hide, or whose members they hide, in groups without a rule that contain them: give the outer groups a rule, too';
+      'warning visibility: Outer groups without a rule show the members of 1 group that rules hide, or whose members they hide: give the outer groups a rule, too';
     expect(await checkRules('members: [{where: (cn=club), to: members}]')).toEqual([warning]);
     expect(await checkRules('groups: [{where: (cn=club), to: admins}]')).toEqual([warning]);
     expect(await checkRules('groups: [{where: (cn=team), to: admins}]')).toEqual([]);

@@ -40,7 +40,7 @@ export class ExposedMembers {
     if (count > 0)
       yield warning(
         'visibility',
-        `Everyone finds the members of ${counted(count, 'group')} that rules hide, or whose members they hide, in groups without a rule that contain them: give the outer groups a rule, too`,
+        `Outer groups without a rule show the members of ${counted(count, 'group')} that rules hide, or whose members they hide: give the outer groups a rule, too`,
       );
   }
 }
