@@ -33,6 +33,8 @@ describe('a service whose database is unavailable', () => {
 
   afterEach(async () => {
     proxy.restore();
+    // A cached response says nothing about the database.
+    await service.until(async () => (await readiness())[0] === 200);
     await service.until(async () => (await sendRequest()).status === 200);
   });
 
@@ -88,6 +90,8 @@ describe('a service whose database is unavailable', () => {
   it('does not wait for a database that does not respond', async () => {
     proxy.freeze();
     expect(await readiness()).toEqual([503, 'down']);
+    // Cached responses are sent until the heartbeat misses an answer.
+    await service.until(async () => (await sendRequest()).status === 503);
     const answers = await Promise.all([
       sendRequest(),
       sendRequest('{ directoryStatus { state } }'),
