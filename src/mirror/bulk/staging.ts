@@ -16,8 +16,8 @@ import { readStoredEntries } from '../plan/stored.js';
 import { columnsNamed, StagedRows } from './staged-rows.js';
 
 /** Entries, and references of groups, that are compared and written together. */
-const BATCH = 2000;
-const REFERENCE_BATCH = 50_000;
+const BATCH = 250;
+const REFERENCE_BATCH = 5000;
 
 interface StagedEntry<Entry> {
   readonly entry: Entry;
