@@ -9,7 +9,7 @@ const DIRECTORY = '.service.accounts';
 const SOCKET = 'socket';
 
 /** Milliseconds that each side waits for the other. */
-export const TIMEOUT_MS = 10_000;
+export const TIMEOUT_MS = 30_000;
 
 /** The operations and the number of their arguments. */
 export const OPERATIONS: Readonly<Record<keyof AccountOperations, number>> = {
