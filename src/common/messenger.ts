@@ -6,8 +6,10 @@ interface Port {
   on(event: 'disconnect', listener: () => void): unknown;
 }
 
+const TYPES = ['notify', 'ask', 'reply'] as const;
+
 interface Envelope {
-  readonly directory: 'notify' | 'ask' | 'reply';
+  readonly type: (typeof TYPES)[number];
   readonly id: number;
   readonly kind: string;
   readonly value: unknown;
@@ -36,7 +38,7 @@ export class Messenger {
 
   /** Sends a message, and resolves when it was sent. It is lost if the other process has ended. */
   async notify(kind: string, value: unknown = null): Promise<void> {
-    await this.send({ directory: 'notify', id: 0, kind, value });
+    await this.send({ type: 'notify', id: 0, kind, value });
   }
 
   /** Sends a request. The reply is null if the other process ends or does not know this kind. */
@@ -45,18 +47,18 @@ export class Messenger {
     return new Promise((resolve) => {
       if (this.port.connected) this.waiting.set(id, resolve);
       else resolve(null);
-      void this.send({ directory: 'ask', id, kind, value });
+      void this.send({ type: 'ask', id, kind, value });
     });
   }
 
-  private async receive({ directory, id, kind, value }: Envelope): Promise<void> {
-    if (directory === 'reply') {
+  private async receive({ type, id, kind, value }: Envelope): Promise<void> {
+    if (type === 'reply') {
       this.waiting.get(id)?.(value);
       this.waiting.delete(id);
       return;
     }
     const result: unknown = await this.handlers[kind]?.(value);
-    if (directory === 'ask') await this.send({ directory: 'reply', id, kind, value: result ?? null });
+    if (type === 'ask') await this.send({ type: 'reply', id, kind, value: result ?? null });
   }
 
   /** Resolves when the message was sent. The other process may end at any time, which its supervisor notices. */
@@ -68,6 +70,8 @@ export class Messenger {
   }
 }
 
+/** Others, such as process managers, may send messages of their own on the channel. */
 function isEnvelope(message: unknown): message is Envelope {
-  return typeof message === 'object' && message !== null && 'directory' in message;
+  if (typeof message !== 'object' || message === null || !('type' in message)) return false;
+  return TYPES.some((type) => type === message.type);
 }
