@@ -175,9 +175,10 @@ export class ChangeFeed {
 }
 
 const FIELDS = ['Change.userId', 'Change.userNodeId'];
+/** By the number of changes of users in a part: at most PART_SIZE entries, however many clients there are. */
 const accesses = new Map<number, PersonalDataAccess>();
 
-/** The same object for the same number, as the access log counts fastest. A part has few. */
+/** The same object for the same number, as the access log counts fastest. */
 function accessOf(users: number): PersonalDataAccess {
   let access = accesses.get(users);
   if (access === undefined) {
