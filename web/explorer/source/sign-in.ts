@@ -111,8 +111,8 @@ async function discover(signIn: SignInSettings): Promise<oauth.AuthorizationServ
 }
 
 function options({ issuer }: SignInSettings) {
-  // The symbol is marked as deprecated only to make its use visible. Providers for development use http.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  // Providers for development use http.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked as deprecated only to make its use visible
   return { [oauth.allowInsecureRequests]: issuer.startsWith('http:') };
 }
 
