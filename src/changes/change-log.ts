@@ -23,7 +23,7 @@ import {
   findSubject,
   READ_END,
 } from './change.queries.js';
-import { findPlaces, type Place, refuseLost } from './cursor-places.js';
+import { findPlaces, type LogPlace, refuseLost } from './cursor-places.js';
 
 /** A position in the log. */
 export interface LogPosition {
@@ -119,7 +119,7 @@ export class ChangeLog {
 interface AskedChanges {
   readonly page: PageArguments;
   /** Those of the cursors of the page. */
-  readonly places: readonly Place[];
+  readonly places: readonly LogPlace[];
   readonly filter: Omit<ChangeFilter, 'user' | 'group'>;
   readonly subjects: ChangeSubjects;
   /** Retention of changes. */

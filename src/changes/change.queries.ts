@@ -11,7 +11,7 @@ import {
   Values,
 } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group.model.js';
-import { ChangeKind, kindOf, numberOfKind } from '../common/change-kind.js';
+import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js';
 import { type ChangeFilter, Change } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
@@ -83,7 +83,7 @@ export function changeOf(row: ChangeRow, { seal }: CursorForm): Change {
   if (seals === true) [change.id = ''] = seal.seal([change.number], CHANGE_BINDING);
   else change.id = id;
   Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
-  change.kind = kindOf(kind);
+  change.kind = kindNumbered(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
   change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
   change.roleBefore = before === null ? null : roleOf(before);

@@ -5,7 +5,7 @@ import type { Reader } from '../database/statements/statement.js';
 import { CHANGE_BINDING, READ_PAST } from './change.queries.js';
 
 /** The position of a cursor in the log, and the revision from which it was read. */
-export interface Place {
+export interface LogPlace {
   readonly argument: 'after' | 'before';
   readonly id: number;
   readonly revision: string;
@@ -16,7 +16,7 @@ export interface Place {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** @throws ServiceError INVALID_CURSOR when a cursor is not of this log; those of the first release have no revision */
-export function findPlaces(page: PageArguments, form: CursorForm): Place[] {
+export function findPlaces(page: PageArguments, form: CursorForm): LogPlace[] {
   return (['after', 'before'] as const).flatMap((argument) => {
     const cursor = page[argument];
     if (cursor === undefined || cursor === null) return [];
@@ -27,7 +27,7 @@ export function findPlaces(page: PageArguments, form: CursorForm): Place[] {
   });
 }
 
-function decodeChangeCursor(cursor: string, argument: Place['argument'], form: CursorForm): Place {
+function decodeChangeCursor(cursor: string, argument: LogPlace['argument'], form: CursorForm): LogPlace {
   try {
     const { values, isSealed } = decodeCursor(form, cursor, CHANGE_BINDING, ['key', 'string'], argument);
     const [id, revision] = values;
@@ -44,7 +44,7 @@ function decodeChangeCursor(cursor: string, argument: Place['argument'], form: C
  * @throws ServiceError INVALID_CURSOR, CHANGE_CURSOR_EXPIRED
  */
 export async function refuseLost(
-  { argument, id, revision, isOpen }: Place,
+  { argument, id, revision, isOpen }: LogPlace,
   days: number,
   reader: Reader,
 ): Promise<number> {
@@ -59,7 +59,7 @@ export async function refuseLost(
   );
 }
 
-function lostCursor(argument: Place['argument']): ServiceError {
+function lostCursor(argument: LogPlace['argument']): ServiceError {
   return new ServiceError(
     'INVALID_CURSOR',
     `The cursor in ${argument} is not of the changes of this service: read everything again, and continue from the latest cursor`,

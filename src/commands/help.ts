@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { styleText } from 'node:util';
 
 /** Assumed width if the output is not a terminal or reports no width. */
-export const COLUMNS = 80;
+export const DEFAULT_WIDTH = 80;
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 

@@ -57,6 +57,6 @@ export function parseEnd(text: string): End {
   return text === 'never' ? text : new Date(Date.now() + parseDuration(text) * 1000);
 }
 
-export function expiryOf(end: End): Date | null {
+export function timeOfEnd(end: End): Date | null {
   return end === 'never' ? null : end;
 }

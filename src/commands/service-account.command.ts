@@ -4,13 +4,13 @@ import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import type { AccountChanges, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import { addExamples, COLUMNS, paint } from './help.js';
+import { addExamples, DEFAULT_WIDTH, paint } from './help.js';
 import { withAccounts } from './service-account-access.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
 import {
   DAY,
   type End,
-  expiryOf,
+  timeOfEnd,
   parseDuration,
   parseEnd,
   parseIds,
@@ -73,7 +73,7 @@ function addCreate(accounts: Command): void {
       if (config.production) requireAnswerable({ contact, purpose });
       const about = { description: description ?? null, contact: contact ?? null, purpose: purpose ?? null };
       const limits = {
-        expiresAt: expiryOf(expires ?? 'never'),
+        expiresAt: timeOfEnd(expires ?? 'never'),
         groups: groups ?? null,
         reuse: reuse === true,
       };
@@ -124,7 +124,7 @@ function addUpdate(accounts: Command): void {
 function changesOf({ allGroups, expires, groups, ...others }: Omit<UpdateOptions, 'json'>): AccountChanges {
   return {
     ...others,
-    ...(expires === undefined ? {} : { expiresAt: expiryOf(expires) }),
+    ...(expires === undefined ? {} : { expiresAt: timeOfEnd(expires) }),
     ...(groups === undefined ? {} : { groups }),
     ...(allGroups === undefined ? {} : { groups: null }),
   };
@@ -160,7 +160,7 @@ function addList(accounts: Command): void {
         console.log(JSON.stringify(described));
         return;
       }
-      const columns = process.stdout.isTTY ? process.stdout.columns || COLUMNS : COLUMNS;
+      const columns = process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : DEFAULT_WIDTH;
       for (const line of describeAccounts(list, now, columns)) {
         console.log(line.startsWith('!') ? paint('yellow', line) : line);
       }

@@ -18,7 +18,7 @@ export function numberOfKind(kind: ChangeKind): number {
   return BY_NUMBER.indexOf(kind) + 1;
 }
 
-export function kindOf(number: number): ChangeKind {
+export function kindNumbered(number: number): ChangeKind {
   return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
 }
 

@@ -22,12 +22,16 @@ export function changesOfFields(
     .filter((field) => isListed(field, principal))
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
-      return changeOf([object, field.name], values[0] ?? null, values[1] ?? null);
+      return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
     });
 }
 
 /** The change of a value; none if it stays the same. */
-export function changeOf(path: string[], before: string | null, after: string | null): PreviewedChange[] {
+export function changesOfValue(
+  path: string[],
+  before: string | null,
+  after: string | null,
+): PreviewedChange[] {
   return before === after ? [] : [{ path, before, after }];
 }
 
@@ -37,7 +41,7 @@ export type Roles = Readonly<Record<'direct' | 'value', GroupRole | null>>;
 /** The differences between the roles of a user in a group. Null: the user does not belong to the group. */
 export function changesOfRoles(before: Roles | null, after: Roles | null): PreviewedChange[] {
   return (['direct', 'value'] as const).flatMap((name) =>
-    changeOf(['membership', 'role', name], before?.[name] ?? null, after?.[name] ?? null),
+    changesOfValue(['membership', 'role', name], before?.[name] ?? null, after?.[name] ?? null),
   );
 }
 

@@ -13,7 +13,7 @@ import { CONFIG } from '../config/config.module.js';
 import type { AccountChanges, NewServiceAccount } from './account-operations.js';
 import {
   listenForCommands,
-  type OperationRequest,
+  type AccountRequest,
   OPERATIONS,
   parseWithTimes,
   removeEndpoint,
@@ -117,8 +117,8 @@ async function readRequest(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseRequest(text: string): OperationRequest {
-  const { operation, args } = (parseWithTimes(text) ?? {}) as Partial<OperationRequest>;
+function parseRequest(text: string): AccountRequest {
+  const { operation, args } = (parseWithTimes(text) ?? {}) as Partial<AccountRequest>;
   if (operation === undefined || !Array.isArray(args) || OPERATIONS[operation] !== args.length)
     throw new BadUserInputError('There is no such operation', 'operation');
   return { operation, args };

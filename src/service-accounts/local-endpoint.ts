@@ -20,7 +20,7 @@ export const OPERATIONS: Readonly<Record<keyof AccountOperations, number>> = {
   update: 2,
 };
 
-export interface OperationRequest {
+export interface AccountRequest {
   readonly operation: keyof AccountOperations;
   readonly args: readonly unknown[];
 }

@@ -8,7 +8,7 @@ import type {
   IssuedToken,
   NewServiceAccount,
 } from './account-operations.js';
-import { connectToService, type OperationRequest, parseWithTimes, TIMEOUT_MS } from './local-endpoint.js';
+import { connectToService, type AccountRequest, parseWithTimes, TIMEOUT_MS } from './local-endpoint.js';
 import type { ServiceAccountEntity } from './service-account.entity.js';
 
 /** No service listens: nothing was sent. */
@@ -40,7 +40,7 @@ export class RemoteAccounts implements AccountOperations {
 
   /** @throws ServiceError as the operation itself, or if its outcome is unknown; NoServiceError */
   private async execute<Result>(
-    request: OperationRequest,
+    request: AccountRequest,
     isResult: (value: unknown) => value is Result,
   ): Promise<Result> {
     const socket = await connectToService(this.database).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import { CONFIG } from '../config/config.module.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import { WebhookRun } from './webhook-run.js';
 import { WebhookStates } from './webhook-states.js';
-import { principalOf, viewerOfWebhook } from './webhook-viewer.js';
+import { principalOfWebhook, viewerOfWebhook } from './webhook-viewer.js';
 
 /** Sends changes to the receivers of the file of webhooks (docs/adr/0046). */
 @Injectable()
@@ -36,7 +36,7 @@ export class WebhookSender {
   private async runTarget(target: WebhookTarget, signal: AbortSignal): Promise<void> {
     const { log, states, accessLog } = this;
     const viewer = viewerOfWebhook(target, this.config);
-    const run = new WebhookRun(target, principalOf(target), viewer, { log, states, accessLog });
+    const run = new WebhookRun(target, principalOfWebhook(target), viewer, { log, states, accessLog });
     while (!signal.aborted) {
       // Before the log is read, so that a revision that comes meanwhile ends the pause.
       const { signal: news } = this.news;

@@ -5,7 +5,7 @@ import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 
 /** A receiver has scopes and no user. */
-export function principalOf({ id, scopes }: WebhookTarget): Principal {
+export function principalOfWebhook({ id, scopes }: WebhookTarget): Principal {
   const name = `webhook:${id}`;
   return Object.freeze({
     kind: 'SERVICE_ACCOUNT_TOKEN',
@@ -19,5 +19,5 @@ export function principalOf({ id, scopes }: WebhookTarget): Principal {
 }
 
 export function viewerOfWebhook(target: WebhookTarget, { directory }: Pick<Config, 'directory'>): Viewer {
-  return viewerOf(principalOf(target), directory.visibility.bypass);
+  return viewerOf(principalOfWebhook(target), directory.visibility.bypass);
 }

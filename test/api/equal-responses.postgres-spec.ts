@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import fc from 'fast-check';
 import { isEnumType } from 'graphql';
-import { minuteOf } from '../../src/graphql/cache/response-cache.js';
+import { minuteOfUrls } from '../../src/graphql/cache/response-cache.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { CompilerSwitch, Executions } from '../support/builders/executions.js';
@@ -184,9 +184,9 @@ describe('a response', () => {
         let pairs: [string, string][];
         do {
           // Signed URLs change with it.
-          minute = minuteOf(new Date());
+          minute = minuteOfUrls(new Date());
           pairs = await pairsFor(each);
-        } while (minute !== minuteOf(new Date()));
+        } while (minute !== minuteOfUrls(new Date()));
         for (const [answer, expected] of pairs) {
           expect(answer).toBe(expected);
           expect(answer).not.toContain('INTERNAL_SERVER_ERROR');

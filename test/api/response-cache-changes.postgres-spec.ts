@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { minuteOf } from '../../src/graphql/cache/response-cache.js';
+import { minuteOfUrls } from '../../src/graphql/cache/response-cache.js';
 import { ChangingDirectory, modelOf, operationOf, Random } from '../support/builders/changing-directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -81,11 +81,11 @@ describe.each([
   async function pairOf(to: TestService | TwinService, query: string, principal: number) {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       sent++;
-      const minute = minuteOf(new Date());
+      const minute = minuteOfUrls(new Date());
       const cached = await send(to, query, principal);
       const expected = await send(uncached, query, principal);
       const [one, other] = [cached, expected].map(({ headers }) => headers['directory-revision']);
-      if (one === other && minute === minuteOf(new Date())) return { cached, expected };
+      if (one === other && minute === minuteOfUrls(new Date())) return { cached, expected };
     }
     return null;
   }

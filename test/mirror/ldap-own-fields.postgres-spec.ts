@@ -1,6 +1,6 @@
 /** @isolated It adds to the tables of fields. */
 import { DataSource } from 'typeorm';
-import { kindOf } from '../../src/common/change-kind.js';
+import { kindNumbered } from '../../src/common/change-kind.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { own } from '../support/builders/own-fields.js';
@@ -103,7 +103,7 @@ describe.each([
         'select c.kind, c.user_id as id from changes c order by c.id desc limit $1',
         [count],
       );
-      return rows.map(({ kind, id }) => `${kindOf(kind)} ${id}`).sort();
+      return rows.map(({ kind, id }) => `${kindNumbered(kind)} ${id}`).sort();
     };
     const [, added = ''] = buildLdif([{ id: 'dora' }]).split('version: 1\n\n');
     await directory.change(modify('ben', 'replace: manager', `manager: ${personDn('dora')}`));

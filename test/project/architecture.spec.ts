@@ -148,6 +148,13 @@ describe('the layers', () => {
     expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
   });
 
+  it('exports each name once', () => {
+    const declared = new Map<string, string[]>();
+    for (const file of files)
+      for (const name of exportsOf(file)) declared.set(name, [...(declared.get(name) ?? []), file]);
+    expect([...declared].filter(([, declaring]) => declaring.length > 1)).toEqual([]);
+  });
+
   it('does not import development dependencies', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
@@ -215,6 +222,27 @@ function importsOf(file: string): { local: string[]; packages: string[] } {
       .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, '.ts')),
     packages: names.filter((name) => !name.startsWith('.')),
   };
+}
+
+/** The names that a file declares and exports. Those of overloads occur once. */
+function exportsOf(file: string): Set<string> {
+  const text = readFileSync(join(SOURCE, file), 'utf8');
+  const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+  const exported = statements.filter(
+    (statement) =>
+      ts.canHaveModifiers(statement) &&
+      ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword),
+  );
+  return new Set(
+    exported.flatMap((statement) => {
+      const declarations = ts.isVariableStatement(statement)
+        ? statement.declarationList.declarations
+        : [statement as ts.DeclarationStatement];
+      return declarations.flatMap(({ name }) =>
+        name !== undefined && ts.isIdentifier(name) ? [name.text] : [],
+      );
+    }),
+  );
 }
 
 /** The package that contains a module. */

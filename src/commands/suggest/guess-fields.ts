@@ -106,7 +106,7 @@ function descriptionOf(found: FoundAttribute, type: ValueType): string {
 }
 
 /** The scopes that fields need, with their descriptions. */
-export function scopesOf(fields: readonly SuggestedField[]): Record<string, string> {
+export function scopesOfFields(fields: readonly SuggestedField[]): Record<string, string> {
   const used = new Set(fields.map(({ field }) => field.access));
   return Object.fromEntries(SCOPES.filter(([name]) => used.has(name)).map(([name, text]) => [name, text]));
 }

@@ -11,7 +11,7 @@ import {
 } from '../../config/model/presets/presets.js';
 import { filterOf, usualClasses } from './entry-classes.js';
 import { countAttributes, type Evidence, type FoundAttribute, type Sample } from './evidence.js';
-import { FieldNames, guessFields, scopesOf, type SuggestedField } from './guess-fields.js';
+import { FieldNames, guessFields, scopesOfFields, type SuggestedField } from './guess-fields.js';
 import { type GuessedEntries, guessEntries, guessOperational } from './guess-entries.js';
 import { type GuessedRoles, guessRoles, MEMBER_ATTRIBUTES } from './guess-members.js';
 
@@ -32,7 +32,7 @@ export function suggestModel(evidence: Evidence): string {
     users: guessFields('users', [...ownAttributes(found.users, users, null).values()], evidence, names),
     groups: guessFields('groups', [...ownAttributes(found.groups, groups, roles).values()], evidence, names),
   };
-  const scopes = scopesOf(fields.users.slice(0, MOST_FIELDS));
+  const scopes = scopesOfFields(fields.users.slice(0, MOST_FIELDS));
   const document = new Document({
     ...describeServer(evidence),
     ...describeOperational({ ...guessOperational(found.users, presetOf(evidence).uuid) }),

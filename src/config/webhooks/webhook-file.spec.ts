@@ -1,5 +1,5 @@
 import { BUILT_IN_SCOPES } from '../scopes.js';
-import { checkWebhooks } from './webhook-file.js';
+import { checkWebhookFile } from './webhook-file.js';
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const target = (more: string) =>
@@ -7,14 +7,14 @@ const target = (more: string) =>
 const with_ = (from: string, to: string) => target('').replace(from, to);
 
 function problemsOf(text: string): string[] {
-  return checkWebhooks(text, BUILT_IN_SCOPES).problems.map(
+  return checkWebhookFile(text, BUILT_IN_SCOPES).problems.map(
     ({ line, column, text: cause }) => `${line}:${column} ${cause}`,
   );
 }
 
 describe('the file of webhooks', () => {
   it('has targets with defaults', () => {
-    const { targets, problems } = checkWebhooks(target(''), BUILT_IN_SCOPES);
+    const { targets, problems } = checkWebhookFile(target(''), BUILT_IN_SCOPES);
     expect(problems).toEqual([]);
     expect(targets).toEqual([
       { id: 'a', url: 'https://example.org/a', secret: SECRET, scopes: ['directory'], allowPrivate: false },

@@ -56,11 +56,13 @@ export function readWebhooks(
   scopes: readonly ScopeDefinition[],
 ): { readonly targets: readonly WebhookTarget[]; readonly problems: readonly string[] } {
   if (file === undefined) return { targets: [], problems: [] };
-  const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, (text) => checkWebhooks(text, scopes));
+  const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, (text) =>
+    checkWebhookFile(text, scopes),
+  );
   return { targets: checked?.targets ?? [], problems };
 }
 
-export function checkWebhooks(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
+export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
   const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
   if (yaml.value === undefined) return { targets: [], problems: yaml.problems.map(withoutSecrets), more: 0 };
   const { shape, problems, more } = checkShape(yaml, FILE);

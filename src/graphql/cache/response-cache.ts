@@ -14,7 +14,7 @@ import { type Principal } from '../../auth/principal.js';
 import { nameOfScopes } from '../../auth/access.js';
 
 /** Returns the minute of signed URLs, which change at full minutes (docs/http.md). */
-export function minuteOf(now: Date): number {
+export function minuteOfUrls(now: Date): number {
   return Math.ceil(now.getTime() / 60_000);
 }
 
@@ -70,7 +70,7 @@ export class ResponseCache {
   /** Signs the URLs of an earlier minute again, and keeps the rest. */
   private isOfThisMinute(response: CachedResponse): boolean {
     if (response.minute === null) return true;
-    const minute = minuteOf(new Date());
+    const minute = minuteOfUrls(new Date());
     if (response.minute === minute) return true;
     if (this.renewal === null || response.places === null) return false;
     response.body = this.renewal.renew(response.body, response.places);

@@ -7,7 +7,7 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import { Staleness } from '../../database/staleness.js';
 import { seesEverything, type Viewer } from '../../database/visibility/viewer.js';
 import { matchesEtag } from '../../http/entity-tags.js';
-import { minuteOf, nameOf, withSubject } from '../cache/response-cache.js';
+import { minuteOfUrls, nameOf, withSubject } from '../cache/response-cache.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 
 /** Everything that determines a response: equal values have equal responses. */
@@ -69,7 +69,7 @@ export class ConditionalResponses {
     const revision = this.revisions.current;
     if (dependencies?.has('mirror') !== true || cacheKey === null || context === null || revision === null)
       return undefined;
-    const minute = dependencies.has('minute') ? minuteOf(new Date()) : null;
+    const minute = dependencies.has('minute') ? minuteOfUrls(new Date()) : null;
     const own = withSubject(dependencies);
     for (const each of this.hidesFrom(context.viewer) ? [own] : [dependencies, own]) {
       const name = nameOf(cacheKey, each);

@@ -5,7 +5,7 @@ import type { ReadDependencies } from '../../database/statements/dependencies.js
 import { Staleness } from '../../database/staleness.js';
 import { Executor, type ValidatedOperation } from './operations.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { minuteOf, nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
+import { minuteOfUrls, nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
 import type { CachedResponse, FlightKey } from '../cache/cached-response.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { SignedUser } from '../cache/url-renewal.js';
@@ -140,7 +140,7 @@ export class ExecutedResponses {
   ): Promise<Executed> {
     const { cacheKey } = request;
     const { cacheDependencies } = validated;
-    const minute = minuteOf(new Date());
+    const minute = minuteOfUrls(new Date());
     const before = this.staleness.asOf;
     const flight =
       cacheKey === null || cacheDependencies === null
@@ -217,7 +217,7 @@ function validityOf(
   if (!executed.isComplete || cacheKey === null || declared === null) return null;
   const dependencies = executed.isPersonal ? withSubject(declared) : declared;
   const minute = dependencies.has('minute') ? executed.minute : null;
-  if (minute !== null && minute !== minuteOf(new Date())) return null;
+  if (minute !== null && minute !== minuteOfUrls(new Date())) return null;
   return { name: nameOf(cacheKey, dependencies), dependencies, minute };
 }
 

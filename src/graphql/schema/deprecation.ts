@@ -20,13 +20,13 @@ import {
 import { type Deprecation, monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../../common/deprecation.js';
 
 /** An element of a schema that can be deprecated on its own. */
-export interface Declaration {
+interface SchemaElement {
   /** Its schema coordinate: `Type.field`, `Type.field(argument:)`, `Input.field` or `Enum.VALUE`. */
   readonly coordinate: string;
   readonly deprecationReason?: string | null | undefined;
 }
 
-export function declarationsOf(schema: GraphQLSchema): Declaration[] {
+export function declarationsOf(schema: GraphQLSchema): SchemaElement[] {
   return Object.values(schema.getTypeMap()).flatMap((type) => {
     if (isIntrospectionType(type)) return [];
     if (isObjectType(type) || isInterfaceType(type)) return fieldsOf(type);
@@ -50,7 +50,7 @@ export function findDeprecationProblems(schema: GraphQLSchema): string[] {
   });
 }
 
-function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType): Declaration[] {
+function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType): SchemaElement[] {
   return Object.values(type.getFields()).flatMap((field) => {
     const coordinate = `${type.name}.${field.name}`;
     const given = field.args.map(({ name, deprecationReason }) => ({
@@ -64,7 +64,7 @@ function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType): Declaration[]
 function partsOf(
   { name: typeName }: GraphQLInputObjectType | GraphQLEnumType,
   parts: readonly { name: string; deprecationReason?: string | null | undefined }[],
-): Declaration[] {
+): SchemaElement[] {
   return parts.map(({ name, deprecationReason }) => ({
     coordinate: `${typeName}.${name}`,
     deprecationReason,

@@ -11,7 +11,7 @@ export const BULK_LIMIT = 20_000;
 const REFERENCES_OF_ENTRY = 10;
 
 /** The entries of a whole source: in memory, or in tables. */
-export type WholeReading =
+type WholeReading =
   | { readonly session: null; readonly snapshot: Snapshot }
   | { readonly session: BulkSession; readonly quarantined: readonly Quarantined[] };
 

@@ -20,7 +20,7 @@ export function groupsNamedBy(person: MappedPerson): readonly string[] {
 /** The keys (keyOfDn) of users by the key of a group that they name. */
 export type NamingUsers = Map<string, string[]>;
 
-export function addNaming(naming: NamingUsers, group: string, user: string): void {
+export function addNamingUser(naming: NamingUsers, group: string, user: string): void {
   const known = naming.get(group);
   if (known === undefined) naming.set(group, [user]);
   else known.push(user);
@@ -43,6 +43,6 @@ export function withUsers(group: MappedGroup, naming: NamingUsers): MappedGroup 
 export function namingUsersOf(people: Iterable<MappedPerson>): NamingUsers {
   const naming: NamingUsers = new Map();
   for (const person of people)
-    for (const group of groupsNamedBy(person)) addNaming(naming, group, person.dnKey);
+    for (const group of groupsNamedBy(person)) addNamingUser(naming, group, person.dnKey);
   return naming;
 }

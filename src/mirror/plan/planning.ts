@@ -5,7 +5,7 @@ import { findDifferences, type LargeGroups, withLargeGroups } from './large-grou
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
-import { addNaming, groupsNamedBy, namingUsersOf, withNamingUsers } from '../map/named-groups.js';
+import { addNamingUser, groupsNamedBy, namingUsersOf, withNamingUsers } from '../map/named-groups.js';
 import { hashGroupInSteps } from '../map/content-hash.js';
 import { chooseSubjects, countSkipped, namedIn, type Subject, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
@@ -67,7 +67,7 @@ export async function planDelta(
 async function withUsersAfter(manager: Writer, snapshot: Snapshot, extent: Extent): Promise<Snapshot> {
   const naming = await readNamingUsers(manager, snapshot.groups.values(), identitiesIn(extent).people);
   for (const person of snapshot.people.values())
-    for (const group of groupsNamedBy(person)) addNaming(naming, group, person.dnKey);
+    for (const group of groupsNamedBy(person)) addNamingUser(naming, group, person.dnKey);
   return withNamingUsers(snapshot, naming);
 }
 

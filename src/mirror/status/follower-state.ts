@@ -1,11 +1,11 @@
 import type { ReconciliationKind } from '../reconcile/reconciliations.js';
-import type { End } from '../sync/runs.js';
+import type { RunEnd } from '../sync/runs.js';
 import type { Synchronizer } from '../sync/synchronizer.js';
 
 /** Counts and measurements of the process that follows the directory. They are sent between processes as JSON. */
 export interface FollowerState {
   /** Number of ended synchronization runs, by outcome. */
-  readonly ended: Partial<Record<End, number>>;
+  readonly ended: Partial<Record<RunEnd, number>>;
   readonly lastRevisionSeconds: number | null;
   /** Number of entries that reconciliations have corrected. */
   readonly healed: Partial<Record<ReconciliationKind, number>>;

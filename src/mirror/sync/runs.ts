@@ -19,20 +19,20 @@ export const ENDS = [
   'stopped',
   'interrupted',
 ] as const;
-export type End = (typeof ENDS)[number];
+export type RunEnd = (typeof ENDS)[number];
 
 /** Diagnostics channel for every synchronization run. It publishes the events start, asyncEnd and error. */
 export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronisation');
 
 /** Counts of how runs have ended since the start of the process. */
 export class Runs {
-  readonly ended = new Map<End, number>();
+  readonly ended = new Map<RunEnd, number>();
   /** Duration of the last run that applied a revision, or null if there was none. */
   lastRevisionSeconds: number | null = null;
 
   async watch(scope: Run['scope'], run: () => Promise<SyncOutcome>): Promise<SyncOutcome> {
     const begun = performance.now();
-    let kind: End = 'interrupted';
+    let kind: RunEnd = 'interrupted';
     try {
       const outcome = await runChannel.tracePromise(run, { scope });
       ({ kind } = outcome);

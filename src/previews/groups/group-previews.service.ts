@@ -32,7 +32,7 @@ import {
   readCallerRole,
 } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
-import { changeOf, changesOfFields, changesOfRoles } from '../previewed-changes.js';
+import { changesOfValue, changesOfFields, changesOfRoles } from '../previewed-changes.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
 import { validateClientMutationId, validateGroupChange, validateNewGroup, withChange } from '../validate.js';
@@ -76,7 +76,7 @@ export class GroupPreviewsService {
     const after = Object.fromEntries(this.fields.map((field) => [storedName(field), group[field.name]]));
     const changes = async () => [
       ...changesOfFields('group', this.fields, { before: null, after }, principal),
-      ...changeOf(['group', 'parents'], null, parent?.value.id ?? null),
+      ...changesOfValue(['group', 'parents'], null, parent?.value.id ?? null),
       ...(creator === null
         ? []
         : changesOfRoles(null, await this.memberships.findRole(creator.key, group.key, transaction))),
@@ -115,7 +115,7 @@ export class GroupPreviewsService {
     await removeGroup(transaction, group, outer, this.mapping);
     const changes = [
       ...changesOfFields('group', this.fields, { before: group.value, after: null }, principal),
-      ...outer.flatMap(({ group: { value } }) => changeOf(['group', 'parents'], value.id, null)),
+      ...outer.flatMap(({ group: { value } }) => changesOfValue(['group', 'parents'], value.id, null)),
     ];
     const deletedGroupId = group.value.id;
     return { clientMutationId, preview: await previewOf(transaction, records, changes), deletedGroupId };

@@ -17,13 +17,13 @@ import { type Position, stateOf } from './position.js';
 import { KINDS } from '../source.js';
 
 /** How the changes of a server are found. */
-export type FollowMode =
+type Mode =
   | { readonly kind: 'pushed' }
   | { readonly kind: 'counted'; readonly numbers: ChangeNumbers }
   | { readonly kind: 'polled' };
 
 export interface ChosenMode {
-  readonly mode: FollowMode;
+  readonly mode: Mode;
   /** Why better modes are not used, one sentence each, without a full stop. */
   readonly reasons: readonly string[];
   /** Whether the server may offer a better mode later. */
