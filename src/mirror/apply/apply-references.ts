@@ -1,7 +1,7 @@
 import { arraysOf, chunksOf } from '../../common/chunks.js';
 import type { Values, Writer } from '../../database/statements/statement.js';
 import { unnest } from '../../database/statements/unnest.js';
-import { rankOfNaming } from '../map/snapshot.js';
+import { rankIn } from '../map/entry-tables.js';
 import { type Plan, type ReferenceChange, type RoleChange, withoutDeleted } from '../plan/plan.js';
 import { CombinedWrites } from './combined-writes.js';
 
@@ -30,13 +30,13 @@ interface RoleTable {
   readonly subject: string;
 }
 
-const MEMBERSHIPS: RoleTable = {
+export const MEMBERSHIPS: RoleTable = {
   table: 'memberships',
   subjects: 'users',
   group: 'group_key',
   subject: 'user_key',
 };
-const NESTINGS: RoleTable = {
+export const NESTINGS: RoleTable = {
   table: 'nestings',
   subjects: 'groups',
   group: 'outer_key',
@@ -46,24 +46,36 @@ const NESTINGS: RoleTable = {
 async function addRolesOf(
   writes: CombinedWrites,
   changes: readonly RoleChange[],
-  { table, subjects, group, subject }: RoleTable,
+  table: RoleTable,
 ): Promise<void> {
-  const join = `join groups g on g.entry_uuid = r.g_uuid join ${subjects} s on s.entry_uuid = r.s_uuid`;
   const removed = changes.filter(({ after }) => after === null);
   await addBatches(writes, removed, (batch, values) => {
     const given = unnest(values, ['uuid', 'uuid'], arraysOf(batch, 'group', 'subject'));
-    return `delete from ${table} t using ${given} r (g_uuid, s_uuid) ${join}
-       where t.${group} = g.key and t.${subject} = s.key`;
+    return deleteRoles(table, `${given} r (group_uuid, uuid)`);
   });
   const remaining = changes.filter(({ after }) => after !== null);
   await addBatches(writes, remaining, (batch, values) => {
-    const ranks = batch.map(({ after }) => rankOfNaming(after ?? 0));
-    const types = ['uuid', 'uuid', 'smallint', 'smallint'];
-    const given = unnest(values, types, [...arraysOf(batch, 'group', 'subject', 'after'), ranks]);
-    return `insert into ${table} (${group}, ${subject}, named_as, role)
-       select g.key, s.key, r.named_as, r.role from ${given} r (g_uuid, s_uuid, named_as, role) ${join}
-       on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`;
+    const given = unnest(values, ['uuid', 'uuid', 'smallint'], arraysOf(batch, 'group', 'subject', 'after'));
+    return upsertRoles(table, `${given} r (group_uuid, uuid, after)`);
   });
+}
+
+/** @param given rows `r` of group_uuid and uuid */
+export function deleteRoles({ table, subjects, group, subject }: RoleTable, given: string): string {
+  return `delete from ${table} t using ${given} ${joinKeys(subjects)}
+     where t.${group} = g.key and t.${subject} = s.key`;
+}
+
+/** @param given rows `r` of group_uuid, uuid and after: NamedAs */
+export function upsertRoles({ table, subjects, group, subject }: RoleTable, given: string): string {
+  return `insert into ${table} (${group}, ${subject}, named_as, role)
+     select g.key, s.key, r.after, ${rankIn('r.after')} from ${given} ${joinKeys(subjects)}
+     order by g.key, s.key
+     on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`;
+}
+
+function joinKeys(subjects: string): string {
+  return `join groups g on g.entry_uuid = r.group_uuid join ${subjects} s on s.entry_uuid = r.uuid`;
 }
 
 /** Writes the invisible part of a plan: reference hashes and unresolved references. */
@@ -93,17 +105,26 @@ export async function addReferences(
   const isGone = ({ after }: ReferenceChange) => after === null;
   await addBatches(writes, unresolved.filter(isGone), (batch, values) => {
     const given = unnest(values, ['uuid', 'uuid'], arraysOf(batch, 'group', 'dnKey'));
-    return `delete from unresolved_references t using ${given} r (g_uuid, dn_key), groups g
-       where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`;
+    return deleteUnresolved(`${given} r (group_uuid, key)`);
   });
   const remaining = unresolved.filter((change) => !isGone(change));
   await addBatches(writes, remaining, (batch, values) => {
     const given = unnest(values, ['uuid', 'uuid', 'smallint'], arraysOf(batch, 'group', 'dnKey', 'after'));
-    return `insert into unresolved_references (group_key, dn_key, named_as)
-       select g.key, r.dn_key, r.named_as from ${given} r (g_uuid, dn_key, named_as)
-         join groups g on g.entry_uuid = r.g_uuid
-       on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`;
+    return upsertUnresolved(`${given} r (group_uuid, key, after)`);
   });
+}
+
+/** @param given rows `r` of group_uuid and key */
+export function deleteUnresolved(given: string): string {
+  return `delete from unresolved_references t using ${given}, groups g
+     where g.entry_uuid = r.group_uuid and t.group_key = g.key and t.dn_key = r.key`;
+}
+
+/** @param given rows `r` of group_uuid, key and after: NamedAs */
+export function upsertUnresolved(given: string): string {
+  return `insert into unresolved_references (group_key, dn_key, named_as)
+     select g.key, r.key, r.after from ${given} join groups g on g.entry_uuid = r.group_uuid
+     on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`;
 }
 
 /** A group that has just been written has the time `now` already. */

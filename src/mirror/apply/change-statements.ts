@@ -3,6 +3,7 @@ import { arraysOf } from '../../common/chunks.js';
 import type { Values } from '../../database/statements/statement.js';
 import { unnest } from '../../database/statements/unnest.js';
 import type { EntryKind } from '../../sources/source.js';
+import { ENTRY_TABLES } from '../map/entry-tables.js';
 import type { Former } from './former-entries.js';
 
 /** The columns of the log that a change can have, with their defaults. */
@@ -54,7 +55,6 @@ export function selectChanges({ columns, from, order }: RecordedChanges, part: n
 }
 
 const NOUNS = { person: 'user', group: 'group' } as const;
-const TABLES = { person: 'users', group: 'groups' } as const;
 
 export function kindColumn(kind: ChangeKind): string {
   return `${numberOfKind(kind)}::smallint`;
@@ -102,7 +102,7 @@ export function recordEntries(
       id_before: 'given.id_before',
       [`${noun}_visible_to`]: 'greatest(e.visible_to, given.visible_to_before)',
     },
-    from: `from ${given} as given (uuid, id_before, place, visible_to_before) join ${TABLES[of]} e on e.entry_uuid = given.uuid`,
+    from: `from ${given} as given (uuid, id_before, place, visible_to_before) join ${ENTRY_TABLES[of]} e on e.entry_uuid = given.uuid`,
     order: ['given.place', 'e.key'],
   };
 }
@@ -126,7 +126,7 @@ export function recordReferring(
       ...entryColumns(kind, of, 'e'),
       [`${other}_visible_to`]: 'given.visible_to',
     },
-    from: `from ${given} as given (uuid, visible_to) join ${TABLES[of]} e on e.entry_uuid = given.uuid`,
+    from: `from ${given} as given (uuid, visible_to) join ${ENTRY_TABLES[of]} e on e.entry_uuid = given.uuid`,
     order: ['e.key'],
   };
 }
@@ -171,7 +171,7 @@ export function recordHidden(
       outside_of: 'e.visible_to',
     },
     from: `from ${unnest(values, FORMER, formerArrays(former))} as f (key, id, uuid, id_folded, visible_to)
-      join ${TABLES[of]} e on e.key = f.key where e.visible_to > f.visible_to`,
+      join ${ENTRY_TABLES[of]} e on e.key = f.key where e.visible_to > f.visible_to`,
     order: ['f.key'],
   };
 }
@@ -189,7 +189,7 @@ export function recordRevealed(
       ...entryColumns(kind, of, 'e'),
       outside_of: 'f.visible_to',
     },
-    from: `from ${given} as f (key, visible_to) join ${TABLES[of]} e on e.key = f.key where e.visible_to < f.visible_to`,
+    from: `from ${given} as f (key, visible_to) join ${ENTRY_TABLES[of]} e on e.key = f.key where e.visible_to < f.visible_to`,
     order: ['f.key'],
   };
 }

@@ -4,6 +4,7 @@ import { addressOf } from '../../database/fields/object-table.js';
 import { MOST_CHANGED } from '../../database/revisions/changed-objects.js';
 import { Values, type Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
+import { ENTRY_TABLES } from '../map/entry-tables.js';
 import { type Plan, sizeOf } from '../plan/plan.js';
 
 /** A user or a group before a plan changes or deletes it. */
@@ -91,7 +92,7 @@ function selectFormer(
        coalesce(e.id <> given.id, false) as "isRenamed",
        coalesce(e.visible_to <> given.visible_to, false) as "hasOtherAudience",
        ${columns.found}::text as found, ${columns.pictures}::bytea[] as pictures
-     from ${given} as given (uuid, id, visible_to) join ${kind === 'person' ? 'users' : 'groups'} e on e.entry_uuid = given.uuid`,
+     from ${given} as given (uuid, id, visible_to) join ${ENTRY_TABLES[kind]} e on e.entry_uuid = given.uuid`,
   ];
 }
 

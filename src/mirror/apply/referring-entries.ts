@@ -7,6 +7,7 @@ import {
 } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
+import { ENTRY_TABLES } from '../map/entry-tables.js';
 import type { Plan } from '../plan/plan.js';
 
 /** An entry that stays the same, while what it refers to appears or vanishes. */
@@ -22,7 +23,6 @@ type Targets = ReadonlyMap<string, number>;
 
 type Found = Readonly<Record<EntryKind, Map<string, Referring>>>;
 
-const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const KINDS = { user: 'person', group: 'group' } as const satisfies Record<ObjectKind, EntryKind>;
 
 /**
@@ -82,7 +82,7 @@ export class ReferringEntries {
       kind === 'person' ? [plan.updatedPeople, plan.deletedPeople] : [plan.updatedGroups, plan.deletedGroups];
     if (updated.length + deleted.length === 0) return new Map();
     const rows: { key: string; uuid: string; visibleTo: number }[] = await this.writer.query(
-      `select e.dn_key::text as key, e.entry_uuid as uuid, e.visible_to as "visibleTo" from ${TABLES[kind]} e
+      `select e.dn_key::text as key, e.entry_uuid as uuid, e.visible_to as "visibleTo" from ${ENTRY_TABLES[kind]} e
          join unnest($1::uuid[], $2::uuid[]) as given (uuid, dn_key) on e.entry_uuid = given.uuid
        where e.dn_key is distinct from given.dn_key`,
       [
@@ -114,7 +114,7 @@ export class ReferringEntries {
       if (fields.length === 0) continue;
       const rows: { uuid: string; id: string; target: string }[] = await this.writer.query(
         `select distinct e.entry_uuid as uuid, e.id, r.target from ${REFERENCE_TABLES[from]} r
-           join ${TABLES[kind]} e on e.key = r.from_key
+           join ${ENTRY_TABLES[kind]} e on e.key = r.from_key
          where r.field = any ($1::text[]) and r.target = any ($2::text[])`,
         [fields.map(storedName), [...targets.keys()]],
       );

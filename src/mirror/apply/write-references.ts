@@ -38,21 +38,29 @@ export async function writeReferences(
   entries: readonly (MappedPerson | MappedGroup)[],
 ): Promise<void> {
   if (names.length === 0 || entries.length === 0) return;
-  const [table, objects] = [REFERENCE_TABLES[kind], kind === 'user' ? 'users' : 'groups'];
-  await writer.query(
-    `delete from ${table} r using ${objects} o where o.entry_uuid = any ($1::uuid[]) and r.from_key = o.key`,
-    arraysOf(entries, 'uuid'),
-  );
+  await writer.query(deleteReferences(kind, '$1::uuid[]'), arraysOf(entries, 'uuid'));
   const references = entries.flatMap((entry) => names.flatMap((field) => referencesOf(entry, field)));
   for (const batch of chunksOf(references, BATCH)) {
     await writer.query(
-      `insert into ${table} (field, from_key, target, from_sort_name)
-       select given.field, o.key, given.target, o.sort_name
-       from unnest($1::uuid[], $2::text[], $3::text[]) given (uuid, field, target)
-         join ${objects} o on o.entry_uuid = given.uuid`,
+      insertReferences(kind, 'unnest($1::uuid[], $2::text[], $3::text[]) given (uuid, field, target)'),
       arraysOf(batch, 'uuid', 'field', 'target'),
     );
   }
+}
+
+const OBJECTS: Readonly<Record<ObjectKind, string>> = { user: 'users', group: 'groups' };
+
+/** @param uuids an array or a query of the entryUUIDs of the objects whose references are deleted */
+export function deleteReferences(kind: ObjectKind, uuids: string): string {
+  return `delete from ${REFERENCE_TABLES[kind]} r using ${OBJECTS[kind]} o
+     where o.entry_uuid = any (${uuids}) and r.from_key = o.key`;
+}
+
+/** @param given rows `given` of uuid, field and target */
+export function insertReferences(kind: ObjectKind, given: string): string {
+  return `insert into ${REFERENCE_TABLES[kind]} (field, from_key, target, from_sort_name)
+     select given.field, o.key, given.target, o.sort_name
+     from ${given} join ${OBJECTS[kind]} o on o.entry_uuid = given.uuid`;
 }
 
 function referencesOf(entry: MappedPerson | MappedGroup, field: string): Reference[] {

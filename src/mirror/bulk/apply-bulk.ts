@@ -1,13 +1,22 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { REFERENCE_TABLES } from '../../database/fields/field-references.js';
+import type { ObjectKind } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { groupColumns, personColumns, upsertStatement } from '../apply/apply-entries.js';
+import {
+  deleteRoles,
+  deleteUnresolved,
+  MEMBERSHIPS,
+  NESTINGS,
+  upsertRoles,
+  upsertUnresolved,
+} from '../apply/apply-references.js';
+import { deleteReferences, insertReferences } from '../apply/write-references.js';
 import type { EntryKind } from '../../sources/source.js';
 
 const TABLES = [
-  ['person', 'users', REFERENCE_TABLES.user],
-  ['group', 'groups', REFERENCE_TABLES.group],
-] as const satisfies readonly (readonly [EntryKind, string, string])[];
+  ['person', 'users', 'user'],
+  ['group', 'groups', 'group'],
+] as const satisfies readonly (readonly [EntryKind, string, ObjectKind])[];
 
 /** Writes the entries and roles of a BulkPlan from its tables, as applyEntries writes those of a plan. */
 export async function applyBulk(
@@ -26,16 +35,11 @@ export async function applyBulk(
   };
   for (const [kind, table] of TABLES)
     await run(`delete from ${table} where key in (select key from staged_deletions where kind = '${kind}')`);
-  for (const [kind, table, references] of TABLES) {
+  for (const [kind, table, object] of TABLES) {
     await run(upserts[table], [now]);
+    await run(deleteReferences(object, `select entry_uuid from staged_${table} where not is_new`));
     await run(
-      `delete from ${references} r using ${table} o join staged_${table} s on s.entry_uuid = o.entry_uuid
-       where r.from_key = o.key and not s.is_new`,
-    );
-    await run(
-      `insert into ${references} (field, from_key, target, from_sort_name)
-       select f.field, o.key, f.target, o.sort_name
-       from staged_field_references f join ${table} o on o.entry_uuid = f.uuid where f.kind = '${kind}'`,
+      insertReferences(object, `(select * from staged_field_references where kind = '${kind}') given`),
     );
   }
   for (const statement of [...ROLES, ...REFERENCES]) await run(statement);
@@ -47,35 +51,17 @@ function stagedIn(table: string) {
   return { from: `(select * from ${table} order by sort_name) as given`, now: '$1::timestamptz' };
 }
 
-const RANK = 'case when p.after >= 4 then 3 when p.after >= 2 then 2 else 1 end';
-
-function writeRoles(table: string, subjects: string, group: string, subject: string): string[] {
-  const joined = `from planned_${table} p join groups g on g.entry_uuid = p.group_uuid join ${subjects} s on s.entry_uuid = p.uuid`;
-  return [
-    `delete from ${table} t using (select g.key as group_key, s.key as subject_key ${joined} where p.after is null) r
-     where t.${group} = r.group_key and t.${subject} = r.subject_key`,
-    `insert into ${table} (${group}, ${subject}, named_as, role)
-     select g.key, s.key, p.after, ${RANK} ${joined} where p.after is not null
-     order by g.key, s.key
-     on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`,
-  ];
-}
-
-const ROLES: readonly string[] = [
-  ...writeRoles('memberships', 'users', 'group_key', 'user_key'),
-  ...writeRoles('nestings', 'groups', 'outer_key', 'inner_key'),
-];
+const ROLES = [MEMBERSHIPS, NESTINGS].flatMap((roles) => [
+  deleteRoles(roles, `(select * from planned_${roles.table} where after is null) r`),
+  upsertRoles(roles, `(select * from planned_${roles.table} where after is not null) r`),
+]);
 
 /** See applyReferences. */
 export const REFERENCES = [
   `update groups g set references_hash = r.references_hash from staged_regrouped r
    where g.entry_uuid = r.uuid and not r.is_new`,
-  `delete from unresolved_references t using planned_unresolved p, groups g
-   where p.after is null and g.entry_uuid = p.group_uuid and t.group_key = g.key and t.dn_key = p.key`,
-  `insert into unresolved_references (group_key, dn_key, named_as)
-   select g.key, p.key, p.after from planned_unresolved p join groups g on g.entry_uuid = p.group_uuid
-   where p.after is not null
-   on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`,
+  deleteUnresolved('(select * from planned_unresolved where after is null) r'),
+  upsertUnresolved('(select * from planned_unresolved where after is not null) r'),
 ];
 
 /** The groups whose direct members or nested groups change. */

@@ -1,12 +1,11 @@
+import { ENTRY_TABLES, storedKeyIn } from '../map/entry-tables.js';
+import { EVERY_NAME, type NamedByMasks } from '../map/named-by.js';
 import { SAME_ID, SAME_UUID } from '../map/relate.js';
-import type { NamedByMasks } from '../map/named-by.js';
 import type { NamedBy } from '../../config/model/mapping.js';
 import type { EntryKind } from '../../sources/source.js';
 
 // Statements that make the plan of a bulk run from what Staging has written: the functions of src/mirror/map and
 // src/mirror/plan as SQL. A test compares both on random directories.
-
-const ENTRY_TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** Of entries that share an id or an entryUUID, none is known to be the correct one: see gather. */
 export const DUPLICATES = `
@@ -62,17 +61,8 @@ export const COUNTS = `
     (select count(*)::integer from staged_deletions where kind = 'group') as "deletedGroups",
     (select count(*)::integer from staged_regrouped) as regrouped`;
 
-const EVERY_NAME: readonly NamedBy[] = ['dn', 'id', 'uuid'];
-
 function namesOf(kind: EntryKind, masks: NamedByMasks): NamedBy[] {
   return EVERY_NAME.filter((by) => masks[by] > 0 && (by !== 'id' || kind === 'person'));
-}
-
-/** SQL for the key by which a group names a row: see storedKeyOf and keyOfEntry. */
-function keyOf(by: NamedBy, alias: string): string {
-  if (by === 'dn') return `${alias}.dn_key`;
-  const text = by === 'id' ? `'id:' || ${alias}.id_folded` : `'uuid:' || ${alias}.entry_uuid`;
-  return `encode(substring(sha256('\\x00'::bytea || convert_to(${text}, 'UTF8')) for 16), 'hex')::uuid`;
 }
 
 /** Keys that now belong to a different entry than before, or to none: see compareEntries. */
@@ -80,7 +70,7 @@ export function touchedKeys(masks: NamedByMasks): string {
   const before = (kind: EntryKind) =>
     namesOf(kind, masks).map(
       (by) => `
-    select '${kind}' as kind, e.entry_uuid as uuid, ${keyOf(by, 'e')} as key from ${ENTRY_TABLES[kind]} e
+    select '${kind}' as kind, e.entry_uuid as uuid, ${storedKeyIn('e', by)} as key from ${ENTRY_TABLES[kind]} e
     where e.entry_uuid in (
       select entry_uuid from staged_${ENTRY_TABLES[kind]} where not is_new
       union all select uuid from staged_deletions where kind = '${kind}')`,
@@ -112,7 +102,7 @@ export function heldRoles(masks: NamedByMasks): string {
       (by) => `
       union
       select r.* from ${table} r where r.${subject} in (
-        select s.key from ${entries} s join staged_touched t on t.key = ${keyOf(by, 's')})`,
+        select s.key from ${entries} s join staged_touched t on t.key = ${storedKeyIn('s', by)})`,
     );
     return `
     select '${kind}' as kind, g.entry_uuid as group_uuid, p.key is not null as is_replaced,
@@ -148,7 +138,7 @@ export function wantedRoles(masks: NamedByMasks): string {
   const kept = (['person', 'group'] as const).flatMap((kind) =>
     namesOf(kind, masks).map(
       (by) => `
-    select e.group_uuid, ${keyOf(by, 'e')}, e.named_as & ${masks[by]}::smallint from staged_held e
+    select e.group_uuid, ${storedKeyIn('e', by)}, e.named_as & ${masks[by]}::smallint from staged_held e
     where e.kind = '${kind}' and not e.is_replaced and e.named_as & ${masks[by]} > 0`,
     ),
   );

@@ -12,7 +12,7 @@ export const NAMED_BY_DN: NamedByMasks = {
   uuid: 0,
 };
 
-const EVERY_NAME: readonly NamedBy[] = ['dn', 'id', 'uuid'];
+export const EVERY_NAME: readonly NamedBy[] = ['dn', 'id', 'uuid'];
 
 export function namedByMasksOf({ members, admins, owners }: DirectoryMapping['groups']): NamedByMasks {
   const maskOf = (by: NamedBy) =>

@@ -1,7 +1,8 @@
 import type { NamedBy } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
-import { NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
+import { storedKeyIn } from '../map/entry-tables.js';
+import { EVERY_NAME, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
 import type { MappedGroup, NamedAs } from '../map/snapshot.js';
 import type { Comparison, StoredReference } from './make-plan.js';
 import type { HashedGroup } from './plan.js';
@@ -94,20 +95,9 @@ function referencesAfter(
   return after;
 }
 
-const STORED_KEYS: Readonly<Record<NamedBy, string>> = {
-  dn: 's.dn_key',
-  // As storedKeyOf.
-  id: hashOf("'id:' || s.id_folded"),
-  uuid: hashOf("'uuid:' || s.entry_uuid"),
-};
-
-function hashOf(text: string): string {
-  return `encode(substring(sha256('\\x00'::bytea || convert_to(${text}, 'UTF8')) for 16), 'hex')::uuid`;
-}
-
 /** The references of the group with the key $1 whose keys ($2) or attributes ($3), as lists, differ from the stored ones. */
 function differencesOf(masks: NamedByMasks): string {
-  const named = (Object.keys(STORED_KEYS) as NamedBy[]).filter((by) => masks[by] > 0);
+  const named = EVERY_NAME.filter((by) => masks[by] > 0);
   const stored = named.flatMap((by) => [
     storedReferences('memberships r join users s on s.key = r.user_key', 'r.group_key', by, masks),
     // Values with ids name only users.
@@ -130,6 +120,6 @@ function differencesOf(masks: NamedByMasks): string {
 
 function storedReferences(tables: string, group: string, by: NamedBy, masks: NamedByMasks): string {
   const namedAs = `(r.named_as & ${masks[by]})::smallint`;
-  return `select ${STORED_KEYS[by]}, ${namedAs}, s.dn_key from ${tables}
+  return `select ${storedKeyIn('s', by)}, ${namedAs}, s.dn_key from ${tables}
       where ${group} = $1::integer${masks[by] === NAMED_BY_DN.dn ? '' : ` and r.named_as & ${masks[by]} > 0`}`;
 }

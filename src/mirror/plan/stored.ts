@@ -3,6 +3,7 @@ import { Values, type Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { StoredEntries, StoredReference } from './make-plan.js';
 import type { StoredEntry, StoredGroup } from './plan.js';
+import { ENTRY_TABLES } from '../map/entry-tables.js';
 import type { NamedAs } from '../map/snapshot.js';
 import { isKeyOfDn, storedKeyOf } from '../../sources/reference-key.js';
 import { keysWithNaming, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
@@ -41,7 +42,7 @@ function selectEntries(
   return [
     `select ${String(kind === 'person')} as "isPerson", e.entry_uuid as uuid, e.id, e.dn_key as "dnKey",
        e.content_hash as "contentHash", ${referencesHash} as "referencesHash"
-     from ${TABLES[kind]} e${condition}`,
+     from ${ENTRY_TABLES[kind]} e${condition}`,
   ];
 }
 
@@ -161,7 +162,7 @@ export async function readSubjects(manager: Writer, keys: readonly string[]): Pr
     if (wanted.length === 0) return;
     selects.push(`select ${selects.length} as place, '${kind}' as kind, '${PREFIXES[column] ?? ''}' || e.${column}::text as key,
         e.entry_uuid as uuid
-      from ${TABLES[kind]} e where e.${column} = any (${values.add(wanted)}::${type}[])`);
+      from ${ENTRY_TABLES[kind]} e where e.${column} = any (${values.add(wanted)}::${type}[])`);
   };
   const dnKeys = keys.filter(isKeyOfDn);
   const uuids = valuesOf(keys, 'uuid:');
@@ -189,7 +190,7 @@ export async function readIdHolders(
 ): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows: { uuid: string }[] = await manager.query(
-    `select entry_uuid as uuid from ${TABLES[kind]} where id_folded = any ($2::text[])
+    `select entry_uuid as uuid from ${ENTRY_TABLES[kind]} where id_folded = any ($2::text[])
      union
      select entry_uuid from quarantined_entries
      where kind = $1 and id_folded = any ($2::text[]) and entry_uuid is not null`,
@@ -225,5 +226,3 @@ const RIVALS = `
   union
   select q.kind, q.entry_uuid from claimed c join quarantined_entries q on q.kind = c.kind and q.id_folded = c.id
   where q.entry_uuid is not null`;
-
-const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
