@@ -1,9 +1,15 @@
 /**
- * How the values of an LDAP attribute become the value of a field.
- * - `identity`: read for every entry; an entry without it is left out.
+ * How the values of an LDAP attribute become the value of a field. A value with more characters than the maximum in parentheses,
+ * or in another form, goes into quarantine.
+ * - `identity`: read by EntryReader.identity. An entry without an id or a name is left out; `createdAt` may be null.
  * - `none`: the mirror sets the field itself.
  * - `activity`: whether the filter of entries that are not active does not match.
- * - `lines`: all values. A type that is a list means all values for other readers, too.
+ * - `line` (512), `label` (64), `text` (10,000): a text of any form.
+ * - `website` (10,000): an http or https URL. `url` (10,000): an absolute URL that runs no program.
+ * - `time`: Generalized Time, or the count of Active Directory. `boolean`: TRUE or FALSE.
+ * - `integer` (32 bits), `number` (finite).
+ * - `dn` (10,000): the text of a DN.
+ * - `lines`: all values, each a line. A type that is a list means all values for other readers, too.
  * - `picture`: the digest of the bytes.
  * - `reference`: users or groups that the values name.
  */
@@ -64,12 +70,12 @@ export interface FieldDefinition {
   /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
   readonly isSearchable?: true;
-  /** Description of the filter by exact value. Default: there is no filter. */
+  /** Description of the filter by exact value, which has the name of the field. Default: there is none. */
   readonly filter?: string;
   readonly change?: FieldChange;
   /** Default: all principals that may read the object. For others the value is null, without an error. */
   readonly visibleTo?: FieldAudience;
-  /** Whether lists have a filter of the type of the field, such as IntFilter. */
+  /** Whether lists have a filter with comparisons of the type of the field, such as IntFilter. */
   readonly isFilterable?: true;
   /** Whether the access log counts the field. Default: as other fields of the object. */
   readonly isPersonal?: false;

@@ -14,8 +14,8 @@ import {
 import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './health.controller.js';
 
 /**
- * The rule of readiness. Shutdown, database and mirror can fail it; issuer and Redis only report. Before these
- * exist, during a start, src/start/startup-server.ts responds.
+ * What readiness depends on; indicators.ts has the rule of each. Shutdown, database and mirror can fail it; issuer and Redis
+ * only report. Before these exist, during a start, src/start/startup-server.ts responds.
  */
 const INDICATORS = [ShutdownIndicator, DatabaseIndicator, MirrorIndicator, IssuerIndicator, RedisIndicator];
 

@@ -67,8 +67,8 @@ export class IssuerIndicator {
 }
 
 /**
- * Down until the directory has been read for the first time, and with the rules of visibility of this process. Afterwards the age of the mirror is reported only, because it is
- * the same in all processes.
+ * The mirror is down until the directory has been read once with the rules of visibility of this process. Afterwards its age is
+ * reported only, because it is the same in all processes.
  */
 @Injectable()
 export class MirrorIndicator {

@@ -95,6 +95,7 @@ const PURE = [
   'mirror/map/entry-reader.ts',
   'mirror/map/map.ts',
   'mirror/map/relate.ts',
+  'mirror/plan/make-plan.ts',
   'mirror/plan/plan.ts',
   'mirror/plan/deletion-guard.ts',
   'media/signing/signed-url.ts',

@@ -127,7 +127,7 @@ describe('the source', () => {
 
 /** Examples of files that a reader creates. */
 const TO_BE_MADE = new Set([
-  'src/database/migrations/0003-nickname',
+  'src/database/migrations/NNNN-nickname',
   'deploy/kubernetes-example/ca.pem',
   'deploy/secrets/',
   'deploy/secrets/ldap-password',

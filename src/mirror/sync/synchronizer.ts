@@ -32,7 +32,7 @@ import { withNeeded } from '../../sources/ldap/known-numbers.js';
 
 const ATTEMPTS = 5;
 
-/** Synchronizes the mirror with its source: reads, relates, plans, guards and applies a new revision. */
+/** Synchronizes the mirror with its source: reads, maps, relates, plans, guards and applies a new revision. */
 @Injectable()
 export class Synchronizer {
   readonly runs = new Runs();
