@@ -33,10 +33,10 @@ function canonical(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** How the cursors of a viewer have the numbers of rows. */
+/** How the cursors of a viewer contain the keys of rows: open or sealed. */
 export interface CursorForm {
   readonly seal: KeySeal;
-  /** Whether numbers are sealed. Otherwise cursors are as those of the previous release. */
+  /** Whether keys are sealed. Otherwise cursors are as those of the previous release. */
   readonly isSealed: boolean;
   /** Whether cursors of changes that are not sealed are accepted: see changes.service.ts. */
   readonly acceptsOpenChanges: boolean;
@@ -44,7 +44,7 @@ export interface CursorForm {
 
 /**
  * Encodes positions of rows in the order as cursors, which are opaque to clients.
- * @param columns the values of each column of the order. The last one has the numbers of the rows
+ * @param columns the values of each column of the order. The last one has the keys of the rows
  * @param extras values that follow the position in each cursor
  */
 export function encodeCursors(
@@ -64,13 +64,13 @@ export function encodeCursors(
 /** A position in the order. */
 export interface CursorPlace {
   readonly values: readonly CursorValue[];
-  /** Whether the number of the row was sealed, so that only the service can have made the cursor. */
+  /** Whether the key of the row was sealed, so that only the service can have made the cursor. */
   readonly isSealed: boolean;
 }
 
 /**
  * Decodes a cursor into its position in the order.
- * @param types of the values; `key` is the number of the row
+ * @param types of the values; `key` is the primary key of the row
  * @throws ServiceError INVALID_CURSOR
  */
 export function decodeCursor(

@@ -63,12 +63,12 @@ export interface MembershipColumns {
 /** The memberships of users or of groups, as a connection lists them. */
 export class MembershipList<Node extends object> {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
-  /** The members of the filter that compare values of users. */
+  /** Names of the members of UserMemberFilter that compare values of users. */
   private readonly valueFilters: readonly string[];
-  /** Those of built-in fields, such as `schoolYear`. */
+  /** Those of fields with `filter`, such as `schoolYear` and `schoolYears`. */
   private readonly exactFilters: readonly string[];
 
-  /** `projection` is of the other side. Memberships are filtered by some of `userFields`. */
+  /** @param projection reads the listed objects. @param userFields some of which filter memberships */
   constructor(
     private readonly side: Side,
     private readonly projection: Projection<Node>,

@@ -46,7 +46,7 @@ export class MembershipsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    // Also if the property was not read.
+    // An unread property (undefined) also hides the members.
     if (group.membersVisibleTo !== 0) throw hiddenMembers();
     const list = this.members;
     const columns = list.select(selection);

@@ -89,7 +89,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'active',
     type: 'Boolean!',
     description:
-      'Whether the account is active. It is not if the directory has disabled or locked it, by the filter that the operators configure.',
+      'Whether the account is active. False if the directory has disabled or locked the account, by the filter that the operators configure.',
     attributes: [],
     reader: 'activity',
     column: 'is_active',

@@ -110,7 +110,8 @@ export class StatementPool {
   }
 
   /**
-   * Null: the statement runs without a name, also while another query prepares it, so that each fails alone.
+   * Null: the statement runs without a name. This is also so while another query prepares the statement under its name, because
+   * the failure of that query would fail this one.
    */
   private chooseName(client: ClientBase, name: string): string | null {
     const prepared = this.namesOn(client);

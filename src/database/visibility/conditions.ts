@@ -1,3 +1,4 @@
+import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
 import type { FieldAudience } from '../../common/field.js';
 
 /**
@@ -21,13 +22,13 @@ export interface Conditions {
 /** Text of every condition that reads the relation `viewer`, in its alias `v`. */
 export const READS_VIEWER = 'from viewer v';
 
-/** Ranks of roles (src/groups/group.model.ts). */
+/** Ranks of roles: those of rankOf (src/groups/group.model.ts), which this layer must not import. */
 export const ADMIN = 2;
 export const OWNER = 3;
 
-/** The numbers of the kinds of changes that record audiences: those of numberOfKind (src/changes/change.model.ts). */
-const USER_DELETED = 3;
-const GROUP_DELETED = 6;
+/** The kinds of changes that record audiences. */
+const USER_DELETED = numberOfKind(ChangeKind.USER_DELETED);
+const GROUP_DELETED = numberOfKind(ChangeKind.GROUP_DELETED);
 
 const LIMITED_GROUPS = '((select l.groups from limited l)::integer[])';
 const LIMITED_USERS = `(

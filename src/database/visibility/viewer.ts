@@ -43,7 +43,7 @@ export function withCreated(viewer: FixedViewer, uuid: string): FixedViewer {
   return viewer.limitedTo === null ? viewer : { ...viewer, limitedTo: [...viewer.limitedTo, uuid] };
 }
 
-/** Whether everyone else who sees what rules hide gets the same responses with the same scopes. */
+/** Whether neither rules nor a limit restrict the viewer, so that all such viewers with the same scopes get the same responses. */
 export function seesEverything({ seesHidden, limitedTo }: Viewer): boolean {
   return seesHidden && limitedTo === null;
 }

@@ -110,8 +110,9 @@ export function recordEntries(
 const GIVEN = ['uuid', 'text', 'integer', 'smallint'];
 
 /**
- * Of entries that stay the same, while what they refer to appears or vanishes. If its audience is limited, only principals who
- * see everything learn of it: the audience is stored for the other kind of object, of which the row has none.
+ * Records a change of each entry that stays the same while what it refers to appears or vanishes. If the audience of the referent
+ * is limited, only principals who see everything learn of it: the audience is stored for the other kind of object, of which the
+ * row has none.
  */
 export function recordReferring(
   values: Values,
@@ -158,7 +159,7 @@ function audienceOf(of: EntryKind, role: number, changes: string): string {
       select c.${other}_key from ${changes} c where c.${noun}_key = gone.key and c.role_before >= ${role}) end`;
 }
 
-/** Of a former user or group `f`: a row for those outside the new audience who were inside the old one. */
+/** Records a change of each former user or group `f` for viewers who are no longer in its audience. */
 export function recordHidden(
   values: Values,
   kind: ChangeKind,
@@ -176,7 +177,7 @@ export function recordHidden(
   };
 }
 
-/** The opposite: for those inside the new audience who were outside the old one. */
+/** Records a change of each user or group for viewers who were not in its audience and now are. */
 export function recordRevealed(
   values: Values,
   kind: ChangeKind,

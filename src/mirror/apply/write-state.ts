@@ -37,7 +37,7 @@ async function writeState(
   revision: WrittenRevision | null,
 ): Promise<{ text: string }[]> {
   const { covers, quarantined, basedOn, stamps = new Map<string, string>() } = application;
-  // The positions begin at the start again.
+  // A whole reading replaces all quarantined entries, whose positions then begin at the start again.
   if (covers === null) await writer.query('delete from quarantined_entries');
   const values = new Values();
   const parts = [
