@@ -50,7 +50,7 @@ export interface PartFilter extends Pick<ChangeFilter, 'kinds'> {
 
 /** Everything but totals. */
 const SELECTION: PageSelection = {
-  name: 'part of the log',
+  cacheKey: 'part of the log',
   rows: true,
   cursors: 'every',
   totalCount: false,

@@ -102,7 +102,7 @@ export function decodeCursor(
 }
 
 /** @returns the error for a cursor that could have been made by others than this service */
-export function openCursor(argument: 'after' | 'before'): ServiceError {
+export function unsealedCursorError(argument: 'after' | 'before'): ServiceError {
   return new ServiceError(
     'INVALID_CURSOR',
     `The cursor in ${argument} is from before the directory had rules of visibility: begin again without it`,

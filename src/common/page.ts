@@ -14,8 +14,8 @@ export type SelectedCursors = 'every' | 'ends' | 'none';
 
 /** Selected parts of a connection. Parts that are not selected are neither counted nor read. */
 export interface PageSelection {
-  /** Key of the selection: equal for equal selections. */
-  readonly name: string;
+  /** Equal for equal selections. */
+  readonly cacheKey: string;
   readonly rows: boolean;
   readonly cursors: SelectedCursors;
   readonly totalCount: boolean;

@@ -80,7 +80,7 @@ export class FieldReferencesService extends ReferenceResolver {
     const objects = this.objectsOf(reference.from);
     const selection = pageSelection(info);
     const columns = objects.projection.select(selection.node);
-    const name = `${info.parentType.name}.${info.fieldName} ${selection.name} ${JSON.stringify(page)}`;
+    const name = `${info.parentType.name}.${info.fieldName} ${selection.cacheKey} ${JSON.stringify(page)}`;
     return batches.load<number, Connection<object>>(name, key, async (keys, reader) => {
       const all = await objects.sourceOf(page, columns, reader);
       const source = referringSource(reference, all, page.orderBy ?? {}, page.filter ?? {});

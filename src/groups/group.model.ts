@@ -1,6 +1,6 @@
 import { ObjectType, Field, ID, InputType, registerEnumType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
-import type { PageAhead } from '../database/paging/page.js';
+import type { PreloadedPage } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { Node } from '../graphql/schema/node.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
@@ -81,7 +81,7 @@ export class Group extends Node {
   /** The audience of the members. 0: the viewer may see them. Read where `members` is selected. */
   membersVisibleTo?: number;
   /** A page of `members` that was read together with the group. */
-  membershipsAhead: PageAhead | null = null;
+  membershipsAhead: PreloadedPage | null = null;
 
   get nodeType(): 'Group' {
     return 'Group';

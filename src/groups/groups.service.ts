@@ -47,7 +47,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     columns: ProjectedColumns,
     reader: Reader,
   ): Promise<PageSource> {
-    const filter = given ? withoutNesting(given) : given;
+    const filter = given ? withDeprecatedNames(given) : given;
     const { hasMember, parent, role } = filter ?? {};
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
     const argument = given?.withMember ? 'withMember' : 'hasMember';
@@ -64,7 +64,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     batches: Batches,
   ): Promise<Connection<Group>> {
     const columns = this.projection.select(selection.node);
-    const name = `${direction} ${selection.name} ${JSON.stringify(page)}`;
+    const name = `${direction} ${selection.cacheKey} ${JSON.stringify(page)}`;
     return batches.load(name, group.key, async (keys, reader) => {
       const source = nestedGroupSource(direction, columns, this.projection);
       const pages = await readPages(reader, source, page, selection, keys);
@@ -74,7 +74,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
 }
 
 /** The filter with the user and the role of `withMember` as `hasMember` and `role`. */
-function withoutNesting(filter: GroupFilter): GroupFilter {
+function withDeprecatedNames(filter: GroupFilter): GroupFilter {
   const { withMember, ...others } = filter;
   if (!withMember) return filter;
   if (others.hasMember ?? others.role) {

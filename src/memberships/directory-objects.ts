@@ -10,7 +10,7 @@ import {
 } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { type PageAhead, readPage, readWithParent } from '../database/paging/page.js';
+import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
 import {
@@ -30,7 +30,7 @@ import type { MembershipList } from './membership-list.js';
 interface LookupPlan {
   readonly query: PageQuery;
   readonly columns: ProjectedColumns;
-  readonly pageName: string;
+  readonly cacheKey: string;
   readonly indexOfIdentity: number;
 }
 
@@ -38,7 +38,7 @@ interface LookupPlan {
 const MOST_PLANS = 10;
 
 export abstract class DirectoryObjects<
-  Model extends { key: number; membershipsAhead: PageAhead | null },
+  Model extends { key: number; membershipsAhead: PreloadedPage | null },
   ListArguments extends PageArguments,
 > {
   private readonly lookups: Readonly<Record<LookupKey, Statement>>;
@@ -46,7 +46,7 @@ export abstract class DirectoryObjects<
   /** Selections are kept with their documents. */
   private readonly plans = new WeakMap<SelectedFields, Map<string, LookupPlan>>();
 
-  /** @param memberships those below an object */
+  /** @param memberships those below an object: equal to the list of MembershipsService, to which pages are handed over by cacheKeyOf */
   protected constructor(
     private readonly names: TableNames,
     readonly projection: Projection<Model>,
@@ -110,12 +110,12 @@ export abstract class DirectoryObjects<
     const plan = list === null ? null : this.planFor(by, fields, list, reader.cursors);
     // The resolver of the list reports the errors of its page.
     if (plan === null) return this.find(input, reader);
-    const { query, columns, pageName, indexOfIdentity } = plan;
+    const { query, columns, cacheKey, indexOfIdentity } = plan;
     const values = query.values.with(indexOfIdentity, value);
     const found = await readWithParent(reader, { ...query, values });
     if (found === null) return null;
     const model = this.projection.mapRow(found.parent, columns);
-    model.membershipsAhead = { name: pageName, page: found.page };
+    model.membershipsAhead = { cacheKey, page: found.page };
     return model;
   }
 
@@ -129,9 +129,9 @@ export abstract class DirectoryObjects<
     list: SelectedList<MembershipArguments>,
     form: CursorForm,
   ): LookupPlan | null {
-    const pageName = this.memberships.nameOf(list.page, list.selection);
+    const cacheKey = this.memberships.cacheKeyOf(list.page, list.selection);
     // Viewers whose cursors have another form may use other cursors.
-    const name = `${by} ${form.isSealed ? 'sealed ' : ''}${pageName}`;
+    const name = `${by} ${form.isSealed ? 'sealed ' : ''}${cacheKey}`;
     let plans = this.plans.get(fields);
     if (plans === undefined || plans.size === MOST_PLANS) {
       plans = new Map();
@@ -139,7 +139,7 @@ export abstract class DirectoryObjects<
     }
     let plan = plans.get(name) ?? null;
     if (plan === null) {
-      plan = this.tryToPlan(by, pageName, fields, list, form);
+      plan = this.tryToPlan(by, cacheKey, fields, list, form);
       if (plan !== null) plans.set(name, plan);
     }
     return plan;
@@ -148,7 +148,7 @@ export abstract class DirectoryObjects<
   /** Null if the page is not valid. */
   private tryToPlan(
     by: LookupKey,
-    pageName: string,
+    cacheKey: string,
     fields: SelectedFields,
     { page, selection }: SelectedList<MembershipArguments>,
     form: CursorForm,
@@ -158,7 +158,7 @@ export abstract class DirectoryObjects<
     try {
       const source = this.memberships.sourceOf(page, this.memberships.select(selection));
       const indexOfIdentity = source.values.all.length;
-      const sought = {
+      const lookup = {
         from: `${table} ${alias}`,
         key: `${alias}.key`,
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
@@ -166,7 +166,7 @@ export abstract class DirectoryObjects<
         reads: { table, others: lookupReads(this.names, by) },
         total,
       };
-      return { query: planPage(source, page, selection, sought, form), columns, pageName, indexOfIdentity };
+      return { query: planPage(source, page, selection, lookup, form), columns, cacheKey, indexOfIdentity };
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;

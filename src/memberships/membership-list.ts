@@ -81,15 +81,15 @@ export class MembershipList<Node extends object> {
     this.valueFilters = [...own, ...this.exactFilters];
   }
 
-  /** Equal for equal pages of different parents, which are read together. */
-  nameOf(
+  /** Equal for equal pages of different parents, which are read together, and of equal lists: see MembershipsService. */
+  cacheKeyOf(
     { first, after, last, before, filter, orderBy }: MembershipArguments,
     selection: PageSelection,
   ): string {
     const others = [after, before, filter, orderBy];
     // The first and the last page are requested most, and stringify costs as much as all other steps here.
     const rest = others.every((each) => (each ?? null) === null) ? '' : JSON.stringify(others);
-    return `${this.side} ${selection.name} ${first} ${last} ${rest}`;
+    return `${this.side} ${selection.cacheKey} ${first} ${last} ${rest}`;
   }
 
   select({ node: membership }: PageSelection): MembershipColumns {

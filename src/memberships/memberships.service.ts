@@ -5,7 +5,7 @@ import { lookupOf } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type Page, type PageAhead, readPages } from '../database/paging/page.js';
+import { type Page, type PreloadedPage, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -21,7 +21,7 @@ import type { CurrentGroupMembershipInheritance, GroupMembership } from './membe
 
 interface Parent {
   readonly key: number;
-  readonly membershipsAhead: PageAhead | null;
+  readonly membershipsAhead: PreloadedPage | null;
 }
 
 @Injectable()
@@ -122,7 +122,10 @@ export function hiddenMembers(): ServiceError {
   return new ServiceError('FORBIDDEN', 'This token may not see who belongs to the group');
 }
 
-/** The page below a parent: read together with the parent, or in one statement with the pages of the same level. */
+/**
+ * The page below a parent: read together with the parent by DirectoryObjects, whose list has to give the page the same key, or in
+ * one statement with the pages of the same level.
+ */
 async function readList(
   list: MembershipList<object>,
   columns: MembershipColumns,
@@ -131,9 +134,9 @@ async function readList(
   selection: PageSelection,
   batches: Batches,
 ): Promise<Page<unknown[]>> {
-  const name = list.nameOf(page, selection);
-  if (membershipsAhead?.name === name) return membershipsAhead.page;
-  return batches.load(name, key, (keys, reader) =>
+  const cacheKey = list.cacheKeyOf(page, selection);
+  if (membershipsAhead?.cacheKey === cacheKey) return membershipsAhead.page;
+  return batches.load(cacheKey, key, (keys, reader) =>
     readPages(reader, list.sourceOf(page, columns), page, selection, keys),
   );
 }

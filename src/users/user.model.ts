@@ -1,7 +1,7 @@
 import { ObjectType, Field, ID, InputType, InterfaceType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
-import type { PageAhead } from '../database/paging/page.js';
+import type { PreloadedPage } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { Node } from '../graphql/schema/node.js';
 import { DeriveFields, type DerivedField, ShareFields } from '../graphql/schema/derived-fields.js';
@@ -64,7 +64,7 @@ export class User extends Node {
   hasPhoto!: boolean;
   hasPicture!: boolean;
   /** A page of `groups` that was read together with the user. */
-  membershipsAhead: PageAhead | null = null;
+  membershipsAhead: PreloadedPage | null = null;
 
   get nodeType(): 'User' {
     return 'User';

@@ -37,7 +37,7 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     columns: ProjectedColumns,
     reader: Reader,
   ): Promise<PageSource> {
-    const filter = given ? withoutNesting(given) : given;
+    const filter = given ? withDeprecatedNames(given) : given;
     const { memberOf, role } = filter ?? {};
     if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
     const argument = given?.inGroup ? 'inGroup' : 'memberOf';
@@ -47,7 +47,7 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
 }
 
 /** The filter with the group and the role of `inGroup` as `memberOf` and `role`. */
-function withoutNesting(filter: UserFilter): UserFilter {
+function withDeprecatedNames(filter: UserFilter): UserFilter {
   const { inGroup, ...others } = filter;
   if (!inGroup) return filter;
   if (others.memberOf ?? others.role) {

@@ -21,8 +21,8 @@ import {
 } from './page-source.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
 
-/** A value that is read with a page, in addition to its rows. */
-type PageColumn = 'total' | 'behind' | 'ahead';
+/** A value that is read with a page, in addition to its rows: the total, and whether rows exist beyond the cursors. */
+type PageColumn = 'total' | 'hasEarlierRows' | 'hasLaterRows';
 
 /**
  * A statement for the pages of all parents, with one row for each. The page is one JSON value: an array for
@@ -35,7 +35,7 @@ export interface PageQuery {
   readonly limit: number;
   readonly backward: boolean;
   /** Whether the first value is the position of the parent, starting at 1. */
-  readonly isMany: boolean;
+  readonly hasSeveralParents: boolean;
   /** The values that follow. */
   readonly pageColumns: readonly PageColumn[];
   /** Number of columns of a looked-up parent, which follow. The page comes after them, if it is read. */
@@ -74,8 +74,8 @@ export function planPage(
     const rowLimit = isRead ? source.values.add(limit + 1) : '0';
     tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), backward, rowLimit));
   }
-  const isMany = parent.position.length > 0;
-  const isShort = !isMany && isAlongIndex(source, selection);
+  const hasSeveralParents = parent.position.length > 0;
+  const isShort = !hasSeveralParents && isAlongIndex(source, selection);
   const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
   const noteReads = notesPage(source, parents, parent, pageColumns.size);
   return {
@@ -84,7 +84,7 @@ export function planPage(
     source,
     limit,
     backward,
-    isMany,
+    hasSeveralParents,
     pageColumns: [...pageColumns.keys()],
     parentWidth: parent.columns.length,
     cursors: selection.cursors,
@@ -121,8 +121,8 @@ function selectPageColumns(
     const known = source.total === undefined ? undefined : (parent.total ?? source.total);
     pageColumns.set('total', known ?? countRows(source, rows));
   }
-  if (after !== null && hasPreviousPage) pageColumns.set('behind', findAnother(source, rows, after));
-  if (before !== null && hasNextPage) pageColumns.set('ahead', findAnother(source, rows, before));
+  if (after !== null && hasPreviousPage) pageColumns.set('hasEarlierRows', findAnother(source, rows, after));
+  if (before !== null && hasNextPage) pageColumns.set('hasLaterRows', findAnother(source, rows, before));
   return pageColumns;
 }
 

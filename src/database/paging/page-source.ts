@@ -3,7 +3,7 @@ import {
   type CursorForm,
   type CursorValue,
   decodeCursor,
-  openCursor,
+  unsealedCursorError,
 } from '../../common/cursor.js';
 import { type SortDirection, opposite } from '../../common/page.js';
 import {
@@ -166,7 +166,7 @@ function decodePlace(
   const extras = cursorsHaveRevision === true ? (['string'] as const) : [];
   const { values, isSealed } = decodeCursor(form, cursor, binding, [...types, ...extras], argument);
   // With a number of its choice, a client could find out the numbers of rows. Changes are checked by their service.
-  if (form.isSealed && !isSealed && cursorsHaveRevision !== true) throw openCursor(argument);
+  if (form.isSealed && !isSealed && cursorsHaveRevision !== true) throw unsealedCursorError(argument);
   return values;
 }
 

@@ -29,12 +29,12 @@ export class Page<Row extends unknown[]> {
     const packed = packedIn(query, result);
     const read = rowsOf<Row>(query, packed);
     const beyond = read.length > limit;
-    const ahead = pageColumnIn(query, result, 'ahead') === true;
-    const behind = pageColumnIn(query, result, 'behind') === true;
+    const hasEarlierRows = pageColumnIn(query, result, 'hasEarlierRows') === true;
+    const hasLaterRows = pageColumnIn(query, result, 'hasLaterRows') === true;
     if (beyond) read.length = limit;
     this.rows = backward ? read.reverse() : read;
-    this.hasNextPage = backward ? ahead : beyond || ahead;
-    this.hasPreviousPage = backward ? beyond || behind : behind;
+    this.hasNextPage = backward ? hasLaterRows : beyond || hasLaterRows;
+    this.hasPreviousPage = backward ? beyond || hasEarlierRows : hasEarlierRows;
     this.totalCount = Number(pageColumnIn(query, result, 'total') ?? 0);
     this.cursorExtras =
       query.source.cursorsHaveRevision === true ? [revisionOf(query.statement, [result ?? []]) ?? ''] : [];
@@ -54,8 +54,10 @@ export class Page<Row extends unknown[]> {
   }
 }
 
-export interface PageAhead {
-  readonly name: string;
+/** A page of memberships that was read with its parent. */
+export interface PreloadedPage {
+  /** That of MembershipList.cacheKeyOf. */
+  readonly cacheKey: string;
   readonly page: Page<unknown[]>;
 }
 
@@ -81,7 +83,7 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   const query = planPage(source, page, selection, parents, reader.cursors);
   const result = await reader.read(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
-  if (query.isMany) result.sort(([left], [right]) => Number(left) - Number(right));
+  if (query.hasSeveralParents) result.sort(([left], [right]) => Number(left) - Number(right));
   return result.map((each) => new Page<Row>(query, each, reader.cursors));
 }
 
@@ -97,16 +99,16 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
 }
 
 function pageColumnIn(
-  { isMany, pageColumns }: PageQuery,
+  { hasSeveralParents, pageColumns }: PageQuery,
   result: readonly unknown[] | undefined,
   column: PageQuery['pageColumns'][number],
 ): unknown {
   const index = pageColumns.indexOf(column);
-  return index < 0 ? undefined : result?.[(isMany ? 1 : 0) + index];
+  return index < 0 ? undefined : result?.[(hasSeveralParents ? 1 : 0) + index];
 }
 
-function placeOfParent({ isMany, pageColumns }: PageQuery): number {
-  return (isMany ? 1 : 0) + pageColumns.length;
+function placeOfParent({ hasSeveralParents, pageColumns }: PageQuery): number {
+  return (hasSeveralParents ? 1 : 0) + pageColumns.length;
 }
 
 /** The columns of a page: those of the source, then those of the order. Empty if no row was read. */

@@ -110,8 +110,11 @@ function countNodes(
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
-function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
-  const [node] = nodes;
+function coerceArguments(
+  { field, fieldNodes }: SelectedField,
+  variables: Variables,
+): Record<string, unknown> {
+  const [node] = fieldNodes;
   if (node === undefined || field.args.length === 0) return {};
   try {
     return getArgumentValues(field, node, variables);
@@ -163,8 +166,8 @@ function refuseAbove(limit: number, count: number, what: string): void {
 /** The fields `rateLimit(dryRun: true)`; null if the operation is executed normally. */
 export function findDryRunFields({ roots }: Operation, variables: Variables): SelectedField[] | null {
   const fields = [...selectedAmong(roots, variables)].filter(({ field }) => field.name === 'rateLimit');
-  const asked = fields.some(({ nodes }) =>
-    nodes.some((node) =>
+  const asked = fields.some(({ fieldNodes }) =>
+    fieldNodes.some((node) =>
       node.arguments?.some(({ name, value }) => {
         if (name.value !== 'dryRun') return false;
         return value.kind === Kind.VARIABLE
@@ -181,7 +184,7 @@ export function withOnly(
   definition: OperationDefinitionNode,
   document: DocumentNode,
 ): DocumentNode {
-  const selections = fields.flatMap(({ nodes }) => nodes);
+  const selections = fields.flatMap(({ fieldNodes }) => fieldNodes);
   const reduced = { ...definition, selectionSet: { kind: Kind.SELECTION_SET, selections } as const };
   return {
     ...document,

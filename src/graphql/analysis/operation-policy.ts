@@ -154,8 +154,8 @@ export function refuseGuardedInputs(
   variables: Variables,
   principal: Principal | null,
 ): void {
-  for (const { field, nodes, children } of selectedAmong(fields, variables)) {
-    const [node] = nodes;
+  for (const { field, fieldNodes, children } of selectedAmong(fields, variables)) {
+    const [node] = fieldNodes;
     if (node !== undefined && field.args.some(({ type }) => hasGuards(type))) {
       const given = getArgumentValues(field, node, variables);
       for (const { name, type } of field.args) refuse(type, given[name], principal);

@@ -36,8 +36,8 @@ export interface SelectedField {
   readonly responsePath: readonly string[];
   readonly parentType: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
-  /** All nodes of the document that select this field at this path. */
-  readonly nodes: FieldNode[];
+  /** All nodes of the syntax tree that select this field at this path. */
+  readonly fieldNodes: FieldNode[];
   /** The conditions of each node. The field is selected if all conditions of any one node hold. */
   readonly places: (readonly Condition[])[];
   readonly children: Map<string, SelectedField>;
@@ -174,8 +174,10 @@ function addDependences(selected: SelectedField, into: Set<CacheDependency>): vo
   for (const child of selected.children.values()) addDependences(child, into);
 }
 
-function givenArguments({ field, nodes }: SelectedField): GraphQLArgument[] {
-  const names = new Set(nodes.flatMap(({ arguments: given }) => (given ?? []).map(({ name }) => name.value)));
+function givenArguments({ field, fieldNodes }: SelectedField): GraphQLArgument[] {
+  const names = new Set(
+    fieldNodes.flatMap(({ arguments: given }) => (given ?? []).map(({ name }) => name.value)),
+  );
   return field.args.filter(({ name }) => names.has(name));
 }
 

@@ -106,7 +106,7 @@ function readSelection({ fieldNodes, fragments }: Place): PageSelection {
     hasPreviousPage: pageInfo.has('hasPreviousPage'),
   };
   const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
-  return { name: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
+  return { cacheKey: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
 }
 
 function cursorsOf(hasEdges: boolean, hasEnds: boolean): SelectedCursors {

@@ -149,9 +149,9 @@ class Unfolding {
     const responsePath = [...path, responseKey];
     const key = pathKey(responsePath, type.name, name);
     const children = new Map<string, SelectedField>();
-    const known = { key, responsePath, parentType: type, field, nodes: [], places: [], children };
+    const known = { key, responsePath, parentType: type, field, fieldNodes: [], places: [], children };
     const selected: SelectedField = into.get(key) ?? known;
-    selected.nodes.push(node);
+    selected.fieldNodes.push(node);
     selected.places.push(conditions);
     into.set(key, selected);
     if (node.selectionSet === undefined) return;

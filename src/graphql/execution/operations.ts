@@ -128,7 +128,7 @@ function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLErr
   const error = withheldError(withheld);
   const path = withheldAt.get(withheld.selected.key);
   return new GraphQLError(error.message, {
-    nodes: withheld.selected.nodes,
+    nodes: withheld.selected.fieldNodes,
     originalError: error,
     ...(path === undefined ? {} : { path }),
   });
