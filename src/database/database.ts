@@ -30,8 +30,8 @@ export class Database implements VisibilitySource {
   /** Those of the data source, from the first statement on. */
   private statements: DirectoryDataSource['statements'] | null = null;
   private seal: KeySeal | null = null;
-  /** True while the server does not answer or accepts no writes. Statements are rejected then. */
-  private isAway = false;
+  /** True while the server does not answer or accepts no writes. Statements are rejected then: see requireDatabase. */
+  private isPaused = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
   private hasSharedSessions = false;
   /** Called when the server answers again on a new connection: a pooler may have appeared in between. */
@@ -72,7 +72,7 @@ export class Database implements VisibilitySource {
       const replicated = await this.replicas.read<Row>(statement, values);
       if (replicated !== null) return replicated;
     }
-    this.refuseInVain();
+    this.requireDatabase();
     this.statements ??= this.dataSource.statements;
     const rows = await this.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
@@ -94,7 +94,7 @@ export class Database implements VisibilitySource {
     viewer: Viewer = OUTSIDER,
     readsRoles = false,
   ): Promise<Result> {
-    this.refuseInVain();
+    this.requireDatabase();
     await this.rules.admit(viewer);
     const { previewPool, statements } = this.dataSource;
     const run = () => {
@@ -115,9 +115,9 @@ export class Database implements VisibilitySource {
     }
   }
 
-  /** Called when the server hangs: waiting requests fail, and new ones are rejected until goOn is called. */
-  giveUp(): void {
-    this.isAway = true;
+  /** Called when the server hangs: waiting requests fail, and new ones are rejected until resume is called. */
+  pauseAndDisconnect(): void {
+    this.isPaused = true;
     this.dataSource.destroyConnections();
   }
 
@@ -127,11 +127,11 @@ export class Database implements VisibilitySource {
 
   /** Called when the server accepts no writes: running statements complete, and new ones are rejected. */
   pause(): void {
-    this.isAway = true;
+    this.isPaused = true;
   }
 
-  goOn(): void {
-    this.isAway = false;
+  resume(): void {
+    this.isPaused = false;
   }
 
   /** Called when the state of the mirror changed without a new revision. */
@@ -146,15 +146,15 @@ export class Database implements VisibilitySource {
 
   /** The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it. */
   private async refuseBeforeFirst(): Promise<void> {
-    this.refuseInVain();
+    this.requireDatabase();
     const [[id] = [null]] = await this.dataSource.statements.read<[string | null]>(READ_ID, []);
     if (id === null) throw new NothingReadError();
   }
 
-  private refuseInVain(): void {
+  private requireDatabase(): void {
     // The data source is closed when the service stops.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    if (this.isAway || this.hasSharedSessions)
+    if (this.isPaused || this.hasSharedSessions)
       throw new ServiceUnavailableError('The database cannot be reached at the moment');
   }
 }

@@ -31,7 +31,7 @@ import { Synchronizer } from './sync/synchronizer.js';
 /**
  * Milliseconds that the synchronization may take to stop. Then its database connections are considered lost.
  */
-const ENDING = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
 
 /** Keeps the mirror synchronized with its source while this process runs. */
 @Injectable()
@@ -39,7 +39,7 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
   private readonly logger = new Logger('Mirror');
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
-  private readonly companions: ((signal: AbortSignal) => Promise<void>)[] = [];
+  private readonly leaderTasks: ((signal: AbortSignal) => Promise<void>)[] = [];
   private isWaiting = false;
   private onOtherServer: (kind: PresetName) => void = () => undefined;
   readonly otherServer = new Promise<PresetName>((resolve) => {
@@ -58,7 +58,7 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
 
   /** Runs work of another module while this process leads, until its signal is aborted. The work must not throw. */
   whileLeading(work: (signal: AbortSignal) => Promise<void>): void {
-    this.companions.push(work);
+    this.leaderTasks.push(work);
   }
 
   async start(): Promise<void> {
@@ -153,12 +153,12 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
     await this.keepIndexes(ending);
     const over = new AbortController();
     const either = AbortSignal.any([ending, over.signal]);
-    const companions = this.companions.map((work) => work(either));
+    const tasks = this.leaderTasks.map((work) => work(either));
     try {
       await follower.follow(ending, settled);
     } finally {
       over.abort();
-      await Promise.all(companions);
+      await Promise.all(tasks);
     }
   }
 
@@ -196,7 +196,7 @@ export class MirrorService extends Following implements OnModuleDestroy, BeforeA
     following.then(end, end);
     const either = AbortSignal.any([signal, ended.signal]);
     if (!either.aborted) await once(either, 'abort');
-    if (await settlesWithin(ENDING, following)) return;
+    if (await settlesWithin(STOP_TIMEOUT_MS, following)) return;
     this.logger.warn('The synchronization does not end: its connections to the database are closed');
     this.dataSource.destroyConnections();
   }

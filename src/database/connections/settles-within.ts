@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** Milliseconds of one step. */
-const STEP = 50;
+const STEP_MS = 50;
 
 /**
  * Whether a promise settles within a time. It waits in steps, so that a blocked event loop costs one step, and
@@ -19,8 +19,8 @@ export async function settlesWithin(
   };
   work.then(settle, settle);
   const isOver = () => settled.signal.aborted || signal?.aborted === true;
-  for (let left = milliseconds; left > 0 && !isOver(); left -= STEP) {
-    await sleep(Math.min(STEP, left), undefined, { signal: settled.signal }).catch(() => undefined);
+  for (let left = milliseconds; left > 0 && !isOver(); left -= STEP_MS) {
+    await sleep(Math.min(STEP_MS, left), undefined, { signal: settled.signal }).catch(() => undefined);
   }
   // After the last step, pending socket events have not been processed yet.
   if (!settled.signal.aborted) await nextTurn();

@@ -48,7 +48,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     private readonly database: Database,
   ) {
     database.revision.onChanged = (changes) => {
-      if (changes === null) database.rules.doubt();
+      if (changes === null) database.rules.invalidate();
       for (const listener of this.listeners) listener(changes);
     };
   }
@@ -140,7 +140,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       },
       onAnswer: (seen) => {
         if (seen?.takesWrites !== true) this.pause('it can only be read');
-        else if (!this.goOn(seen)) heartbeat.queryNow();
+        else if (!this.resume(seen)) heartbeat.queryNow();
       },
       onNotification: (payload) => {
         const announcement = announcementIn(payload);
@@ -152,7 +152,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
         const reason = pauseReasonOf(error);
         if (reason !== null) this.pause(reason);
         // The server is unavailable. Each reader gets the error of its own statement.
-        else this.database.goOn();
+        else this.database.resume();
       },
       onDoubt: () => {
         this.isHeard = false;
@@ -161,7 +161,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
         this.database.onReconnect();
       },
       onHang: () => {
-        this.database.giveUp();
+        this.database.pauseAndDisconnect();
       },
       receivedBytes: () => this.database.receivedBytes,
     });
@@ -187,8 +187,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /** @returns false if something happened since the query, so that the server has to be queried again */
-  private goOn(seen: MirrorReading): boolean {
-    this.database.goOn();
+  private resume(seen: MirrorReading): boolean {
+    this.database.resume();
     const isReliable = this.database.revision.noteAnswer(revisionIn(seen), changesIn(seen));
     if (isReliable) {
       this.isHeard = true;

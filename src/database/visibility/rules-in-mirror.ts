@@ -41,7 +41,7 @@ export class RulesInMirror {
   }
 
   /** Another process may have written the mirror with other rules, or it may have been restored. */
-  doubt(): void {
+  invalidate(): void {
     this.areHeld = this.number === 0;
     // If this fails, the next request reads again.
     this.read().catch(() => undefined);

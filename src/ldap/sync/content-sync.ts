@@ -56,7 +56,7 @@ export async function* followContent(
   connection: LdapConnection,
   request: ContentRequest,
 ): AsyncGenerator<ContentEvent, void, undefined> {
-  await refuseWhatIsOfNoUse(connection, request);
+  await requireUsableServer(connection, request);
   const stage = new SyncStage(request.cookie !== null);
   const messages = connection.search(request, {
     controls: [new SyncRequestControl(request)],
@@ -103,7 +103,7 @@ export async function* readContent(
 }
 
 /** Checks the root DSE and the contextCSN of the server before its results are used. */
-async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentRequest): Promise<void> {
+async function requireUsableServer(connection: LdapConnection, request: ContentRequest): Promise<void> {
   const { namingContexts, supportedControls } = await readRootDse(connection, request);
   if (supportedControls.length > 0 && !supportedControls.includes(SYNC_REQUEST)) {
     throw new ContentSyncRefusedError('The directory server does not support content synchronization');

@@ -9,9 +9,9 @@ export const PICTURE_SIZES = [64, 128, 256, 512] as const;
 export type PictureSize = (typeof PICTURE_SIZES)[number];
 
 /** Minimum lifetime of a URL in seconds. */
-const LIFE = 3600;
+const LIFETIME_SECONDS = 3600;
 /** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
-const ROUNDING = 60;
+const ROUNDING_SECONDS = 60;
 
 export interface SignedPicture {
   readonly kind: PictureKind;
@@ -42,7 +42,7 @@ export function nextPictureSize(size: number): PictureSize | undefined {
 
 /** Unix time in seconds at which URLs signed now expire. */
 export function expiryOf(now: Date): number {
-  return Math.ceil((now.getTime() / 1000 + LIFE) / ROUNDING) * ROUNDING;
+  return Math.ceil((now.getTime() / 1000 + LIFETIME_SECONDS) / ROUNDING_SECONDS) * ROUNDING_SECONDS;
 }
 
 /** The base URL is not signed, because a proxy may serve the service under another name. */

@@ -5,7 +5,7 @@ import { type Plan, withoutDeleted } from '../plan/plan.js';
 import { carriedFrom, type CarryingStatements, carryingStatements } from './carrying-statements.js';
 
 /** Maximum number of pairs of user and group that are compared individually. Above it, whole groups are. */
-const FEW = 2000;
+const MOST_COMPARED_PLACES = 2000;
 
 interface Place {
   readonly group: number;
@@ -92,7 +92,7 @@ export class EffectiveRoles {
     const { gone } = this;
     const memberships = withoutDeleted(this.plan, this.plan.memberships);
     const nestings = withoutDeleted(this.plan, this.plan.nestings);
-    if (memberships.length > FEW) return false;
+    if (memberships.length > MOST_COMPARED_PLACES) return false;
     if (memberships.length + nestings.length + gone.length === 0) return true;
     if (nestings.length + gone.length === 0) {
       await this.add(IN_NAMED_PLACES, arraysOf(memberships, 'group', 'subject'));
@@ -103,7 +103,7 @@ export class EffectiveRoles {
       ...arraysOf(nestings, 'group', 'subject'),
       ...arraysOf(gone, 'outer', 'inner'),
     ]);
-    if (touched.length > FEW) return false;
+    if (touched.length > MOST_COMPARED_PLACES) return false;
     if (touched.length > 0) await this.add(IN_PLACES, arraysOf(touched, 'group', 'person'));
     return true;
   }
@@ -152,7 +152,7 @@ const touchedPlaces = (changes: string) => `
   from unnest($5::integer[], $6::integer[]) as gone (outer_key, inner_key)
   join groups o on o.key = gone.outer_key
   join ${changes} c on c.group_key = gone.inner_key join users u on u.key = c.user_key
-  limit ${FEW + 1}`;
+  limit ${MOST_COMPARED_PLACES + 1}`;
 
 /**
  * Compares the roles that follow from `claims` with the rows of `present`. A claim is one path by which a

@@ -11,7 +11,7 @@ export const BULK_LIMIT = 20_000;
 const REFERENCES_OF_ENTRY = 10;
 
 /** The entries of a whole source: in memory, or in tables. */
-type WholeReading =
+type WholeContent =
   | { readonly session: null; readonly snapshot: Snapshot }
   | { readonly session: BulkSession; readonly quarantined: readonly Quarantined[] };
 
@@ -24,7 +24,7 @@ export async function readWhole(
   session: BulkSession | null,
   limit: number,
   options: ReadOptions,
-): Promise<WholeReading> {
+): Promise<WholeContent> {
   const receiver = new WholeReceiver(session, limit, options.mapping);
   await readEntries(source.read(options.signal), receiver, options);
   const { staging, quarantined } = receiver;

@@ -16,8 +16,8 @@ type CountedPosition = Extract<Position, { kind: 'count' }>;
  * The next comparison of all identities waits for this multiple of the duration of the last one, or only for the interval of polls
  * and the shorter multiple.
  */
-const REST_FACTOR = 30;
-const LEAST_REST_FACTOR = 9;
+const COMPARISON_REST_FACTOR = 30;
+const LEAST_COMPARISON_REST_FACTOR = 9;
 
 /** Keeps the mirror synchronized with a server that numbers its changes, over one connection. */
 export class CountedChanges {
@@ -97,12 +97,12 @@ export class CountedChanges {
     if (state !== SyncState.IDLE)
       return { outcome: await pendingChanges.compareAfterTrouble(before), isCompared: true };
     const begun = performance.now();
-    if (!isDoubtful || pendingChanges.isHealing || begun < this.restsUntil)
+    if (!isDoubtful || pendingChanges.hasFinding || begun < this.restsUntil)
       return { outcome: await pendingChanges.applyRechecks(before), isCompared: false };
     const outcome = await pendingChanges.compareNow(before);
     const spent = performance.now() - begun;
-    const least = Math.max(this.dependencies.config.syncSeconds * 1000, spent * LEAST_REST_FACTOR);
-    this.restsUntil = begun + spent + Math.min(spent * REST_FACTOR, least);
+    const least = Math.max(this.dependencies.config.syncSeconds * 1000, spent * LEAST_COMPARISON_REST_FACTOR);
+    this.restsUntil = begun + spent + Math.min(spent * COMPARISON_REST_FACTOR, least);
     return { outcome, isCompared: true };
   }
 }

@@ -1,5 +1,6 @@
 import { chunksOf } from '../../common/chunks.js';
 import { inSteps } from '../../common/steps.js';
+import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import { isDynamicGroup } from '../../sources/ldap/dynamic-group.js';
@@ -10,10 +11,9 @@ import { hashGroupInSteps } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
 import { withStoredUsers } from '../plan/stored-naming.js';
 
-const AT_ONCE = 20;
 /** The next reading of all dynamic groups waits for this multiple of the duration of the last one. */
-const REST_FACTOR = 9;
-const LONGEST_REST = 30_000;
+const GROUPS_REST_FACTOR = 9;
+const LONGEST_REST_MS = 30_000;
 
 /**
  * Groups whose members the server finds by its own search (OpenLDAP's overlay dynlist). A content
@@ -61,12 +61,12 @@ export class DynamicGroups {
     const others = [...this.known].filter((uuid) => !reported.includes(uuid));
     await this.addChanged(delta, others);
     const ended = performance.now();
-    this.restsUntil = ended + Math.min((ended - begun) * REST_FACTOR, LONGEST_REST);
+    this.restsUntil = ended + Math.min((ended - begun) * GROUPS_REST_FACTOR, LONGEST_REST_MS);
   }
 
   private async addChanged(delta: DeltaBuilder, uuids: readonly string[]): Promise<void> {
     const { directory, manager, config } = this.dependencies;
-    for (const some of chunksOf(uuids, AT_ONCE)) {
+    for (const some of chunksOf(uuids, READ_TOGETHER)) {
       const { groups } = await readStoredEntries(manager, { people: [], groups: some });
       for (const { kind, uuid, entry } of await directory.readAgain(this.connection, some)) {
         if (kind !== 'group') continue;

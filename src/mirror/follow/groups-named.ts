@@ -2,10 +2,9 @@ import { chunksOf } from '../../common/chunks.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { mapPerson } from '../map/map.js';
 import { findGroupsNamedOtherwise } from '../plan/stored-naming.js';
+import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
-
-const AT_ONCE = 20;
 
 /** Adds the groups that users of a change name, or do not name any more. Their own entries do not change. */
 export async function addGroupsNamed(
@@ -18,6 +17,6 @@ export async function addGroupsNamed(
   const people = [...delta.people.values()].flatMap((entry) => mapPerson(entry, users).value ?? []);
   const named = await findGroupsNamedOtherwise(manager, people);
   const missing = named.filter((uuid) => !delta.groups.has(uuid) && !delta.goneGroups.has(uuid));
-  for (const some of chunksOf(missing, AT_ONCE))
+  for (const some of chunksOf(missing, READ_TOGETHER))
     for (const { kind, uuid, entry } of await readAgain(some)) delta.put(kind, uuid, entry);
 }

@@ -23,18 +23,18 @@ import type { Follower } from './follower.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
 import { isOfSource } from '../sync/source-failure.js';
-import type { IsWell } from './pushed-changes.js';
+import type { OnUpToDate } from './pushed-changes.js';
 import { type Attempt, ServerFollower } from './server-follower.js';
 import { WholeReading } from './whole-reading.js';
 
 /** Maximum number of milliseconds between two checks whether a server that is behind has caught up. */
-const BEHIND_INTERVAL = 2000;
+const LONGEST_LAG_PAUSE_MS = 2000;
 /**
  * Milliseconds after which a rejected password is used again, the first time and later. A usual domain counts failures until none has
  * occurred for 30 minutes, and locks the account after a few.
  */
-const REJECTED_INTERVAL = 600_000;
-const LONG_REJECTED_INTERVAL = 2_100_000;
+const REJECTED_INTERVAL_MS = 600_000;
+const LONG_REJECTED_INTERVAL_MS = 2_100_000;
 
 /** Keeps the mirror synchronized with an LDAP server, in the best mode that the server offers. */
 export class LdapFollower implements Follower {
@@ -55,14 +55,14 @@ export class LdapFollower implements Follower {
     const risk = passwordRisk(this.source);
     if (risk !== null) this.dependencies.reporter.reportRisk(risk);
     let failures = 0;
-    const isWell: IsWell = ({ kind }) => {
+    const onUpToDate: OnUpToDate = ({ kind }) => {
       failures = 0;
       if (kind !== 'blocked') this.behind.clear();
       settled();
     };
     for (;;) {
       const password = await readPassword(this.source);
-      const error = await this.followOnce(signal, isWell).catch((thrown: unknown) => thrown);
+      const error = await this.followOnce(signal, onUpToDate).catch((thrown: unknown) => thrown);
       if (signal.aborted) break;
       if (error === undefined) continue;
       failures++;
@@ -83,17 +83,17 @@ export class LdapFollower implements Follower {
   ): Promise<void> {
     const rejection = error instanceof LdapError && error.cause !== undefined ? error.cause : error;
     if (rejection instanceof LockingRejectionError) {
-      const longest = failures === 1 ? REJECTED_INTERVAL : LONG_REJECTED_INTERVAL;
+      const longest = failures === 1 ? REJECTED_INTERVAL_MS : LONG_REJECTED_INTERVAL_MS;
       await waitForPassword(this.source, password, longest, signal);
       return;
     }
     const pause = backOff(failures, Math.random());
-    const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
+    const longest = error instanceof ServerBehindError ? LONGEST_LAG_PAUSE_MS : pause;
     await sleep(Math.min(pause, longest), undefined, { signal }).catch(() => undefined);
   }
 
   /** Follows the directory until something ends it. Without an error, following only has to start again. */
-  private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
+  private async followOnce(signal: AbortSignal, onUpToDate: OnUpToDate): Promise<void> {
     const { directory, state } = this.dependencies;
     const before = await state.get();
     const position = parsePosition(before.position);
@@ -108,9 +108,9 @@ export class LdapFollower implements Follower {
       signal.throwIfAborted();
       await requireKind(this.dependencies.config, connection);
       await this.noteServer(choice, stateOf(position));
-      const attempt = { connection, signal, isWell };
+      const attempt = { connection, signal, onUpToDate };
       if (choice.behind === null) await this.server.follow(attempt);
-      else await this.faceServerBehind(choice, before, attempt);
+      else await this.handleLaggingServer(choice, before, attempt);
     } finally {
       signal.removeEventListener('abort', close);
       connection.close();
@@ -132,17 +132,17 @@ export class LdapFollower implements Follower {
    * finally asks an operator to decide.
    * @throws ServerBehindError while it waits
    */
-  private async faceServerBehind(
+  private async handleLaggingServer(
     { behind, state }: Choice,
     before: MirrorStatus,
-    { signal, isWell }: Attempt,
+    { signal, onUpToDate }: Attempt,
   ): Promise<void> {
     const step = this.behind.next(keyOfState(state), before.state === SyncState.BLOCKED);
     if (step === 'wait') throw new ServerBehindError(behind ?? '');
     if (step !== 'await') {
       const source = new LdapSource(this.dependencies.config, this.source);
       const outcome = await this.wholeReading.run(source, signal, step === 'hold' ? 'hold' : 'fail');
-      if (outcome.kind === 'blocked') isWell(outcome);
+      if (outcome.kind === 'blocked') onUpToDate(outcome);
       else if (step === 'compare') return;
     }
     await this.server.awaitDecision(signal);

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../../common/chunks.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
-import { addReadAgain, findRivals, withIdConflicts } from '../plan/id-conflicts.js';
+import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
+import { addReadAgain, findWithSameId, withIdConflicts } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
@@ -10,7 +11,7 @@ import { addGroupsNamed } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import type { MirrorStatus } from '../status/mirror-state.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
-import type { ScanResult, Suspect } from '../reconcile/scan.js';
+import type { ScanResult, DifferingEntry } from '../reconcile/scan.js';
 import { stampsOf } from '../reconcile/stamped-source.js';
 import { findKnown, writeStamps } from '../reconcile/stored-scan.js';
 import { WholeReadingNeededError } from './whole-reading-needed.error.js';
@@ -19,9 +20,7 @@ import { WholeReadingNeededError } from './whole-reading-needed.error.js';
  * Milliseconds until a directory is consistent again: a server rewrites the groups that name a renamed entry after a delay,
  * and users who swap their ids briefly have the same one.
  */
-const MOMENT = 250;
-/** Number of entries that are read again together. Each may have a picture of several megabytes. */
-const AT_ONCE = 20;
+const CONSISTENCY_DELAY_MS = 250;
 /** Maximum number of differences of a reconciliation that are applied together; above it, all is read. */
 const MOST_DIFFERENCES = 1000;
 /** Approximate maximum number of bytes of pending changes while further changes are being collected. */
@@ -69,7 +68,7 @@ export class PendingChanges {
     found: ScanResult | null,
   ): Promise<void> {
     await writeStamps(this.dependencies.manager, stamps);
-    await this.reconciler.noteWhole(seconds, found, countChanged(outcome, found?.suspects ?? []));
+    await this.reconciler.noteWhole(seconds, found, countChanged(outcome, found?.differing ?? []));
   }
 
   get millisecondsUntilDue(): number {
@@ -81,7 +80,7 @@ export class PendingChanges {
   }
 
   /** Whether applyRechecks will read entries again that a reconciliation has found. */
-  get isHealing(): boolean {
+  get hasFinding(): boolean {
     return this.reconciler.hasFinding;
   }
 
@@ -96,10 +95,10 @@ export class PendingChanges {
    */
   async readAgain(wanted: Iterable<string>, before: Reached): Promise<SyncOutcome | null> {
     const { directory } = this.dependencies;
-    for (const uuids of chunksOf([...wanted], AT_ONCE)) {
+    for (const uuids of chunksOf([...wanted], READ_TOGETHER)) {
       const found = await directory.readAgain(this.connection, uuids);
       for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);
-      const held = await this.relieve(before);
+      const held = await this.applyIfLarge(before);
       if (held !== null) return held;
     }
     return null;
@@ -111,12 +110,12 @@ export class PendingChanges {
    */
   async readChanged(changed: readonly string[], before: Reached): Promise<SyncOutcome | null> {
     const { directory, manager } = this.dependencies;
-    for (const uuids of chunksOf(changed, AT_ONCE)) {
+    for (const uuids of chunksOf(changed, READ_TOGETHER)) {
       const known = await findKnown(manager, uuids);
       const found = await directory.readAgain(this.connection, uuids);
       for (const { kind, uuid } of known) this.pending.remove(kind, uuid);
       for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);
-      const held = await this.relieve(before);
+      const held = await this.applyIfLarge(before);
       if (held !== null) return held;
     }
     return null;
@@ -139,14 +138,14 @@ export class PendingChanges {
       directory,
       this.connection,
     );
-    if (finding !== null) return this.heal(finding, before);
+    if (finding !== null) return this.addDifferences(finding, before);
     await this.reconciler.tick();
     return null;
   }
 
   /** Adds new, renamed, hidden and deleted entries at once. See applyRechecks. */
   async compareNow(before: Reached): Promise<SyncOutcome | null> {
-    return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
+    return this.addDifferences(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
 
   /**
@@ -154,7 +153,7 @@ export class PendingChanges {
    */
   async compareAfterTrouble(before: Reached): Promise<SyncOutcome | null> {
     const depth = await this.reconciler.getDepthDue();
-    return this.heal(await this.reconciler.scanNow(this.connection, depth), before);
+    return this.addDifferences(await this.reconciler.scanNow(this.connection, depth), before);
   }
 
   /**
@@ -172,21 +171,21 @@ export class PendingChanges {
     this.found = null;
     this.pending.clear();
     if (outcome.kind === 'blocked') return outcome;
-    if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.suspects));
+    if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.differing));
     return outcome;
   }
 
-  private async heal(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
-    const { depth, suspects } = result;
+  private async addDifferences(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
+    const { depth, differing } = result;
     // A `look` scan is part of normal polling, and finds all entries of a bulk change. They may be applied in
     // parts: the deletion guard adds up the deletions of its window across all parts.
     const isPiecemeal = depth === 'look';
-    if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
-    for (const some of chunksOf(suspects, AT_ONCE)) {
-      const isFound = await this.addSuspects(some);
+    if (!isPiecemeal && differing.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
+    for (const some of chunksOf(differing, READ_TOGETHER)) {
+      const isFound = await this.addDiffering(some);
       if (!isFound || (!isPiecemeal && this.pending.weight >= LARGEST_PENDING))
         throw new WholeReadingNeededError(result);
-      const held = await this.relieve(before);
+      const held = await this.applyIfLarge(before);
       if (held !== null) return held;
     }
     this.found = result;
@@ -199,11 +198,11 @@ export class PendingChanges {
    * not find.
    * @returns false if the server has such an incomplete index
    */
-  private async addSuspects(suspects: readonly Suspect[]): Promise<boolean> {
+  private async addDiffering(differing: readonly DifferingEntry[]): Promise<boolean> {
     const { directory, config, reporter } = this.dependencies;
-    const uuids = suspects.map(({ uuid }) => uuid);
+    const uuids = differing.map(({ uuid }) => uuid);
     const found = await directory.readAgain(this.connection, uuids);
-    for (const { kind, uuid, dn } of suspects) {
+    for (const { kind, uuid, dn } of differing) {
       const [entry, ...others] = found.filter((each) => each.kind === kind && each.uuid === uuid);
       if (entry !== undefined) {
         // Two entries with one identity are quarantined, or will be when the whole directory is read.
@@ -219,7 +218,7 @@ export class PendingChanges {
     return true;
   }
 
-  private async relieve(before: Reached): Promise<SyncOutcome | null> {
+  private async applyIfLarge(before: Reached): Promise<SyncOutcome | null> {
     if (this.pending.weight < LARGEST_PENDING) return null;
     const outcome = await this.takeOver(before);
     return outcome.kind === 'blocked' ? outcome : null;
@@ -232,14 +231,14 @@ export class PendingChanges {
     await this.dynamicGroups.addTo(pending);
     await addGroupsNamed(pending, this.dependencies, readAgain);
     const consequences = await findConsequences(manager, pending);
-    if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
+    if (consequences.hasRenamed) await sleep(CONSISTENCY_DELAY_MS, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);
     this.deferredRechecks.expect(consequences, performance.now());
     await withIdConflicts(pending, manager, config.mapping, readAgain);
-    const rivals = await findRivals(pending, manager, config.mapping);
-    if (rivals.length === 0) return;
-    await sleep(MOMENT, undefined, { signal });
-    await addReadAgain(pending, rivals, readAgain);
+    const sameId = await findWithSameId(pending, manager, config.mapping);
+    if (sameId.length === 0) return;
+    await sleep(CONSISTENCY_DELAY_MS, undefined, { signal });
+    await addReadAgain(pending, sameId, readAgain);
     await withIdConflicts(pending, manager, config.mapping, readAgain);
   }
 }

@@ -12,8 +12,8 @@ import type { SyncOutcome } from '../sync/outcome.js';
 type TimedPosition = Extract<Position, { kind: 'look' }>;
 export type PolledPosition = Extract<Position, { kind: 'look' | 'hash' }>;
 
-/** Keeps the mirror synchronized with a server that does not send changes, over one connection. */
-export class AskedChanges {
+/** Keeps the mirror synchronized with a server that is polled, over one connection. */
+export class PolledChanges {
   constructor(
     private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
@@ -69,7 +69,7 @@ export class AskedChanges {
   private async compare(state: SyncState, before: Reached): Promise<SyncOutcome | null> {
     const { pendingChanges } = this;
     if (state !== SyncState.IDLE) return pendingChanges.compareAfterTrouble(before);
-    if (pendingChanges.isHealing) return pendingChanges.applyRechecks(before);
+    if (pendingChanges.hasFinding) return pendingChanges.applyRechecks(before);
     return (await pendingChanges.applyRechecks(before)) ?? pendingChanges.compareNow(before);
   }
 }

@@ -15,19 +15,19 @@ import { readKnownUuids } from '../reconcile/stored-scan.js';
  * Milliseconds that a change may take from the server. Only then does the follower assume that there are no
  * further changes.
  */
-const IN_FLIGHT = 250;
+const IN_FLIGHT_MS = 250;
 
 const METHOD = 'The directory server pushes changes (RFC 4533)';
 
-export type IsWell = (outcome: SyncOutcome) => void;
+export type OnUpToDate = (outcome: SyncOutcome) => void;
 
 interface Conduct {
   readonly run: (source: DirectorySource) => Promise<SyncOutcome>;
   /** Called when the mirror is up to date, or when a plan is held. */
-  readonly isWell: IsWell;
+  readonly onUpToDate: OnUpToDate;
 }
 
-/** Keeps the mirror synchronized with a server that sends changes (RFC 4533), over one connection. */
+/** Keeps the mirror synchronized with a server that pushes changes (RFC 4533), over one connection. */
 export class PushedChanges {
   /** Every change made before this instant is among those that the session has returned. */
   private asOf = new Date(0);
@@ -50,16 +50,16 @@ export class PushedChanges {
     before: MirrorStatus,
     from: Extract<Position, { kind: 'cookies' }> | null,
     signal: AbortSignal,
-    { run, isWell }: Conduct,
+    { run, onUpToDate }: Conduct,
   ): Promise<void> {
     const { directory, manager } = this.dependencies;
     this.asOf = await readClock(manager);
     const session = await ContentSession.open(directory, this.connection, { from, follows: true, signal });
     try {
       let outcome = from === null ? await this.readWhole(session, run) : await this.catchUp(session, before);
-      isWell(outcome);
+      onUpToDate(outcome);
       while (outcome.kind !== 'blocked') outcome = await this.takeNext(session);
-      isWell(outcome);
+      onUpToDate(outcome);
     } finally {
       session.close();
     }
@@ -90,13 +90,13 @@ export class PushedChanges {
     let outcome: SyncOutcome = { kind: 'unchanged' };
     for await (const { changes, isLast } of session.readChanges((kind) => readKnownUuids(manager, kind))) {
       pendingChanges.add(changes.delta);
-      const isTooMuch = await pendingChanges.readAgain(changes.unread, behind());
-      if (isTooMuch !== null) return isTooMuch;
+      const tooMuch = await pendingChanges.readAgain(changes.unread, behind());
+      if (tooMuch !== null) return tooMuch;
       // A server that hides entries it showed before sends no message about them, and the cause of the
       // earlier failure may persist.
-      const isHeld =
+      const held =
         isLast && before.state !== SyncState.IDLE && (await pendingChanges.compareAfterTrouble(behind()));
-      if (isHeld) return isHeld;
+      if (held) return held;
       if (isLast) await session.numbers.read();
       outcome = await pendingChanges.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
       if (outcome.kind === 'blocked') return outcome;
@@ -120,10 +120,10 @@ export class PushedChanges {
     }
     await session.numbers.read();
     const { asOf, status } = this;
-    if (isQuiet || session.containers.hasMoved || pendingChanges.isHealing) {
+    if (isQuiet || session.containers.hasMoved || pendingChanges.hasFinding) {
       // Changes in transit are older than the entries that are read again, and must not be applied after
       // them.
-      const late = await this.receive(session, IN_FLIGHT);
+      const late = await this.receive(session, IN_FLIGHT_MS);
       if (typeof late === 'object') return late;
     }
     const reached = { position: session.position(), asOf, ...(status && { status }) };

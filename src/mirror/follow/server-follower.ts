@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../../ldap/sync/content-sync-error.js';
-import { ChangeBell } from '../../sources/ldap/change-bell.js';
+import { ChangeNotification } from '../../sources/ldap/change-notification.js';
 import type { ChangeNumbers } from '../../sources/ldap/change-numbers.js';
 import { type ChosenMode, chooseMode } from '../../sources/ldap/follow-mode.js';
 import { LdapSource } from '../../sources/ldap/ldap-source.js';
@@ -13,27 +13,27 @@ import { CountedChanges } from './counted-changes.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { PendingChanges } from './pending-changes.js';
 import { WholeReadingNeededError } from './whole-reading-needed.error.js';
-import { AskedChanges } from './polled-changes.js';
-import { type IsWell, PushedChanges } from './pushed-changes.js';
+import { PolledChanges } from './polled-changes.js';
+import { type OnUpToDate, PushedChanges } from './pushed-changes.js';
 import { type MirrorStatus, positionOf, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import type { WholeReading } from './whole-reading.js';
 
 /** Milliseconds after which a server that refused a better mode is asked again. */
-const RETRY_INTERVAL = 60_000;
+const MODE_RETRY_MS = 60_000;
 /** Milliseconds between two checks whether an operator has decided about a held plan. */
-const DECISION_INTERVAL = 2000;
+const DECISION_INTERVAL_MS = 2000;
 /** Milliseconds between two requests for the latest number of a server that numbers its changes. */
-const COUNT_INTERVAL = 1000;
+const COUNT_INTERVAL_MS = 1000;
 
 /** A server that is read completely by each poll rests for this multiple of the duration of the last one. */
-const REST_FACTOR = 9;
+const WHOLE_POLL_REST_FACTOR = 9;
 
 /** One attempt to follow the directory, over one connection. */
 export interface Attempt {
   readonly connection: LdapConnection;
   readonly signal: AbortSignal;
-  readonly isWell: IsWell;
+  readonly onUpToDate: OnUpToDate;
 }
 
 /** Follows a server over one connection, in the best mode that it offers. */
@@ -72,7 +72,7 @@ export class ServerFollower {
     const { config, state } = this.dependencies;
     const latest = performance.now() + config.syncSeconds * 1000;
     for (;;) {
-      await sleep(DECISION_INTERVAL, undefined, { signal });
+      await sleep(DECISION_INTERVAL_MS, undefined, { signal });
       if ((await state.get()).state !== SyncState.BLOCKED || performance.now() > latest) return;
     }
   }
@@ -99,7 +99,7 @@ export class ServerFollower {
   /** Follows by content synchronization. Returns when a plan is held, or everything has to be read. */
   private async listen(
     pendingChanges: PendingChanges,
-    { connection, signal, isWell }: Attempt,
+    { connection, signal, onUpToDate }: Attempt,
   ): Promise<void> {
     const { state, config } = this.dependencies;
     const before = await state.get();
@@ -107,7 +107,7 @@ export class ServerFollower {
     const pushedChanges = new PushedChanges(this.dependencies, connection, pendingChanges);
     try {
       const run = (source: DirectorySource) => this.readWhole(source, pendingChanges, signal);
-      await pushedChanges.follow(before, from, signal, { run, isWell });
+      await pushedChanges.follow(before, from, signal, { run, onUpToDate });
     } catch (error) {
       if (!this.hasToReadWhole(error, before)) throw error;
       this.wholeReading.require(null);
@@ -128,13 +128,13 @@ export class ServerFollower {
   private async count(
     numbers: ChangeNumbers,
     pendingChanges: PendingChanges,
-    { connection, signal, isWell }: Attempt,
+    { connection, signal, onUpToDate }: Attempt,
   ): Promise<void> {
     const { config, state } = this.dependencies;
     const counted = new CountedChanges(this.dependencies, connection, numbers, pendingChanges);
     const suffixes = Object.keys((await numbers.read())?.latest ?? {});
     const { refused } = this.dependencies.directory;
-    const bell = new ChangeBell(connection, suffixes, numbers.counter.notification, refused);
+    const notification = new ChangeNotification(connection, suffixes, numbers.counter.notification, refused);
     try {
       for (;;) {
         const before = await state.get();
@@ -142,14 +142,14 @@ export class ServerFollower {
         const outcome =
           (position === null ? null : await counted.take(before, position)) ??
           (await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal));
-        isWell(outcome);
+        onUpToDate(outcome);
         if (outcome.kind === 'blocked') break;
         // Without a position, everything is read each time.
         const isFollowed = position !== null || positionOf(await state.get(), config, 'count') !== null;
-        await bell.wait(isFollowed ? COUNT_INTERVAL : config.syncSeconds * 1000, signal);
+        await notification.wait(isFollowed ? COUNT_INTERVAL_MS : config.syncSeconds * 1000, signal);
       }
     } finally {
-      bell.close();
+      notification.close();
     }
     await this.awaitDecision(signal);
   }
@@ -160,23 +160,23 @@ export class ServerFollower {
     reporter.reportMethod(
       `The directory server does not push changes: it is polled every ${config.syncSeconds} seconds. ${reasons.join('. ')}`,
     );
-    const latest = mayImprove ? performance.now() + RETRY_INTERVAL : Infinity;
+    const latest = mayImprove ? performance.now() + MODE_RETRY_MS : Infinity;
     await this.withPendingChanges(attempt, (pendingChanges) => this.ask(pendingChanges, attempt, latest));
   }
 
   private async ask(pendingChanges: PendingChanges, attempt: Attempt, latest: number): Promise<void> {
     const { config, state, directory } = this.dependencies;
-    const { connection, signal, isWell } = attempt;
-    const asked = new AskedChanges(this.dependencies, connection, pendingChanges);
+    const { connection, signal, onUpToDate } = attempt;
+    const polled = new PolledChanges(this.dependencies, connection, pendingChanges);
     for (let isLater = false; performance.now() < latest; isLater = true) {
       const begun = performance.now();
       const before = await state.get();
       const position = positionOf(before, config, directory.isHashed ? 'hash' : 'look');
       const isWhole = position === null || this.wholeReading.isNeeded;
       if (isWhole) await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
-      else await asked.take(before, position, isLater);
-      isWell({ kind: 'unchanged' });
-      const rest = isWhole || directory.isHashed ? (performance.now() - begun) * REST_FACTOR : 0;
+      else await polled.take(before, position, isLater);
+      onUpToDate({ kind: 'unchanged' });
+      const rest = isWhole || directory.isHashed ? (performance.now() - begun) * WHOLE_POLL_REST_FACTOR : 0;
       await sleep(Math.max(config.syncSeconds * 1000, rest), undefined, { signal });
     }
   }

@@ -51,11 +51,11 @@ function* hashReferences(references: MappedGroup['references']): Steps<Buffer> {
 }
 
 /** Number of keys that are sorted in one step. */
-const FEW = 1000;
+const SORTED_PER_STEP = 1000;
 
 /** Returns parts in the order of their keys. The keys in each part are not in order. */
 function inOrder(keys: string[]): string[][] {
-  if (keys.length <= FEW) return keys.length === 0 ? [] : [keys];
+  if (keys.length <= SORTED_PER_STEP) return keys.length === 0 ? [] : [keys];
   const parts = new Map<string, string[]>();
   for (const key of keys) {
     // A UUID, or a prefix and a value: see referenceKeyOf.

@@ -41,7 +41,7 @@ const LONGEST: Partial<Record<FieldReader, number>> = {
 };
 
 /** Number of references that are read in one step. */
-const STEP = 1000;
+const REFERENCES_PER_STEP = 1000;
 
 const UNREADABLE: Readonly<Record<NamedBy, string>> = {
   dn: 'are not UTF-8',
@@ -156,7 +156,7 @@ export class EntryReader {
     for (const attribute of attributes) {
       let unreadable = 0;
       for (const [index, value] of this.entry.bytes(attribute).entries()) {
-        if (index % STEP === STEP - 1) yield;
+        if (index % REFERENCES_PER_STEP === REFERENCES_PER_STEP - 1) yield;
         const named = nameInValue(attribute, by, value);
         const key = named === null ? null : referenceKeyOf(by, named);
         if (key === null) unreadable++;

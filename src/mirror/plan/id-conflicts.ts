@@ -5,7 +5,7 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
 import { KINDS } from '../../sources/source.js';
-import { readRivals, readStoredEntries } from './stored.js';
+import { readWithIds, readStoredEntries } from './stored.js';
 
 /** Reads entries again, by entryUUID. Entries that no longer exist are not in the result. */
 type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
@@ -47,7 +47,7 @@ export async function addReadAgain(
 }
 
 /** Returns the entries of a change that claim the same id, if a mirrored entry would lose that id. */
-export async function findRivals(
+export async function findWithSameId(
   delta: DeltaBuilder,
   manager: EntityManager,
   mapping: DirectoryMapping,
@@ -93,8 +93,8 @@ async function findMissing(
   const ids = KINDS.flatMap((kind) =>
     idsOf(delta.of(kind).entries, attributes[kind]).map((id) => ({ kind, id })),
   );
-  const rivals = await readRivals(manager, ids, covered);
-  return rivals.filter(({ kind, uuid }) => {
+  const others = await readWithIds(manager, ids, covered);
+  return others.filter(({ kind, uuid }) => {
     const { entries, gone } = delta.of(kind);
     return !entries.has(uuid) && !gone.has(uuid);
   });

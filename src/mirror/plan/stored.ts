@@ -203,15 +203,15 @@ export async function readIdHolders(
  * Returns the entries that have one of these folded ids, or are quarantined because of one.
  * @param ids the ids, and those because of which the entries `covered` are quarantined
  */
-export async function readRivals(
+export async function readWithIds(
   manager: Writer,
   ids: readonly { readonly kind: EntryKind; readonly id: string }[],
   covered: readonly Subject[],
 ): Promise<Subject[]> {
-  return manager.query(RIVALS, [...arraysOf(ids, 'kind', 'id'), ...arraysOf(covered, 'kind', 'uuid')]);
+  return manager.query(WITH_IDS, [...arraysOf(ids, 'kind', 'id'), ...arraysOf(covered, 'kind', 'uuid')]);
 }
 
-const RIVALS = `
+const WITH_IDS = `
   with claimed as (
     select given.kind, given.id from unnest($1::text[], $2::text[]) as given (kind, id)
     union

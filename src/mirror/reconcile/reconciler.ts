@@ -9,7 +9,7 @@ import { countStored } from '../plan/stored-counts.js';
 /** Milliseconds between two checks whether a scan has ended. */
 const POLL_INTERVAL_MS = 500;
 /** Milliseconds until another attempt to find a current server, after one that was behind responded. */
-const BEHIND_INTERVAL = 30_000;
+const SERVER_RETRY_MS = 30_000;
 
 interface Counts {
   readonly entries: number;
@@ -134,7 +134,7 @@ export class Reconciler {
       ({ connection } = choice);
       // Several servers may share one address. A comparison with one that lags only shows false differences.
       if (choice.behind === null) this.finding = await this.scan(connection, depth, true);
-      else this.dueAt[depth] = performance.now() + BEHIND_INTERVAL;
+      else this.dueAt[depth] = performance.now() + SERVER_RETRY_MS;
     } catch (error) {
       if (!this.signal.aborted) this.failure = { error };
     } finally {

@@ -29,7 +29,7 @@ import {
 export type Depth = 'look' | 'identities' | 'contents';
 
 /** An entry that differs from the mirror. */
-export interface Suspect {
+export interface DifferingEntry {
   readonly kind: EntryKind;
   readonly uuid: string;
   /**
@@ -41,7 +41,7 @@ export interface Suspect {
 
 export interface ScanResult {
   readonly depth: Depth;
-  readonly suspects: readonly Suspect[];
+  readonly differing: readonly DifferingEntry[];
   readonly entries: number;
   readonly seconds: number;
 }
@@ -61,16 +61,16 @@ const WITH_PICTURES = 20;
 /** Approximate number of bytes of entries that are compared before other work of the process can run. */
 export const SLICE_BYTES = 128_000;
 /** Maximum pause between two batches of a patient scan, in milliseconds. */
-const LONGEST_REST = 100;
+const LONGEST_PAUSE_MS = 100;
 
 /**
  * Compares every entry of a directory with the mirror, page by page, and writes only stamps. Its findings may
  * be outdated when they are read: they name the entries that have to be read again, never their contents.
  */
 export class Scan {
-  private readonly suspects = new Map<string, Suspect>();
+  private readonly differing = new Map<string, DifferingEntry>();
   /** Entries whose stamp differs, and that have to be compared as a whole. */
-  private readonly doubtful: Suspect[] = [];
+  private readonly doubtful: DifferingEntry[] = [];
   private readonly pictures: readonly Field[];
   private entries = 0;
   /** Approximate number of bytes of entries that were compared since the scan last yielded. */
@@ -97,7 +97,7 @@ export class Scan {
     await this.compareDoubtful(comparer);
     if (depth === 'contents') await sweepStamps(this.manager);
     const seconds = (performance.now() - begun) / 1000;
-    return { depth, suspects: [...this.suspects.values()], entries: this.entries, seconds };
+    return { depth, differing: [...this.differing.values()], entries: this.entries, seconds };
   }
 
   private async scanKind(kind: EntryKind, comparer: EntryComparer): Promise<void> {
@@ -134,20 +134,20 @@ export class Scan {
     confirmed: Confirmed[],
   ): Promise<void> {
     const stamp = this.directory.stampOf(known.entry);
-    if (!(await comparer.isSame(known, row))) this.suspect(suspectOf(known));
+    if (!(await comparer.isSame(known, row))) this.addDiffering(differingEntryOf(known));
     else if (stamp !== null && stamp !== row.stamp) confirmed.push({ row, stamp });
   }
 
   private compareIdentity(known: KnownEntry, row: ScannedRow, isAside: boolean): void {
     const stamp = this.directory.stampOf(known.entry);
     const isElsewhere = row.dnKey !== keyOfDn(known.entry.dn);
-    if (isElsewhere && !(row.dnKey === null && isAside)) this.suspect(suspectOf(known));
-    else if (stamp !== null && stamp !== row.stamp) this.doubtful.push(suspectOf(known));
+    if (isElsewhere && !(row.dnKey === null && isAside)) this.addDiffering(differingEntryOf(known));
+    else if (stamp !== null && stamp !== row.stamp) this.doubtful.push(differingEntryOf(known));
   }
 
   private async findGone(kind: EntryKind, seen: ReadonlySet<string>): Promise<void> {
     for await (const uuids of readKnownUuids(this.manager, kind)) {
-      for (const uuid of uuids) if (!seen.has(uuid)) this.suspect({ kind, uuid, dn: null });
+      for (const uuid of uuids) if (!seen.has(uuid)) this.addDiffering({ kind, uuid, dn: null });
       await this.pause();
     }
   }
@@ -164,7 +164,7 @@ export class Scan {
 
   private async compareSome(
     kind: EntryKind,
-    doubtful: readonly Suspect[],
+    doubtful: readonly DifferingEntry[],
     comparer: EntryComparer,
   ): Promise<void> {
     const uuids = doubtful.map(({ uuid }) => uuid);
@@ -181,12 +181,12 @@ export class Scan {
       await this.yieldIfDue(known);
     }
     // The entry was listed a moment ago. The follower checks whether it has been deleted.
-    for (const each of doubtful) if (!found.has(each.uuid)) this.suspect(each);
+    for (const each of doubtful) if (!found.has(each.uuid)) this.addDiffering(each);
     await confirmStamps(this.manager, kind, confirmed);
   }
 
-  private suspect(suspect: Suspect): void {
-    this.suspects.set(`${suspect.kind} ${suspect.uuid}`, suspect);
+  private addDiffering(entry: DifferingEntry): void {
+    this.differing.set(`${entry.kind} ${entry.uuid}`, entry);
   }
 
   /**
@@ -203,13 +203,13 @@ export class Scan {
     const { isThrottled, signal } = this.options;
     signal.throwIfAborted();
     const spent = performance.now() - this.pausedAt;
-    if (isThrottled) await sleep(Math.min(spent, LONGEST_REST), undefined, { signal });
+    if (isThrottled) await sleep(Math.min(spent, LONGEST_PAUSE_MS), undefined, { signal });
     else await yieldToOthers();
     this.pausedAt = performance.now();
   }
 }
 
-function suspectOf({ kind, uuid, entry }: KnownEntry): Suspect {
+function differingEntryOf({ kind, uuid, entry }: KnownEntry): DifferingEntry {
   return { kind, uuid, dn: entry.dn };
 }
 

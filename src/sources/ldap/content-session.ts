@@ -21,11 +21,11 @@ interface SessionOptions {
 }
 
 /** Milliseconds without an event after which the changes are one batch: an operation often causes several. */
-const QUIET = 10;
+const QUIET_MS = 10;
 /** The longest time in milliseconds that a change waits for others. */
-const LONGEST_WAIT = 200;
+const LONGEST_BATCH_MS = 200;
 /** Milliseconds after which a wait is restarted. The connection has its own timeouts. */
-const LONG = 60_000;
+const LONGEST_SINGLE_WAIT_MS = 60_000;
 /** Approximate number of bytes of changes in one batch. A picture can have millions of bytes. */
 const LARGEST_BATCH = 32_000_000;
 
@@ -117,7 +117,7 @@ export class ContentSession {
     for (;;) {
       while (this.refreshed.size < KINDS.length && !this.buffer.isFull) {
         this.buffer.throwIfFailed();
-        await this.buffer.wait(LONG, this.buffer.count);
+        await this.buffer.wait(LONGEST_SINGLE_WAIT_MS, this.buffer.count);
       }
       if (this.refreshed.size === KINDS.length) break;
       yield { changes: this.buffer.take(), isLast: false };
@@ -149,9 +149,9 @@ export class ContentSession {
    * @throws LdapError as waitForChanges
    */
   async nextChanges(): Promise<Changes> {
-    const latest = performance.now() + LONGEST_WAIT;
+    const latest = performance.now() + LONGEST_BATCH_MS;
     while (!this.buffer.isFull && performance.now() < latest) {
-      if (!(await this.buffer.wait(QUIET, this.buffer.count))) break;
+      if (!(await this.buffer.wait(QUIET_MS, this.buffer.count))) break;
     }
     return this.takeAll();
   }

@@ -19,7 +19,9 @@ import { type EntryKind, KINDS } from '../source.js';
 import { SourceError } from '../source.error.js';
 
 /** The number of values in one filter. Servers limit the size of a filter. */
-const AT_ONCE = 100;
+const VALUES_OF_FILTER = 100;
+/** Number of entries that are read again together. Each may have a picture of several megabytes. */
+export const READ_TOGETHER = 20;
 
 /** The searches for the people and groups of one LDAP server, according to the mapping. */
 export class LdapDirectory {
@@ -77,7 +79,7 @@ export class LdapDirectory {
   async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
     if (this.isNamedByDn) return this.listed.readAgain(connection, uuids);
     const found: KnownEntry[] = [];
-    for (const some of chunksOf(uuids, AT_ONCE)) {
+    for (const some of chunksOf(uuids, VALUES_OF_FILTER)) {
       const filters = some.map((uuid) => isEqual(this.uuid, identityValue(uuid, this.uuid)));
       for (const kind of KINDS) {
         for await (const each of this.readChosen(connection, kind, { kind: 'or', filters })) found.push(each);
@@ -94,7 +96,7 @@ export class LdapDirectory {
     const attributes = [...new Set(byDn.flatMap((role) => role.attributes))];
     if (attributes.length === 0) return [];
     const found: KnownEntry[] = [];
-    for (const some of chunksOf(dns, AT_ONCE)) {
+    for (const some of chunksOf(dns, VALUES_OF_FILTER)) {
       const filters = some.flatMap((dn) =>
         attributes.map((attribute) => isEqual(attribute, Buffer.from(dn))),
       );

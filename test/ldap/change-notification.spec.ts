@@ -1,5 +1,5 @@
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
-import { ChangeBell } from '../../src/sources/ldap/change-bell.js';
+import { ChangeNotification } from '../../src/sources/ldap/change-notification.js';
 import { eventually, LONGEST_WAIT } from '../support/eventually.js';
 import { answerWith, entry, FakeLdapServer, result } from '../support/servers/fake-ldap-server.js';
 
@@ -8,14 +8,14 @@ const UNAVAILABLE_CRITICAL_EXTENSION = 12;
 
 describe('notifications of changes', () => {
   let server: FakeLdapServer;
-  let bell: ChangeBell;
+  let notification: ChangeNotification;
   const refused = new Set<string>();
   const { signal } = new AbortController();
 
   async function listen(...answer: Buffer[]): Promise<void> {
     server = await FakeLdapServer.start(answerWith(...answer));
     const connection = await LdapConnection.connect({ host: '127.0.0.1', port: server.port, tls: 'none' });
-    bell = new ChangeBell(connection, ['dc=a'], NOTIFICATION, refused);
+    notification = new ChangeNotification(connection, ['dc=a'], NOTIFICATION, refused);
   }
 
   beforeEach(() => {
@@ -23,14 +23,14 @@ describe('notifications of changes', () => {
   });
 
   afterEach(async () => {
-    bell.close();
+    notification.close();
     await server.stop();
   });
 
   it('end a wait early', async () => {
     await listen(entry(1, 'cn=changed,dc=a'));
     const longer = 2 * LONGEST_WAIT;
-    await bell.wait(longer, signal);
+    await notification.wait(longer, signal);
     expect([...refused]).toEqual([]);
   });
 
@@ -40,6 +40,6 @@ describe('notifications of changes', () => {
       () => Promise.resolve([...refused]),
       ['The directory server refuses to notify of changes: it is asked for the latest number every second'],
     );
-    await bell.wait(1, signal);
+    await notification.wait(1, signal);
   });
 });

@@ -10,9 +10,9 @@ const REFUSAL =
  * Wakes a waiting reader when the server reports a change ([MS-ADTS] 3.1.1.3.4.1.9). Its messages are not complete: they end a
  * wait early, and are never used as changes.
  */
-export class ChangeBell {
+export class ChangeNotification {
   private readonly stop = new AbortController();
-  private hasRung = false;
+  private isNotified = false;
   private wake: () => void = () => undefined;
 
   /**
@@ -31,7 +31,7 @@ export class ChangeBell {
   /** @throws the signal's reason */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (!this.hasRung) {
+    if (!this.isNotified) {
       await new Promise<void>((resolve) => {
         const end = () => {
           clearTimeout(timeout);
@@ -43,7 +43,7 @@ export class ChangeBell {
         this.wake = end;
       });
     }
-    this.hasRung = false;
+    this.isNotified = false;
     signal.throwIfAborted();
   }
 
@@ -59,7 +59,7 @@ export class ChangeBell {
       const { signal } = this.stop;
       for await (const { kind } of this.connection.search(request, { controls, signal, idleTimeout: 0 })) {
         if (kind === 'done') return;
-        this.hasRung = true;
+        this.isNotified = true;
         this.wake();
       }
     } catch (error) {
