@@ -14,7 +14,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { ConnectionArgumentsRule } from './analysis/operation-cost.js';
+import { ConnectionArgumentsRule } from './analysis/connection-arguments.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { ConditionalResponses } from './execution/conditional-responses.js';
 import { CachedResponses } from './execution/cached-responses.js';

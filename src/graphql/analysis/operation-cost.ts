@@ -1,71 +1,9 @@
 import { Extensions } from '@nestjs/graphql';
-import {
-  getArgumentValues,
-  GraphQLError,
-  type DocumentNode,
-  Kind,
-  type OperationDefinitionNode,
-  type ArgumentNode,
-  type ASTVisitor,
-  type FieldNode,
-  type GraphQLField,
-  type ValidationContext,
-} from 'graphql';
+import { getArgumentValues, GraphQLError } from 'graphql';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
+import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
-
-/** The largest page size. It is part of the API contract. */
-export const LARGEST_PAGE = 100;
-
-/** A field with `first` and `last` is a connection. */
-export function isConnection(field: GraphQLField<unknown, unknown>): boolean {
-  return field.args.some(({ name }) => name === 'first') && field.args.some(({ name }) => name === 'last');
-}
-
-/**
- * A validation rule: a connection takes exactly one of `first` and `last`, from 0 to 100. Values of variables
- * are not known here and are checked by computeCost.
- */
-export function ConnectionArgumentsRule(context: ValidationContext): ASTVisitor {
-  return {
-    Field(node: FieldNode) {
-      const field = context.getFieldDef();
-      if (!field || !isConnection(field)) return;
-      const given = (node.arguments ?? []).filter(isSizeGiven);
-      const certain = given.filter(({ value }) => value.kind !== Kind.VARIABLE);
-      if (given.length === 0 || certain.length > 1) {
-        context.reportError(
-          new GraphQLError(`${coordinateOf(context, field)} takes exactly one of first and last`, {
-            nodes: node,
-          }),
-        );
-      }
-      for (const argument of certain) reportSize(context, field, argument);
-    },
-  };
-}
-
-function isSizeGiven({ name, value }: ArgumentNode): boolean {
-  return (name.value === 'first' || name.value === 'last') && value.kind !== Kind.NULL;
-}
-
-function reportSize(
-  context: ValidationContext,
-  field: GraphQLField<unknown, unknown>,
-  argument: ArgumentNode,
-): void {
-  // GraphQL's own rules reject values that are not integers.
-  if (argument.value.kind !== Kind.INT) return;
-  const size = Number(argument.value.value);
-  if (size >= 0 && size <= LARGEST_PAGE) return;
-  const message = `${argument.name.value} of ${coordinateOf(context, field)} must be from 0 to ${LARGEST_PAGE}`;
-  context.reportError(new GraphQLError(message, { nodes: argument }));
-}
-
-function coordinateOf(context: ValidationContext, field: GraphQLField<unknown, unknown>): string {
-  return `${context.getParentType()?.name ?? ''}.${field.name}`;
-}
 
 const NODES_PER_POINT = 100;
 
@@ -159,35 +97,6 @@ function refuseAbove(limit: number, count: number, what: string): void {
   if (count <= limit) return;
   throw new ServiceError(
     'QUERY_TOO_COMPLEX',
-    `This operation has too many ${what}: at most ${limit} are answered`,
+    `This operation has too many ${what}: at most ${limit} are allowed`,
   );
-}
-
-/** The fields `rateLimit(dryRun: true)`; null if the operation is executed normally. */
-export function findDryRunFields({ roots }: Operation, variables: Variables): SelectedField[] | null {
-  const fields = [...selectedAmong(roots, variables)].filter(({ field }) => field.name === 'rateLimit');
-  const asked = fields.some(({ fieldNodes }) =>
-    fieldNodes.some((node) =>
-      node.arguments?.some(({ name, value }) => {
-        if (name.value !== 'dryRun') return false;
-        return value.kind === Kind.VARIABLE
-          ? variables[value.name.value] === true
-          : value.kind === Kind.BOOLEAN && value.value;
-      }),
-    ),
-  );
-  return asked ? fields : null;
-}
-
-export function withOnly(
-  fields: readonly SelectedField[],
-  definition: OperationDefinitionNode,
-  document: DocumentNode,
-): DocumentNode {
-  const selections = fields.flatMap(({ fieldNodes }) => fieldNodes);
-  const reduced = { ...definition, selectionSet: { kind: Kind.SELECTION_SET, selections } as const };
-  return {
-    ...document,
-    definitions: document.definitions.map((node) => (node === definition ? reduced : node)),
-  };
 }

@@ -11,7 +11,8 @@ import {
 } from 'graphql';
 import { type Principal, grantedScopes, type Scope } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
-import { type OperationCost, computeCost, findDryRunFields } from './operation-cost.js';
+import { findDryRunFields } from './dry-run.js';
+import { type OperationCost, computeCost } from './operation-cost.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';

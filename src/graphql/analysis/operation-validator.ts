@@ -14,7 +14,7 @@ import { findDeprecatedUses } from '../schema/deprecation.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { withOnly } from './operation-cost.js';
+import { withOnly } from './dry-run.js';
 import type { PipelineRequest } from '../http/pipeline-request.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import { Staleness } from '../../database/staleness.js';
