@@ -7,13 +7,13 @@ import type { RequestContext } from '../graphql/http/request-context.js';
 import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
-import { PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
+import { LONGEST_SIDE, PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
 import { SignedUrls } from './signing/signed-urls.js';
 
 const SIZE =
   `The side of the square into which the picture fits, in pixels, from 1 to ${PICTURE_SIZES.at(-1) ?? ''}. ` +
   `Of the sizes ${PICTURE_SIZES.slice(0, -1).join(', ')} and ${PICTURE_SIZES.at(-1) ?? ''}, the smallest one that is not smaller is used. ` +
-  'The picture is scaled down, never up, and not cropped. If omitted, it has its own size, at most 2,048 pixels a side.';
+  `The picture is scaled down, never up, and not cropped. If omitted, it has its own size, at most ${LONGEST_SIDE.toLocaleString('en')} pixels a side.`;
 
 @ArgsType()
 class PictureArguments {

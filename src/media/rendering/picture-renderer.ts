@@ -8,7 +8,7 @@ import { ServiceUnavailableError } from '../../common/errors.js';
 import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import type { RenderingFormat } from './rendering-format.js';
 import { loadSharp } from './sharp.js';
-import type { PictureSize } from '../signing/signed-url.js';
+import { LONGEST_SIDE, type PictureSize } from '../signing/signed-url.js';
 
 export interface Rendering {
   readonly sha256: Buffer;
@@ -17,8 +17,6 @@ export interface Rendering {
   readonly format: RenderingFormat;
 }
 
-/** Maximum side in pixels. Encoders have limits, and no page shows a larger portrait. */
-const LONGEST_SIDE = 2048;
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 /** Number of undecodable pictures that are remembered, so that they cost nothing and are logged once. */

@@ -7,6 +7,8 @@ export type PictureKind = (typeof PICTURE_KINDS)[number];
 /** Supported sizes: the side of the square in pixels into which a picture fits. */
 export const PICTURE_SIZES = [64, 128, 256, 512] as const;
 export type PictureSize = (typeof PICTURE_SIZES)[number];
+/** Maximum side in pixels without a size. Encoders have limits, and no page shows a larger portrait. */
+export const LONGEST_SIDE = 2048;
 
 /** Minimum lifetime of a URL in seconds. */
 const LIFETIME_SECONDS = 3600;
@@ -16,7 +18,7 @@ const ROUNDING_SECONDS = 60;
 export interface SignedPicture {
   readonly kind: PictureKind;
   readonly id: string;
-  /** Null: the size of the picture, at most 2,048 pixels a side. */
+  /** Null: the size of the picture, at most LONGEST_SIDE. */
   readonly size: PictureSize | null;
   /** Unix time in seconds from which the URL is no longer valid. */
   readonly expires: number;
