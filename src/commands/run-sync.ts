@@ -6,7 +6,7 @@ import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState } from '../mirror/status/mirror-state.js';
 import { countStored } from '../mirror/plan/stored-counts.js';
 import type { SyncOutcome } from '../mirror/sync/outcome.js';
-import type { ProgressStep } from '../mirror/map/read.js';
+import type { ProgressStep } from '../mirror/sync/read-entries.js';
 import type { RunOptions } from '../mirror/sync/run-options.js';
 import { Synchronizer } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/config.js';
 import type { Writer } from '../../src/database/statements/statement.js';
 import { Entry } from '../../src/ldap/entry.js';
 import { PictureStore } from '../../src/mirror/apply/picture-store.js';
-import { readSnapshot } from '../../src/mirror/map/read.js';
+import { readSnapshot } from '../../src/mirror/sync/read-entries.js';
 import type { Plan } from '../../src/mirror/plan/plan.js';
 import { planDelta, planWhole } from '../../src/mirror/plan/planning.js';
 import { groupDn, personDn } from '../support/builders/directory.js';

@@ -1,6 +1,6 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { DirectorySource } from '../../sources/source.js';
-import { type EntryReceiver, readEntries, type ReadOptions, SnapshotReceiver } from '../map/read.js';
+import { type EntryReceiver, readEntries, type ReadOptions, SnapshotReceiver } from '../sync/read-entries.js';
 import type { MappedGroup, MappedPerson, Quarantined, Snapshot } from '../map/snapshot.js';
 import type { BulkSession } from './bulk-session.js';
 import { Staging } from './staging.js';

@@ -8,7 +8,7 @@ import type { BulkSession } from '../bulk/bulk-session.js';
 import { BULK_LIMIT, readWhole } from '../bulk/read-whole.js';
 import type { DirectorySource } from '../../sources/source.js';
 import { PictureStore } from '../apply/picture-store.js';
-import type { Progress } from '../map/read.js';
+import type { Progress } from './read-entries.js';
 import { planWhole } from '../plan/planning.js';
 import type { Quarantined, Skipped } from '../map/snapshot.js';
 import { countLosses, lackingInPlan, type LossCounts } from '../plan/attribute-losses.js';

@@ -1,5 +1,5 @@
 import type { Delta } from '../../sources/delta.js';
-import type { Progress } from '../map/read.js';
+import type { Progress } from './read-entries.js';
 import type { MirrorStatus } from '../status/mirror-state.js';
 
 export interface RunOptions {

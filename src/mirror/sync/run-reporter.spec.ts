@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Progress } from '../map/read.js';
+import type { Progress } from './read-entries.js';
 import { RunReporter } from './run-reporter.js';
 
 describe('the log of a synchronization', () => {

@@ -1,7 +1,7 @@
 import { counted } from '../../common/counted.js';
 import { Logger } from '@nestjs/common';
 import { Pace } from '../../common/pace.js';
-import type { Progress } from '../map/read.js';
+import type { Progress } from './read-entries.js';
 import { summarize } from './summary.js';
 import type { SyncOutcome } from './outcome.js';
 import type { Reconciliation } from '../reconcile/reconciliations.js';

@@ -21,7 +21,7 @@ import { changesNothing } from '../plan/plan.js';
 import { type Planned, plannedInMemory, planSource, type Reading } from './planned.js';
 import { BulkSession } from '../bulk/bulk-session.js';
 import { identitiesIn, planDelta } from '../plan/planning.js';
-import { readSnapshot } from '../map/read.js';
+import { readSnapshot } from './read-entries.js';
 import { ReconciliationCounts } from '../reconcile/reconciliations.js';
 import { pruneChanges } from '../apply/prune-changes.js';
 import type { Advance, RunOptions } from './run-options.js';

@@ -2,10 +2,10 @@ import { type Field, pictureFields } from '../../common/field.js';
 import { inSteps } from '../../common/steps.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { mapGroupInSteps, mapPerson } from './map.js';
+import { mapGroupInSteps, mapPerson } from '../map/map.js';
 import type { PictureStore } from '../apply/picture-store.js';
-import { gather } from './relate.js';
-import type { MappedGroup, MappedPerson, Quarantined, Snapshot } from './snapshot.js';
+import { gather } from '../map/relate.js';
+import type { MappedGroup, MappedPerson, Quarantined, Snapshot } from '../map/snapshot.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** The progress of a run: the number of entries read so far, or the start of a later stage. */
