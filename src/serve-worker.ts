@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Config, configFor, configOfWorker } from './config/config.js';
 import { PRESET_NAMES } from './config/model/presets/presets.js';
-import { ShutdownIndicator } from './health/indicators.js';
+import { ProcessIndicator } from './health/indicators.js';
 import { createLog, NestLog } from './monitoring/log.js';
 import { MetricsService } from './monitoring/metrics/metrics.service.js';
 import { History } from './monitoring/status/history.js';
@@ -53,7 +53,7 @@ async function listen(
   }
   if (!ending.aborted) await once(ending, 'abort');
   const signal = String(ending.reason);
-  app.get(ShutdownIndicator).isReplaced = signal === 'SIGHUP';
+  app.get(ProcessIndicator).isReplaced = signal === 'SIGHUP';
   const closable: Closable = app;
   await closable.close(signal);
   await messenger.notify('ended', await metrics?.lastFamilies());

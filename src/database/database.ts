@@ -175,7 +175,7 @@ export class VisibleReader implements Reader {
 
   async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;
-    if (!source.rules.areHeld) await source.rules.admit(viewer);
+    if (!source.rules.areApplied) await source.rules.admit(viewer);
     const mark = markFor(viewer, source.rules);
     try {
       return await this.readWith<Row>(mark, asked, values);
@@ -209,6 +209,6 @@ export class VisibleReader implements Reader {
 }
 
 /** What statements of a viewer have to find at the end of the fingerprint of the mirror; empty: nothing. */
-function markFor({ seesHidden }: Viewer, { areHeld, mark }: VisibilitySource['rules']): string {
-  return areHeld && !seesHidden ? mark : '';
+function markFor({ seesHidden }: Viewer, { areApplied, mark }: VisibilitySource['rules']): string {
+  return areApplied && !seesHidden ? mark : '';
 }

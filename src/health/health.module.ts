@@ -6,9 +6,9 @@ import { MirrorModule } from '../mirror/mirror.module.js';
 import { BuildInfoResolver } from './build-info.js';
 import {
   DatabaseIndicator,
-  ShutdownIndicator,
+  ProcessIndicator,
   MirrorIndicator,
-  IssuerIndicator,
+  IdentityProviderIndicator,
   RedisIndicator,
 } from './indicators.js';
 import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './health.controller.js';
@@ -17,7 +17,13 @@ import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './healt
  * What readiness depends on; indicators.ts has the rule of each. Shutdown, database and mirror can fail it; issuer and Redis
  * only report. Before these exist, during a start, src/start/startup-server.ts responds.
  */
-const INDICATORS = [ShutdownIndicator, DatabaseIndicator, MirrorIndicator, IssuerIndicator, RedisIndicator];
+const INDICATORS = [
+  ProcessIndicator,
+  DatabaseIndicator,
+  MirrorIndicator,
+  IdentityProviderIndicator,
+  RedisIndicator,
+];
 
 @Module({
   imports: [TerminusModule.forRoot({ logger: false }), MirrorModule],

@@ -30,7 +30,7 @@ const CACHE_MS = 10_000;
 
 /** Reports whether the issuer answers. It is never down, because known keys work without the issuer. */
 @Injectable()
-export class IssuerIndicator {
+export class IdentityProviderIndicator {
   private last: { reachable: boolean; at: number } | null = null;
   private running: Promise<boolean> | null = null;
 
@@ -88,7 +88,7 @@ export class MirrorIndicator {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      if ((await withTimeout(this.database.rules.read())) === 'AWAITED')
+      if ((await withTimeout(this.database.rules.read())) === 'PENDING')
         return indicator.down({ state, ageSeconds: null, reason: 'The rules of visibility have changed' });
       const age = await withTimeout(this.revisions.readAge());
       // Infinity if a clock was set back and the age is unknown.
@@ -126,7 +126,7 @@ export class DatabaseIndicator {
 
 /** Down as soon as the process has got the signal to shut down. */
 @Injectable()
-export class ShutdownIndicator implements OnModuleDestroy {
+export class ProcessIndicator implements OnModuleDestroy {
   private ending = false;
   /** Another process has taken the place of this one, so the service does not end. */
   isReplaced = false;

@@ -72,7 +72,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** The revision; null while it is unknown, or while its rules of visibility are. */
   get current(): Revision | null {
     const { revision, rules } = this.database;
-    return this.isHeard && rules.areHeld ? revision.known : null;
+    return this.isHeard && rules.areApplied ? revision.known : null;
   }
 
   /** Calls the listener when another revision is current, with each change in between; null: everything may differ. */

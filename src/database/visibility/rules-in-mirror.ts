@@ -11,11 +11,11 @@ const READ_RULES = statement(`
   from mirror_state where ${IS_COMPLETE}`);
 
 /**
- * - `HELD`: the entries of the mirror were compared with the rules of this process.
- * - `FORMER`: not yet, but a process with other rules leads, and serves the same.
- * - `AWAITED`: the directory has to be read first.
+ * - `APPLIED`: the entries of the mirror were compared with the rules of this process.
+ * - `LEADER_DIFFERS`: not yet, but a process with other rules leads, and serves the same.
+ * - `PENDING`: the directory has to be read first.
  */
-export type RulesState = 'HELD' | 'FORMER' | 'AWAITED';
+export type RulesState = 'APPLIED' | 'LEADER_DIFFERS' | 'PENDING';
 
 /** Rules are evaluated when an entry is read, so a mirror that was written with other rules could show what they hide. */
 class RulesAwaitedError extends ServiceUnavailableError {
@@ -27,7 +27,7 @@ class RulesAwaitedError extends ServiceUnavailableError {
 
 /** Whether the rules of visibility of this process have an effect on the mirror. */
 export class RulesInMirror {
-  areHeld: boolean;
+  areApplied: boolean;
   /** The end of the fingerprint of a mirror that was written with these rules; empty without rules. */
   readonly mark: string;
 
@@ -36,36 +36,39 @@ export class RulesInMirror {
     private readonly reader: Reader,
     private readonly number: number,
   ) {
-    this.areHeld = number === 0;
+    this.areApplied = number === 0;
     this.mark = markOfRules(number);
   }
 
   /** Another process may have written the mirror with other rules, or it may have been restored. */
   invalidate(): void {
-    this.areHeld = this.number === 0;
+    this.areApplied = this.number === 0;
     // If this fails, the next request reads again.
     this.read().catch(() => undefined);
   }
 
   async read(): Promise<RulesState> {
-    if (this.areHeld) return 'HELD';
+    if (this.areApplied) return 'APPLIED';
     const values = [this.mark, this.number];
-    const [row] = await this.reader.read<[isHeld: boolean | null, isFormer: boolean]>(READ_RULES, values);
-    const [isHeld = null, isFormer = false] = row ?? [];
-    if (isHeld === null) throw new NothingReadError();
-    this.areHeld = isHeld;
-    if (isHeld) return 'HELD';
-    return isFormer ? 'FORMER' : 'AWAITED';
+    const [row] = await this.reader.read<[isApplied: boolean | null, leaderDiffers: boolean]>(
+      READ_RULES,
+      values,
+    );
+    const [isApplied = null, leaderDiffers = false] = row ?? [];
+    if (isApplied === null) throw new NothingReadError();
+    this.areApplied = isApplied;
+    if (isApplied) return 'APPLIED';
+    return leaderDiffers ? 'LEADER_DIFFERS' : 'PENDING';
   }
 
   /** @throws ServiceUnavailableError for viewers from whom the rules can hide something that they do not hide yet */
   async admit({ seesHidden }: Viewer): Promise<void> {
-    if (!seesHidden && (await this.read()) === 'AWAITED') throw new RulesAwaitedError();
+    if (!seesHidden && (await this.read()) === 'PENDING') throw new RulesAwaitedError();
   }
 
   /** As admit, after a statement did not find the mark. */
   async admitAgain(viewer: Viewer): Promise<void> {
-    this.areHeld = this.number === 0;
+    this.areApplied = this.number === 0;
     await this.admit(viewer);
   }
 }

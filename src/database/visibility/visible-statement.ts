@@ -8,7 +8,7 @@ import { visibleTables } from './visible-tables.js';
 export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
-  readonly rules: Pick<RulesInMirror, 'areHeld' | 'mark' | 'admit' | 'admitAgain'>;
+  readonly rules: Pick<RulesInMirror, 'areApplied' | 'mark' | 'admit' | 'admitAgain'>;
   cursorsFor(viewer: Viewer): CursorForm;
 }
 

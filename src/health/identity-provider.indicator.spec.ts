@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { readConfig } from '../config/config.js';
-import { IssuerIndicator } from './indicators.js';
+import { IdentityProviderIndicator } from './indicators.js';
 
 describe('the check of the issuer', () => {
   let issuer: Server;
@@ -24,7 +24,7 @@ describe('the check of the issuer', () => {
   it('sends one request for all concurrent and immediately following checks', async () => {
     const { port } = issuer.address() as AddressInfo;
     const config = readConfig({ AUTH_URL: `http://127.0.0.1:${port}` });
-    const indicator = new IssuerIndicator(config, new HealthIndicatorService());
+    const indicator = new IdentityProviderIndicator(config, new HealthIndicatorService());
     const answers = await Promise.all(Array.from({ length: 20 }, () => indicator.check()));
     answers.push(await indicator.check());
     for (const answer of answers)
