@@ -19,7 +19,7 @@ import { MediaModule } from './media/media.module.js';
 import { SignedUrlPlaces } from './media/signing/signed-url-places.js';
 import { SignedUrls } from './media/signing/signed-urls.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
-import type { Following } from './mirror/following.js';
+import type { MirrorFollowing } from './mirror/mirror-following.js';
 import { FollowingModule } from './mirror/following.module.js';
 import type { NestLog } from './monitoring/log.js';
 import type { OtherProcesses } from './monitoring/metrics/metrics.service.js';
@@ -36,7 +36,7 @@ export interface Surroundings {
   /** How the start waits for the database; null: not at all. */
   readonly waiting?: Waiting | null;
   /** What follows the directory; null: this process. */
-  readonly following?: Following | null;
+  readonly following?: MirrorFollowing | null;
   /** The counts of limits that all workers share; null: this process is the only one. */
   readonly counts?: WorkerCounts | null;
   /** Null: no other process serves requests. */

@@ -7,7 +7,7 @@ import { PRESET_NAMES } from './config/model/presets/presets.js';
 import { DatabaseModule, type Waiting } from './database/database.module.js';
 import { ENTITIES } from './entities.js';
 import { MirrorModule } from './mirror/mirror.module.js';
-import { MirrorService } from './mirror/mirror.service.js';
+import { LocalFollowing } from './mirror/local-following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { createLog, NestLog } from './monitoring/log.js';
 import { previousKind } from './start/previous-kind.js';
@@ -65,7 +65,7 @@ export async function follow(config: Config): Promise<void> {
 
 /** Follows with an open database until the end. */
 async function run(app: INestApplicationContext, ending: AbortSignal): Promise<void> {
-  const mirror = app.get(MirrorService);
+  const mirror = app.get(LocalFollowing);
   const parent = new Messenger(process, { state: () => mirror.readState() });
   void mirror.otherServer.then((kind) => {
     void parent.notify('otherServer', kind);

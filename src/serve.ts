@@ -7,7 +7,7 @@ import { openApp } from './open-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
 import { FollowerProcess } from './mirror/follower-process.js';
-import { Following } from './mirror/following.js';
+import { MirrorFollowing } from './mirror/mirror-following.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
 import { logBeginning, logShutdown } from './start/life-lines.js';
@@ -36,11 +36,11 @@ async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): 
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
   try {
     await app.listen(config.port, config.host);
-    await app.get(Following).start();
+    await app.get(MirrorFollowing).start();
     if (isEnding(ending)) return;
     const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
     new Logger('Service').log(describeStart(config, demoToken, isTextLog(config)));
-    void app.get(Following).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
+    void app.get(MirrorFollowing).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
   } catch (error) {
     // Errors are expected while the application closes: they are not reported.
     if (isEnding(ending)) return;
@@ -72,7 +72,7 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 }
 
 /** The embedded database has a single connection, which a second process cannot share. */
-function followingFor({ database, directory }: Config): Following | null {
+function followingFor({ database, directory }: Config): MirrorFollowing | null {
   if (database.kind === 'pglite') return null;
   return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server);
 }

@@ -2,12 +2,12 @@ import { fork } from 'node:child_process';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
-import { Following } from './following.js';
+import { MirrorFollowing } from './mirror-following.js';
 import type { FollowerState } from './status/follower-state.js';
 
 /** Keeps the mirror synchronized in a process of its own, so that no request waits for its event loop (docs/adr/0043). */
 @Injectable()
-export class FollowerProcess extends Following implements OnModuleDestroy, BeforeApplicationShutdown {
+export class FollowerProcess extends MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger('Mirror');
   private readonly supervised: SupervisedProcess;
   private onSettled: () => void = () => undefined;

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { Following } from './following.js';
+import { MirrorFollowing } from './mirror-following.js';
 import { MirrorModule } from './mirror.module.js';
-import { MirrorService } from './mirror.service.js';
+import { LocalFollowing } from './local-following.js';
 import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
 
 /** Chooses what keeps the mirror synchronized, and reports its status. The follower's process does not load this module. */
@@ -9,15 +9,19 @@ import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
 @Module({})
 export class FollowingModule {
   /** @param other null: this process follows the directory itself */
-  static forRoot(other: Following | null): DynamicModule {
+  static forRoot(other: MirrorFollowing | null): DynamicModule {
     return {
       module: FollowingModule,
       imports: [MirrorModule],
       providers: [
         DirectoryStatusResolver,
-        { provide: Following, inject: [MirrorService], useFactory: (own: MirrorService) => other ?? own },
+        {
+          provide: MirrorFollowing,
+          inject: [LocalFollowing],
+          useFactory: (own: LocalFollowing) => other ?? own,
+        },
       ],
-      exports: [Following],
+      exports: [MirrorFollowing],
     };
   }
 }

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Leadership } from './sync/leadership.js';
-import { MirrorService } from './mirror.service.js';
+import { LocalFollowing } from './local-following.js';
 import { MirrorState } from './status/mirror-state.js';
 import { Synchronizer } from './sync/synchronizer.js';
 
@@ -10,10 +10,10 @@ import { Synchronizer } from './sync/synchronizer.js';
 @Module({
   providers: [
     { provide: Leadership, inject: [CONFIG], useFactory: (config: Config) => Leadership.ofService(config) },
-    MirrorService,
+    LocalFollowing,
     MirrorState,
     Synchronizer,
   ],
-  exports: [Leadership, MirrorService, MirrorState, Synchronizer],
+  exports: [Leadership, LocalFollowing, MirrorState, Synchronizer],
 })
 export class MirrorModule {}

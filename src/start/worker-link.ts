@@ -2,14 +2,14 @@ import { Messenger } from '../common/messenger.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { Grant } from '../limits/granted-counts.js';
 import { WorkerCounts } from '../limits/worker-counts.js';
-import { Following } from '../mirror/following.js';
+import { MirrorFollowing } from '../mirror/mirror-following.js';
 import type { FollowerState } from '../mirror/status/follower-state.js';
 import type { OtherProcesses } from '../monitoring/metrics/metrics.service.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 import type { Minute } from '../monitoring/status/minutes.js';
 
 /** The follower as a worker sees it: the process that supervises both has started it. */
-class DistantFollowing extends Following {
+class DistantFollowing extends MirrorFollowing {
   readonly otherServer = new Promise<PresetName>(() => undefined);
 
   constructor(private readonly messenger: Messenger) {
@@ -43,7 +43,7 @@ export class WorkerLink {
       return this.counts.giveBack(name, subject);
     },
   });
-  readonly following: Following = new DistantFollowing(this.messenger);
+  readonly following: MirrorFollowing = new DistantFollowing(this.messenger);
   readonly counts: WorkerCounts = new WorkerCounts(
     async (request) => (await this.messenger.ask('take', request)) as Grant | null,
   );

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/create-app.js';
-import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { LocalFollowing } from '../../src/mirror/local-following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { isEmpty } from '../../src/mirror/plan/plan.js';
 import { openSource } from '../../src/sources/open-source.js';
@@ -83,7 +83,7 @@ describe.each([
   async function startAgain(): Promise<void> {
     app = await createApp(service.config);
     await app.init();
-    await app.get(MirrorService).start();
+    await app.get(LocalFollowing).start();
   }
 
   /** A polled server reports the second of a change: until it is over, changes in it are read again. */

@@ -3,7 +3,7 @@ import { settlesWithin } from '../../database/connections/settles-within.js';
 import { Database } from '../../database/database.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { statement } from '../../database/statements/statement.js';
-import { Following } from '../../mirror/following.js';
+import { MirrorFollowing } from '../../mirror/mirror-following.js';
 import type { FollowerState } from '../../mirror/status/follower-state.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';
 import { RECONCILIATION_KINDS } from '../../mirror/reconcile/reconciliations.js';
@@ -139,7 +139,7 @@ export class MirrorMetrics implements MetricGroup {
     private readonly database: Database,
     private readonly mirror: MirrorState,
     private readonly revisions: Revisions,
-    private readonly following: Following,
+    private readonly following: MirrorFollowing,
   ) {}
 
   async refresh(): Promise<void> {

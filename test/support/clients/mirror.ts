@@ -1,4 +1,4 @@
-import { MirrorService } from '../../../src/mirror/mirror.service.js';
+import { LocalFollowing } from '../../../src/mirror/local-following.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { TestService } from '../servers/service.js';
 
@@ -35,7 +35,7 @@ export async function readRevision(service: Pick<TestService, 'app'>): Promise<n
 
 /** Stops synchronization, so that only the test triggers it. */
 export async function stopFollowing({ app }: TestService): Promise<void> {
-  const mirror = app.get(MirrorService);
+  const mirror = app.get(LocalFollowing);
   mirror.onModuleDestroy();
   await mirror.beforeApplicationShutdown();
 }

@@ -11,7 +11,7 @@ import { createApp } from '../../../src/create-app.js';
 import { Database } from '../../../src/database/database.js';
 import { Revisions } from '../../../src/database/revisions/revisions.js';
 import { Leadership } from '../../../src/mirror/sync/leadership.js';
-import { MirrorService } from '../../../src/mirror/mirror.service.js';
+import { LocalFollowing } from '../../../src/mirror/local-following.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
 import type { RunOptions } from '../../../src/mirror/sync/run-options.js';
@@ -103,7 +103,7 @@ export class TestService {
       await this.confirmEmpty();
       this.replaceDirectory(ldif);
     }
-    await this.app.get(MirrorService).start();
+    await this.app.get(LocalFollowing).start();
     if (compared) this.comparedExecutions = new ComparedExecutions(this.app);
     if (confirmed) await this.confirmEmpty();
   }

@@ -1,8 +1,8 @@
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { FollowerState } from './status/follower-state.js';
 
-/** What keeps the mirror synchronized: this process, or a process of its own. */
-export abstract class Following {
+/** What keeps the mirror synchronized: this process (LocalFollowing), or one that it starts (FollowerProcess) or that others start. */
+export abstract class MirrorFollowing {
   /** Resolves with the kind of the server if it differs from the one whose preset applies. */
   abstract readonly otherServer: Promise<PresetName>;
 

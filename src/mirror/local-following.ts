@@ -17,7 +17,7 @@ import { settlesWithin } from '../database/connections/settles-within.js';
 import { type Term, withLeadership } from '../database/leadership/leader-session.js';
 import { LdifSource } from '../sources/ldif/ldif-source.js';
 import { LdapDirectory } from '../sources/ldap/ldap-directory.js';
-import { Following } from './following.js';
+import { MirrorFollowing } from './mirror-following.js';
 import { type FollowerState, readFollowerState } from './status/follower-state.js';
 import { FileFollower } from './follow/file-follower.js';
 import type { Follower } from './follow/follower.js';
@@ -33,9 +33,9 @@ import { Synchronizer } from './sync/synchronizer.js';
  */
 const STOP_TIMEOUT_MS = 10_000;
 
-/** Keeps the mirror synchronized with its source while this process runs. */
+/** Keeps the mirror synchronized with its source in this process, while it runs. */
 @Injectable()
-export class MirrorService extends Following implements OnModuleDestroy, BeforeApplicationShutdown {
+export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger('Mirror');
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
