@@ -5,6 +5,11 @@ import { type MessageHandlers, Messenger } from './messenger.js';
 
 /** Milliseconds after which a process counts as started well, so that the next pause is short again. */
 const WELL_AFTER_MS = 60_000;
+/**
+ * Milliseconds that a process may take to end. Requests take at most 12 seconds to be answered (src/http/lifecycle.ts), and the
+ * connections to the database, or an exporter of traces that nothing answers, another ten.
+ */
+const LONGEST_END_MS = 25_000;
 
 interface Supervision {
   readonly spawn: () => ChildProcess;
@@ -52,7 +57,7 @@ export class SupervisedProcess {
   }
 
   /**
-   * Ends the process for good. It decides itself how long that takes.
+   * Ends the process for good. It is killed if it does not end in time: it may be paused, or never return to its event loop.
    * @param request asks the process to end
    */
   async stop(request = (child: ChildProcess) => void child.kill('SIGTERM')): Promise<void> {
@@ -61,8 +66,10 @@ export class SupervisedProcess {
     const { child } = this;
     if (child === null) return;
     const ended = once(child, 'exit');
+    const killing = setTimeout(() => child.kill('SIGKILL'), LONGEST_END_MS);
     request(child);
     await ended;
+    clearTimeout(killing);
   }
 
   private noteEnd(reason: string, milliseconds: number, code: number | null): void {
