@@ -111,6 +111,9 @@ export class FileFollower implements Follower {
     if (changes === null) return null;
     try {
       return await this.apply(changes, before, signal);
+    } catch (error) {
+      if (error instanceof SourceError) return null;
+      throw error;
     } finally {
       await changes.close();
     }

@@ -2,6 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
+import { SourceError } from '../source.error.js';
 import { LdifIndex } from './ldif-index.js';
 import { LdifSource } from './ldif-source.js';
 
@@ -109,6 +110,20 @@ describe('an index of a file', () => {
     const fingerprint = jest.spyOn(source, 'fingerprint').mockResolvedValueOnce('before');
     await expect(index.readChanges(signal)).rejects.toThrow('The file changed while it was read');
     fingerprint.mockRestore();
+  });
+
+  it.each<[how: string, content: string]>([
+    ['shortened', 'version: 1\n'],
+    ['overwritten with other records', `version: 1\n\n${records.toReversed().join('\n')}`],
+    ['overwritten with something else', 'x'.repeat(1_000_000)],
+  ])('rejects a file that is %s before an entry is read again', async (_, content) => {
+    const index = await indexOf(records);
+    const changes = await index.readChanges(signal);
+    writeFileSync(file, content);
+    await expect(changes?.readAgain([uuidOf(5)])).rejects.toThrow(
+      new SourceError('The file changed while it was read'),
+    );
+    await changes?.close();
   });
 
   it('has a new fingerprint for a file that is replaced by an equal one', async () => {

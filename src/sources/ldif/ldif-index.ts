@@ -42,7 +42,7 @@ export interface FileChanges {
   readonly delta: DeltaBuilder;
   /** The index of the later state. */
   readonly index: LdifIndex;
-  /** Reads entries of the later state. Those that do not exist are omitted. */
+  /** Reads entries of the later state. Those that do not exist are omitted. Throws SourceError if the file has changed since. */
   readonly readAgain: (uuids: readonly string[]) => Promise<KnownEntry[]>;
   /** Call it at the end. */
   readonly close: () => Promise<void>;
@@ -174,10 +174,14 @@ export class LdifIndex {
   private async readAgain(file: FileHandle, uuids: readonly string[]): Promise<KnownEntry[]> {
     const found: KnownEntry[] = [];
     for (const uuid of uuids) {
-      const record = this.byDigest.get(this.byUuid.get(uuid) ?? '') ?? null;
+      const digest = this.byUuid.get(uuid) ?? '';
+      const record = this.byDigest.get(digest) ?? null;
       if (record === null || record.kind === null) continue;
       const { kind, start, length } = record;
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
+      // It may be overwritten at any time, also with something that is no record.
+      if (hash('sha256', buffer, 'base64') !== digest)
+        throw new SourceError('The file changed while it was read');
       for await (const entry of readLdif([buffer])) found.push({ kind, uuid, entry });
     }
     return found;
