@@ -1,4 +1,4 @@
-import { buildSchema, getOperationAST, type GraphQLInputObjectType, parse } from 'graphql';
+import { buildSchema, getOperationAST, type GraphQLInputObjectType, OperationTypeNode, parse } from 'graphql';
 import type { Principal, Scope } from '../../auth/principal.js';
 import { refuseGuardedInputs } from './operation-policy.js';
 import { unfoldOperation } from './unfold-operation.js';
@@ -7,11 +7,14 @@ const schema = buildSchema(`
   type Query { users(filter: Filter, ids: [Id!]): Page }
   type Page { nodes(filter: Filter): String, total: Int }
   input Filter { name: String, phone: String, manager: Id }
+  type Mutation { updateUser(input: Change): Page }
+  input Change { id: Id, phone: String }
   input Id { id: String, email: String }
 `);
 for (const [type, member] of [
   ['Filter', 'phone'],
   ['Id', 'email'],
+  ['Change', 'phone'],
 ]) {
   const { extensions } =
     (schema.getType(type ?? '') as GraphQLInputObjectType).getFields()[member ?? ''] ?? {};
@@ -32,7 +35,12 @@ function check(query: string, variables: Record<string, unknown>, principal: Pri
   const document = parse(query);
   const definition = getOperationAST(document);
   if (!definition) throw new Error('There is no operation');
-  refuseGuardedInputs(unfoldOperation(schema, document, definition).roots, variables, principal);
+  refuseGuardedInputs(
+    unfoldOperation(schema, document, definition).roots,
+    variables,
+    principal,
+    definition.operation === OperationTypeNode.MUTATION,
+  );
 }
 
 describe('an input that requires a scope', () => {
@@ -45,6 +53,10 @@ describe('an input that requires a scope', () => {
     ['query ($f: Filter) { users(filter: $f) { total } }', { f: { phone: '1' } }],
     ['query ($i: [Id!]) { users(ids: $i) { total } }', { i: [{ id: '1' }, { email: 'a' }] }],
     ['query ($p: String) { users(filter: {phone: $p}) { total } }', { p: '1' }],
+    ['mutation { updateUser(input: {phone: "1"}) { total } }'],
+    ['mutation { updateUser(input: {phone: null}) { total } }'],
+    ['mutation ($p: String) { updateUser(input: {phone: $p}) { total } }', { p: null }],
+    ['mutation ($c: Change) { updateUser(input: $c) { total } }', { c: { phone: null } }],
     [
       'query ($x: Boolean!) { users @include(if: $x) { ...F } } fragment F on Page { nodes(filter: {phone: ""}) }',
       { x: true },
@@ -62,6 +74,8 @@ describe('an input that requires a scope', () => {
     ['{ users(filter: {name: "1"}, ids: [{id: "1"}]) { total } }'],
     ['{ users(filter: {phone: null}) { total } }'],
     ['query ($p: String) { users(filter: {phone: $p}) { total } }'],
+    ['mutation ($p: String) { updateUser(input: {phone: $p}) { total } }'],
+    ['mutation { updateUser(input: {id: null}) { nodes(filter: {phone: null}) } }'],
     ['query ($x: Boolean!) { users(filter: {phone: "1"}) @include(if: $x) { total } }', { x: false }],
   ])('is not used: %s', (query, variables = {}) => {
     expect(() => {

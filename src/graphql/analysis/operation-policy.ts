@@ -44,7 +44,8 @@ export function evaluatePolicy(
   const cost = computeCost(operation, variables, limits);
   const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
   if (nothingLeft) throw insufficientScope(withheld);
-  refuseGuardedInputs(operation.roots, variables, principal);
+  const isMutation = operation.definition.operation === OperationTypeNode.MUTATION;
+  refuseGuardedInputs(operation.roots, variables, principal, isMutation);
   const hidden = new Set(withheld.map(({ selected }) => selected.key));
   return {
     cost,
@@ -146,44 +147,51 @@ function accessOfInput({ extensions }: GraphQLInputField): Access | undefined {
 }
 
 /**
- * Rejects operations whose arguments select or order by a field that the token cannot read: the result would show its
- * values. The arguments are valid.
+ * Rejects operations whose arguments select or order by a field that the token cannot read, or change it: the result would show
+ * its values. The arguments are valid.
+ * @param nullRemoves whether the arguments of these fields, but not of those below, are changes, in which null removes a value
  * @throws ServiceError INSUFFICIENT_SCOPE
  */
 export function refuseGuardedInputs(
   fields: Map<string, SelectedField>,
   variables: Variables,
   principal: Principal | null,
+  nullRemoves: boolean,
 ): void {
   for (const { field, fieldNodes, children } of selectedAmong(fields, variables)) {
     const [node] = fieldNodes;
     if (node !== undefined && field.args.some(({ type }) => hasGuards(type))) {
       const given = getArgumentValues(field, node, variables);
-      for (const { name, type } of field.args) refuse(type, given[name], principal);
+      for (const { name, type } of field.args) refuse(type, given[name], principal, nullRemoves);
     }
-    refuseGuardedInputs(children, variables, principal);
+    refuseGuardedInputs(children, variables, principal, false);
   }
 }
 
-function refuse(declared: GraphQLInputType, value: unknown, principal: Principal | null): void {
+function refuse(
+  declared: GraphQLInputType,
+  value: unknown,
+  principal: Principal | null,
+  nullRemoves: boolean,
+): void {
   const type = getNullableType(declared);
   if (value === null || value === undefined) return;
   if (isListType(type)) {
-    for (const each of [value].flat()) refuse(type.ofType, each, principal);
+    for (const each of [value].flat()) refuse(type.ofType, each, principal, nullRemoves);
     return;
   }
   if (!isInputObjectType(type)) return;
   for (const member of Object.values(type.getFields())) {
     const given = (value as Readonly<Record<string, unknown>>)[member.name];
     const access = accessOfInput(member);
-    if (given === undefined || given === null) continue;
+    if (given === undefined || (given === null && !nullRemoves)) continue;
     if (access !== undefined && decideAccess(access, principal) !== 'granted') {
       const requiredScopes = scopesOf(access);
       const message = scopeNeeded(`The input ${type.name}.${member.name}`, requiredScopes);
       const details = { argument: member.name, requiredScopes, grantedScopes: grantedScopes(principal) };
       throw new ServiceError('INSUFFICIENT_SCOPE', message, details);
     }
-    refuse(member.type, given, principal);
+    refuse(member.type, given, principal, nullRemoves);
   }
 }
 

@@ -165,7 +165,7 @@ function coerceVariables(
 
 /**
  * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists, and which
- * members of objects are present. The key of the cache has nothing else, so a decision must not depend on texts.
+ * members of objects are present or null. The key of the cache has nothing else, so a decision must not depend on texts.
  */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
@@ -182,10 +182,10 @@ function shapeOfValue(value: unknown): string {
   return shapeInside(value) || '*';
 }
 
-/** The members of an object that are present. Their values decide nothing, but they may be objects. */
+/** The members of an object that are present, also as null. Other values decide nothing, but they may be objects. */
 function shapeInside(value: unknown): string {
   if (typeof value !== 'object' || value === null) return '';
   if (Array.isArray(value)) return value.map(shapeInside).join('');
-  const present = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  return `{${present.map(([name, each]) => `${name}${shapeInside(each)}`).join(' ')}}`;
+  const present = Object.entries(value).filter(([, each]) => each !== undefined);
+  return `{${present.map(([name, each]) => `${name}${each === null ? '-' : shapeInside(each)}`).join(' ')}}`;
 }
