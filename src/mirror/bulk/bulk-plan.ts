@@ -103,8 +103,7 @@ export class BulkPlan {
     const sum: Record<string, number> = {};
     const lacking = 'select kind, uuid, lacks from staged_lacking';
     for await (const rows of this.batches<{ kind: string; uuid: string; lacks: string }>(lacking)) {
-      const of = (wanted: string) =>
-        rows.filter(({ kind }) => kind === wanted).map(({ uuid, lacks }) => ({ uuid, lacks: BigInt(lacks) }));
+      const of = (wanted: string) => rows.filter(({ kind }) => kind === wanted);
       const lost = await countLosses(this.writer, { people: of('person'), groups: of('group') }, mapping);
       for (const [key, count] of Object.entries(lost)) sum[key] = (sum[key] ?? 0) + count;
     }

@@ -10,7 +10,7 @@ import { groupColumns, personColumns } from '../apply/apply-entries.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
 import { keysOfEntry, namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
 import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
-import { lackingBits, type LackingBits } from '../plan/attribute-losses.js';
+import { type LackingBits, lackingBits, type LackingOf, lacksAny } from '../plan/attribute-losses.js';
 import type { Hashed, HashedGroup } from '../plan/plan.js';
 import { readStoredEntries } from '../plan/stored.js';
 import { columnsNamed, StagedRows } from './staged-rows.js';
@@ -71,15 +71,15 @@ export class Staging {
   );
   private readonly lacking = new StagedRows(
     'staged_lacking',
-    columnsNamed<{ kind: EntryKind; uuid: string; lacks: string }>({
+    columnsNamed<{ kind: EntryKind; uuid: string; lacks: LackingBits }>({
       kind: 'text',
       uuid: 'uuid',
-      lacks: 'bigint',
+      lacks: 'varbit',
     }),
   );
   private readonly masks: NamedByMasks;
   private readonly fields: Readonly<Record<EntryKind, readonly string[]>>;
-  private readonly lackingBits: LackingBits;
+  private readonly lackingBits: LackingOf;
   private people: MappedPerson[] = [];
   private groupsRead: MappedGroup[] = [];
   private referenceCount = 0;
@@ -199,8 +199,8 @@ export class Staging {
         this.fieldReferences.add({ kind, uuid: entry.uuid, field, target });
   }
 
-  private addLacking(kind: EntryKind, uuid: string, lacks: bigint): void {
-    if (lacks > 0) this.lacking.add({ kind, uuid, lacks: String(lacks) });
+  private addLacking(kind: EntryKind, uuid: string, lacks: LackingBits): void {
+    if (lacksAny(lacks)) this.lacking.add({ kind, uuid, lacks });
   }
 }
 

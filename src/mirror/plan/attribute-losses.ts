@@ -23,10 +23,16 @@ export interface AttributeLoss {
   readonly recentlyLost: number;
 }
 
-/** An entry of the directory, by entryUUID, and the watched attributes that it lacks, one bit each. */
+/**
+ * Which watched attributes an entry lacks, as the text of a bit string of PostgreSQL: 1 for each that it lacks, otherwise 0. There
+ * are more than an integer has bits.
+ */
+export type LackingBits = string;
+
+/** An entry of the directory, by entryUUID. */
 interface Lacking {
   readonly uuid: string;
-  readonly lacks: bigint;
+  readonly lacks: LackingBits;
 }
 
 export interface LackingEntries {
@@ -60,13 +66,13 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   ];
 }
 
-/** Returns the watched attributes that entries lack, one bit each. */
-export interface LackingBits {
-  readonly person: (person: MappedPerson) => bigint;
-  readonly group: (group: MappedGroup) => bigint;
+/** Returns the watched attributes that entries lack. */
+export interface LackingOf {
+  readonly person: (person: MappedPerson) => LackingBits;
+  readonly group: (group: MappedGroup) => LackingBits;
 }
 
-export function lackingBits(mapping: DirectoryMapping): LackingBits {
+export function lackingBits(mapping: DirectoryMapping): LackingOf {
   const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
   return {
     person: (person) => lackingOf(watched.people, person),
@@ -82,8 +88,8 @@ export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEnt
   return {
     people: plan.updatedPeople
       .map(({ value }) => ({ uuid: value.uuid, lacks: bits.person(value) }))
-      .filter(({ lacks }) => lacks > 0),
-    groups: [...groups].map(([uuid, lacks]) => ({ uuid, lacks })).filter(({ lacks }) => lacks > 0),
+      .filter(({ lacks }) => lacksAny(lacks)),
+    groups: [...groups].map(([uuid, lacks]) => ({ uuid, lacks })).filter(({ lacks }) => lacksAny(lacks)),
   };
 }
 
@@ -177,12 +183,12 @@ function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<
   };
 }
 
-function lackingOf<Value>(watched: readonly Watched<Value>[], value: Value): bigint {
-  return watched.reduce((bits, { isLacking }, index) => (isLacking(value) ? bits | bitOf(index) : bits), 0n);
+export function lacksAny(lacks: LackingBits): boolean {
+  return lacks.includes('1');
 }
 
-function bitOf(index: number): bigint {
-  return 1n << BigInt(index);
+function lackingOf<Value>(watched: readonly Watched<Value>[], value: Value): LackingBits {
+  return watched.map(({ isLacking }) => (isLacking(value) ? '1' : '0')).join('');
 }
 
 const BATCH = 20_000;
@@ -197,13 +203,13 @@ async function countLost<Value>(
   const counts = watched.map(() => 0);
   const columns = watched.map(
     ({ isHeld }, index) =>
-      `count(*) filter (where case when given.lacks & ${String(bitOf(index))} > 0 then ${isHeld} end)::integer`,
+      `count(*) filter (where case when get_bit(given.lacks, ${index}) = 1 then ${isHeld} end)::integer`,
   );
   for (const batch of chunksOf(entries, BATCH)) {
     const [row]: { counts: number[] }[] = await manager.query(
       `select array[${columns.join(', ')}] as counts
-       from unnest($2::uuid[], $3::bigint[]) as given (uuid, lacks) join ${table} e on e.entry_uuid = given.uuid`,
-      [nameKeyOf(table, mapping), batch.map(({ uuid }) => uuid), batch.map(({ lacks }) => String(lacks))],
+       from unnest($2::uuid[], $3::varbit[]) as given (uuid, lacks) join ${table} e on e.entry_uuid = given.uuid`,
+      [nameKeyOf(table, mapping), batch.map(({ uuid }) => uuid), batch.map(({ lacks }) => lacks)],
     );
     row?.counts.forEach((count, index) => (counts[index] = (counts[index] ?? 0) + count));
   }
