@@ -18,6 +18,13 @@ interface Counted {
   readonly named: NamedValues;
 }
 
+interface OwnSummary extends NamedSummary {
+  /** The number of values that name a mirrored entry of the other kind. They are not among the dangling ones. */
+  readonly ofOtherKind: number;
+}
+
+const OTHER = { user: 'group', group: 'user' } as const;
+
 /** Counts the references of own fields, and those among them that name no mirrored entry. */
 export class OwnReferenceStatistics {
   private readonly fields: readonly Counted[];
@@ -51,7 +58,8 @@ export class OwnReferenceStatistics {
   }
 
   /**
-   * How many references each field has, with a warning where many name no entry. It contains no names of entries.
+   * How many references each field has, with a warning where many name no entry. It contains no names of entries. An attribute
+   * may name users and groups, which two fields show.
    * @param known finds the cause of dangling references
    */
   *findings(known?: KnownEntries): Generator<Finding> {
@@ -59,22 +67,38 @@ export class OwnReferenceStatistics {
       const { kind, field } = counted;
       const { to } = field.reference;
       const summary = this.summarize(counted);
-      const { total, dangling, examples } = summary;
+      const { total, dangling, ofOtherKind, examples } = summary;
       const list = kind === 'person' ? 'users' : 'groups';
-      const text = `${list}.${field.name}: ${total - dangling} of ${total} values name a mirrored ${to}`;
-      yield isMostlyWrong(summary)
-        ? warning('references', `${text}: ${cureOfDangling(examples, known)}`)
-        : ok('references', text);
+      const named = total - dangling - ofOtherKind;
+      const other = ofOtherKind === 0 ? '' : `, and ${ofOtherKind} a mirrored ${OTHER[to]}`;
+      const text = `${list}.${field.name}: ${named} of ${total} values name a mirrored ${to}${other}`;
+      if (named === 0 && ofOtherKind > 0) yield warning('references', `${text}: ${cureOfKind(counted)}`);
+      else if (isDangling(summary))
+        yield warning('references', `${text}: ${cureOfDangling(examples, known)}`);
+      else yield ok('references', text);
     }
   }
 
   /** Values that dangle, of each field of which many do. */
   get examples(): (readonly Example[])[] {
     const summaries = this.fields.map((counted) => this.summarize(counted));
-    return summaries.filter(isMostlyWrong).map(({ examples }) => examples);
+    return summaries.filter(isDangling).map(({ examples }) => examples);
   }
 
-  private summarize({ field, named }: Counted): NamedSummary {
-    return named.summarize((key) => this.known[field.reference.to].has(key));
+  private summarize({ field, named }: Counted): OwnSummary {
+    const { to } = field.reference;
+    const { dangling: others } = named.summarize((key) => this.known[to].has(key));
+    const summary = named.summarize((key) => this.known[to].has(key) || this.known[OTHER[to]].has(key));
+    return { ...summary, ofOtherKind: others - summary.dangling };
   }
+}
+
+function isDangling({ total, dangling, ofOtherKind }: OwnSummary): boolean {
+  return isMostlyWrong({ total: total - ofOtherKind, dangling });
+}
+
+function cureOfKind({ field, origin }: Counted): string {
+  const type = field.type.replace(/User|Group/, (name) => (name === 'User' ? 'Group' : 'User'));
+  const written = type.startsWith('[') ? `"${type}"` : type;
+  return `set ${origin.key}.type to ${written}, because its values name ${OTHER[field.reference.to]}s`;
 }
