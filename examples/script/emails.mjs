@@ -10,11 +10,13 @@ const query = `query Emails($id: String!, $after: String) { group(group: { id: $
 async function send(body) {
   for (let attempt = 1; ; attempt++) {
     const request = { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) };
-    const response = await fetch(`${url}/graphql/v1`, request).catch((error) => error);
-    const isTemporary = response instanceof Error || response.status === 429 || response.status === 503;
-    if (response instanceof Error && attempt === 10) throw response;
-    if (!isTemporary || attempt === 10) return response.json();
-    await sleep(1000 * (Number(response.headers?.get('retry-after') ?? attempt) + Math.random()));
+    const { response, text, error } = await fetch(`${url}/graphql/v1`, request)
+      .then(async (response) => ({ response, text: await response.text() }))
+      .catch((error) => ({ error }));
+    const isTemporary = error || response.status === 429 || response.status === 503;
+    if (error && attempt === 10) throw error;
+    if (!isTemporary || attempt === 10) return JSON.parse(text);
+    await sleep(1000 * ((Number(response?.headers.get('retry-after')) || attempt) + Math.random()));
   }
 }
 

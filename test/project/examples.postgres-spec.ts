@@ -234,10 +234,14 @@ describe('the examples, with a service on the sample', () => {
     it('prints all addresses although requests are rejected or lost in the middle of the list', async () => {
       let requests = 0;
       const server = createServer((request, response) => {
-        const refused = [null, null, 429, 503, 'lost'][++requests] ?? null;
+        const refused = [null, 429, 'lost', null, 503, 'cut'][requests++] ?? null;
         if (refused === 'lost') request.socket.destroy();
+        else if (refused === 'cut')
+          response.writeHead(200, { 'content-length': '100' }).write('{"data":', () => {
+            request.socket.destroySoon();
+          });
         else if (refused !== null)
-          response.writeHead(Number(refused), { 'retry-after': '0' }).end('{"errors":[]}');
+          response.writeHead(Number(refused), { 'retry-after': new Date().toUTCString() }).end('no JSON');
         else {
           const { method = '', headers } = request;
           const { authorization = '', 'content-type': type = '' } = headers;
