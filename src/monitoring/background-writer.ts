@@ -1,4 +1,4 @@
-import { fstatSync, write, writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 /** Bytes of lines that are written together to a file or a terminal. */
 const WRITTEN_TOGETHER = 32_768;
@@ -25,9 +25,9 @@ interface Part {
  * it: when a process ends, the stream of pino waits without end for space on a full disk.
  */
 export class BackgroundWriter {
-  private readonly isPipe = isPipe(1);
+  private readonly pipe = openPipe();
   /** Bytes of lines that are written at once. */
-  readonly together = this.isPipe ? WRITTEN_TO_PIPES : WRITTEN_TOGETHER;
+  readonly together = isShared() ? WRITTEN_TO_PIPES : WRITTEN_TOGETHER;
   private readonly parts: Part[] = [];
   /** What is written next: all of a part, or what is left of it. Null while it is being written. */
   private next: Buffer | null = null;
@@ -58,7 +58,7 @@ export class BackgroundWriter {
     let attempts = 0;
     for (let part = this.takeNext(); part !== null; part = this.takeNext()) {
       try {
-        this.note(part, writeNow(part));
+        this.note(part, writeSync(this.pipe ?? 1, part));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++attempts > LAST_ATTEMPTS) return;
         this.next = part;
@@ -84,12 +84,12 @@ export class BackgroundWriter {
         this.writeSoon();
       } else this.repeat(part, error);
     };
-    if (!this.isPipe) {
+    if (this.pipe === null) {
       write(1, part, end);
       return;
     }
     try {
-      end(null, writeNow(part));
+      end(null, writeSync(this.pipe, part));
     } catch (error) {
       this.repeat(part, error as NodeJS.ErrnoException);
     }
@@ -124,18 +124,22 @@ export class BackgroundWriter {
   }
 }
 
-/**
- * A write to a full pipe fails, and does not wait: neither the event loop nor the end of the process may depend on a reader. The
- * processes of a service share the mode of their pipe, and libuv changes it whenever one of them starts or ends, so that it is set
- * before each write, in the same thread. Node has no public function for it.
- */
-function writeNow(part: Buffer): number {
-  const { _handle: handle } = process.stdout as { _handle?: { setBlocking?: (isBlocking: boolean) => void } };
-  if (!process.stdout.isTTY) handle?.setBlocking?.(false);
-  return writeSync(1, part);
+/** Whether other processes of the service write between these lines. */
+function isShared(): boolean {
+  const status = fstatSync(1);
+  return status.isFIFO() || status.isSocket();
 }
 
-function isPipe(descriptor: number): boolean {
-  const status = fstatSync(descriptor);
-  return status.isFIFO() || status.isSocket();
+/**
+ * Opens a pipe that is standard output once more, for writes that fail when it is full instead of waiting: neither the event loop nor
+ * the end of the process may depend on a reader. The mode of standard output itself is shared with other processes, and libuv
+ * changes it whenever one of them starts or ends. Null: it is no pipe, or may not be opened again, as after a change of the user.
+ */
+function openPipe(): number | null {
+  if (!fstatSync(1).isFIFO()) return null;
+  try {
+    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
 }
