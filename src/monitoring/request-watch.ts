@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { PrincipalKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { FastPath } from '../graphql/http/fast-path.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
+import type { OperationLabel } from '../graphql/analysis/operation.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/http/pipeline-request.js';
-import { createLog } from './log.js';
+import { createLog, type Log } from './log.js';
 import { addRequest, RequestCounts } from './metrics/request-metrics.js';
-import { RequestLines } from './request-lines.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -140,4 +141,71 @@ function routeOf(request: FastifyRequest): string {
 function priceIn(rateLimits: readonly RateLimitState[]): number | null {
   for (const { cost } of rateLimits) if (cost !== null) return cost;
   return null;
+}
+
+/** A request as its line names it. */
+interface LoggedRequest {
+  /** It is safe in JSON: see `chooseRequestId`. */
+  readonly id: string;
+  readonly method: string;
+  /** The declared route, because the actual path may contain any value. */
+  readonly route: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  /** Null for requests to other paths than the GraphQL endpoint. */
+  readonly operation: LoggedOperation | null;
+  readonly traceId: string | undefined;
+}
+
+interface LoggedOperation {
+  /** Its names are those of GraphQL, which are safe in JSON. */
+  readonly label: OperationLabel | null;
+  readonly principal: PrincipalKind | null;
+  /** In points. */
+  readonly price: number | null;
+  readonly statements: number;
+}
+
+/**
+ * Writes the request lines of the log: docs/operations.md has an example. The text is built here, because pino takes four times as
+ * long as all other steps of monitoring (docs/adr/0027).
+ */
+class RequestLines {
+  /** The time of the last line in milliseconds, and as JSON. */
+  private writtenAt = 0;
+  private time = '';
+
+  /** @param isDetailed whether lines have all fields */
+  constructor(
+    private readonly log: Log,
+    private readonly isDetailed: boolean,
+  ) {}
+
+  write({ id, method, route, status, milliseconds, operation, traceId }: LoggedRequest): void {
+    this.log.write(
+      `{"level":"info","time":"${this.readTime()}","requestId":"${id}"${this.isDetailed ? `,"method":"${method}"` : ''},` +
+        `"route":"${route}","status":${status},"milliseconds":${Math.round(milliseconds * 1000) / 1000}` +
+        `${operation === null ? '' : this.textOf(operation)}${traceId === undefined ? '' : `,"traceId":"${traceId}"`},"msg":"request"}\n`,
+    );
+  }
+
+  private textOf({ label, principal, price, statements }: LoggedOperation): string {
+    const field = this.isDetailed ? `,"field":${quoted(label?.field)}` : '';
+    const details = this.isDetailed ? `,"statements":${statements}` : '';
+    return `,"operation":${quoted(label?.name)}${field},"principal":${quoted(principal)},"price":${price}${details}`;
+  }
+
+  /** Many lines are written within a millisecond. */
+  private readTime(): string {
+    const now = Date.now();
+    if (now !== this.writtenAt) {
+      this.writtenAt = now;
+      this.time = new Date(now).toISOString();
+    }
+    return this.time;
+  }
+}
+
+function quoted(name: string | null | undefined): string {
+  return name === null || name === undefined ? 'null' : `"${name}"`;
 }

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
+import { SEAL_BYTES } from '../../common/key-seal.js';
 import type { Config } from '../../config/config.js';
 import { databaseError, isIncomplete } from '../statements/database-error.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
@@ -15,8 +17,8 @@ import {
   serverPoolOptions,
   STATEMENT_TIMEOUT,
 } from './pool-options.js';
-import { readCursorKey } from './cursor-key.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
+import type { Writer } from '../statements/statement.js';
 import { StatementPool } from './statement-pool.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
@@ -208,4 +210,11 @@ function startError(error: unknown, database: Config['database']): unknown {
   // A temporary failure can be retried; a wrong password or a missing table cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
+}
+
+/** The key of cursors that the database has at the start. The heartbeat notices when a restore replaces it. */
+async function readCursorKey(writer: Writer): Promise<Buffer> {
+  const [row] = await writer.query<{ key: Buffer }[]>('select cursor_key as key from mirror_state');
+  // A database that is being restored has no row yet.
+  return row?.key ?? randomBytes(SEAL_BYTES);
 }
