@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
@@ -38,16 +39,21 @@ export class GroupMembersResolver {
   }
 }
 
+function GroupsField(): MethodDecorator {
+  const description =
+    'The groups to which the user belongs, directly or through groups inside them. Each group appears once.';
+  return applyDecorators(
+    Direct(),
+    InheritAccess(),
+    ResolveField(() => GroupMembershipConnection, { description }),
+  );
+}
+
 @Resolver(() => User)
 export class UserGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
-  @Direct()
-  @InheritAccess()
-  @ResolveField(() => GroupMembershipConnection, {
-    description:
-      'The groups to which the user belongs, directly or through groups inside them. Each group appears once.',
-  })
+  @GroupsField()
   groups(
     @Parent() user: User,
     @Args() page: MembershipArguments,
@@ -62,12 +68,7 @@ export class UserGroupsResolver {
 export class ProfileGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
-  @Direct()
-  @InheritAccess()
-  @ResolveField(() => GroupMembershipConnection, {
-    description:
-      'The groups to which the user belongs, directly or through groups inside them. Each group appears once.',
-  })
+  @GroupsField()
   groups(
     @Parent() { user }: Profile,
     @Args() page: MembershipArguments,

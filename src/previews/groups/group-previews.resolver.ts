@@ -1,6 +1,6 @@
-import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
-import { RequireScopes } from '../../auth/access.js';
+import { Args, Context, Resolver } from '@nestjs/graphql';
 import type { RequestContext } from '../../graphql/http/request-context.js';
+import { Preview } from '../preview.decorator.js';
 import {
   CreateGroupInput,
   DeleteGroupInput,
@@ -15,13 +15,11 @@ import { GroupPreviewsService } from './group-previews.service.js';
 export class GroupPreviewsResolver {
   constructor(private readonly previews: GroupPreviewsService) {}
 
-  @RequireScopes('write')
-  @Mutation(() => CreateGroupPayload, {
-    nullable: true,
-    description:
-      'Previews a new group. Creating it inside another group requires the role ADMIN or OWNER in that group, ' +
+  @Preview(
+    CreateGroupPayload,
+    'Previews a new group. Creating it inside another group requires the role ADMIN or OWNER in that group, ' +
       'or the scope directory. CONFLICT if the id is taken.',
-  })
+  )
   createGroup(
     @Args('input', { description: 'The new group.' }) input: CreateGroupInput,
     @Context() context: RequestContext,
@@ -29,13 +27,11 @@ export class GroupPreviewsResolver {
     return this.previews.createGroup(input, context);
   }
 
-  @RequireScopes('write')
-  @Mutation(() => UpdateGroupPayload, {
-    nullable: true,
-    description:
-      'Previews changes to the attributes of a group. Requires the role OWNER in the group, or the scope ' +
+  @Preview(
+    UpdateGroupPayload,
+    'Previews changes to the attributes of a group. Requires the role OWNER in the group, or the scope ' +
       'directory; otherwise FORBIDDEN. NOT_FOUND if no group has the id.',
-  })
+  )
   updateGroup(
     @Args('input', { description: 'The group and its changes.' }) input: UpdateGroupInput,
     @Context() context: RequestContext,
@@ -43,13 +39,11 @@ export class GroupPreviewsResolver {
     return this.previews.updateGroup(input, context);
   }
 
-  @RequireScopes('write')
-  @Mutation(() => DeleteGroupPayload, {
-    nullable: true,
-    description:
-      'Previews the deletion of a group and its removal from the groups that contain it. Requires the role ' +
+  @Preview(
+    DeleteGroupPayload,
+    'Previews the deletion of a group and its removal from the groups that contain it. Requires the role ' +
       'OWNER in the group, or the scope directory. CONFLICT if it is the last member of one of these groups.',
-  })
+  )
   deleteGroup(
     @Args('input', { description: 'The group.' }) input: DeleteGroupInput,
     @Context() context: RequestContext,

@@ -1,6 +1,6 @@
-import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
-import { RequireScopes } from '../../auth/access.js';
+import { Args, Context, Resolver } from '@nestjs/graphql';
 import type { RequestContext } from '../../graphql/http/request-context.js';
+import { Preview } from '../preview.decorator.js';
 import {
   AddGroupMemberInput,
   RemoveGroupMemberInput,
@@ -15,13 +15,11 @@ import { MembershipPreviewsService } from './membership-previews.service.js';
 export class MembershipPreviewsResolver {
   constructor(private readonly previews: MembershipPreviewsService) {}
 
-  @RequireScopes('write')
-  @Mutation(() => AddGroupMemberPayload, {
-    nullable: true,
-    description:
-      'Previews the addition of a user to a group. Requires the role OWNER in the group, or ADMIN to add a ' +
+  @Preview(
+    AddGroupMemberPayload,
+    'Previews the addition of a user to a group. Requires the role OWNER in the group, or ADMIN to add a ' +
       'MEMBER, or the scope directory. CONFLICT if the group names the user already.',
-  })
+  )
   addGroupMember(
     @Args('input', { description: 'The user, the group and the role.' }) input: AddGroupMemberInput,
     @Context() context: RequestContext,
@@ -29,13 +27,11 @@ export class MembershipPreviewsResolver {
     return this.previews.addGroupMember(input, context);
   }
 
-  @RequireScopes('write')
-  @Mutation(() => UpdateGroupMemberPayload, {
-    nullable: true,
-    description:
-      'Previews a new role of a member. Requires the role OWNER in the group, or the scope directory. CONFLICT ' +
+  @Preview(
+    UpdateGroupMemberPayload,
+    'Previews a new role of a member. Requires the role OWNER in the group, or the scope directory. CONFLICT ' +
       'if the user belongs to the group only through another group.',
-  })
+  )
   updateGroupMember(
     @Args('input', { description: 'The member, the group and the new role.' })
     input: UpdateGroupMemberInput,
@@ -44,14 +40,12 @@ export class MembershipPreviewsResolver {
     return this.previews.updateGroupMember(input, context);
   }
 
-  @RequireScopes('write')
-  @Mutation(() => RemoveGroupMemberPayload, {
-    nullable: true,
-    description:
-      'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
+  @Preview(
+    RemoveGroupMemberPayload,
+    'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
       'a MEMBER, or the scope directory. CONFLICT for the last member, and if the user belongs to the group ' +
       'only through another group.',
-  })
+  )
   removeGroupMember(
     @Args('input', { description: 'The member to remove and the group to remove them from.' })
     input: RemoveGroupMemberInput,

@@ -1,7 +1,7 @@
-import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
-import { RequireScopes } from '../../auth/access.js';
+import { Args, Context, Resolver } from '@nestjs/graphql';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { ADMINISTRATOR_SCOPES } from '../policy.js';
+import { Preview } from '../preview.decorator.js';
 import {
   UpdateProfileInput,
   UpdateUserInput,
@@ -14,13 +14,12 @@ import { UserPreviewsService } from './user-previews.service.js';
 export class UserPreviewsResolver {
   constructor(private readonly previews: UserPreviewsService) {}
 
-  @RequireScopes('profile', 'write')
-  @Mutation(() => UpdateProfilePayload, {
-    nullable: true,
-    description:
-      'Previews changes to the user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of ' +
+  @Preview(
+    UpdateProfilePayload,
+    'Previews changes to the user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of ' +
       'the directory.',
-  })
+    ['profile', 'write'],
+  )
   updateProfile(
     @Args('input', { description: 'The changes.' }) input: UpdateProfileInput,
     @Context() context: RequestContext,
@@ -28,11 +27,11 @@ export class UserPreviewsResolver {
     return this.previews.updateProfile(input, context);
   }
 
-  @RequireScopes(...ADMINISTRATOR_SCOPES)
-  @Mutation(() => UpdateUserPayload, {
-    nullable: true,
-    description: 'Previews changes to a user. NOT_FOUND if no user has the id.',
-  })
+  @Preview(
+    UpdateUserPayload,
+    'Previews changes to a user. NOT_FOUND if no user has the id.',
+    ADMINISTRATOR_SCOPES,
+  )
   updateUser(
     @Args('input', { description: 'The user and their changes.' }) input: UpdateUserInput,
     @Context() context: RequestContext,
