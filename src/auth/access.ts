@@ -127,7 +127,7 @@ export const CurrentPrincipal = createParamDecorator((_: unknown, context: Execu
   principalOf(context),
 );
 
-export function principalOf(context: ExecutionContext): Principal | null {
+function principalOf(context: ExecutionContext): Principal | null {
   return context.getType<GqlContextType>() === 'graphql'
     ? context.getArgByIndex<{ principal: Principal | null }>(2).principal
     : context.switchToHttp().getRequest<FastifyRequest>().principal;

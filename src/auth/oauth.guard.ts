@@ -23,7 +23,7 @@ import { LRUCache } from 'lru-cache';
 import type { CacheStatistics } from '../common/cache-statistics.js';
 
 /** What an Authorization header contains (RFC 9110 §11.4). */
-export interface Credentials {
+interface Credentials {
   readonly scheme: 'Bearer' | 'Basic';
   /** The token68 of RFC 9110 §11.2. */
   readonly token: string;
@@ -38,7 +38,7 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
  * @throws UnauthenticatedError if the header is malformed or there are several
  * @throws ServiceError FORBIDDEN if a page of another site sends Basic credentials
  */
-export function readAuthorization(request: IncomingMessage): Credentials | null {
+function readAuthorization(request: IncomingMessage): Credentials | null {
   // Node keeps the first of several headers, and they may name different principals.
   if (countFields(request.rawHeaders, 'authorization') > 1) throw UnauthenticatedError.malformedHeader();
   const { authorization } = request.headers;

@@ -25,7 +25,7 @@ export interface ReportedEntry {
   readonly name: string;
 }
 
-export interface UpdatedEntry extends ReportedEntry {
+interface UpdatedEntry extends ReportedEntry {
   /** The id before the change. It equals `id` unless the id changes. */
   readonly formerId: string;
   /** Names of the changed fields. Empty: only internal data of the entry changes. */

@@ -4,7 +4,7 @@ import { cut } from './help.js';
 
 const DAY = 86_400_000;
 /** Days before its expiry from which an account is marked. */
-export const NOTICE_DAYS = 14;
+const NOTICE_DAYS = 14;
 /** Maximum characters of an id in a line. secret.ts defines the format of ids. */
 const MOST_OF_ID = 24;
 

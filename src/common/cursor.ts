@@ -3,7 +3,7 @@ import { ServiceError } from './errors.js';
 import type { KeySeal } from './key-seal.js';
 
 export type CursorValue = string | number;
-export type CursorValueType = 'string' | 'number';
+type CursorValueType = 'string' | 'number';
 
 /** Identifies the connection, order and filter of a cursor. All others reject the cursor. */
 export type CursorBinding = string;
@@ -62,7 +62,7 @@ export function encodeCursors(
 }
 
 /** A position in the order. */
-export interface CursorPlace {
+interface CursorPlace {
   readonly values: readonly CursorValue[];
   /** Whether the key of the row was sealed, so that only the service can have made the cursor. */
   readonly isSealed: boolean;

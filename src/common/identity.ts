@@ -1,7 +1,7 @@
 import { BadUserInputError } from './errors.js';
 
 /** Types of objects that have a node id. */
-export const NODE_TYPES = ['User', 'Group', 'Profile'] as const;
+const NODE_TYPES = ['User', 'Group', 'Profile'] as const;
 export type NodeType = (typeof NODE_TYPES)[number];
 
 export interface NodeIdentity {
@@ -42,7 +42,7 @@ export interface ObjectInput {
 export type LookupKey = 'id' | 'nodeId' | 'email';
 
 /** An object to look up. No object has the value null. */
-export interface ObjectLookup {
+interface ObjectLookup {
   readonly by: LookupKey;
   readonly value: string | null;
 }
@@ -56,7 +56,7 @@ export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: O
 }
 
 /** Maximum number of elements of a list of identities in an argument. */
-export const LONGEST_LIST = 100;
+const LONGEST_LIST = 100;
 
 /** @throws BadUserInputError when the list is longer, before its elements are examined */
 export function boundedList(list: readonly string[], argument: string): readonly string[] {

@@ -48,7 +48,7 @@ export function headersOfRead({ revision, asOf }: MirrorRead): Record<string, st
 }
 
 /** The request header with the maximum age of the mirror that the client accepts. */
-export const MAX_STALENESS = 'directory-max-staleness';
+const MAX_STALENESS = 'directory-max-staleness';
 
 /** Limits the number of digits. The largest number is more than a thousand years. */
 const SECONDS = /^\d{1,11}$/;

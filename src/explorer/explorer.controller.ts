@@ -27,7 +27,7 @@ const Manifest = z.object({
 });
 
 /** Script and style sheets of the page, as paths below `/explorer/`. */
-export interface ExplorerEntryPoint {
+interface ExplorerEntryPoint {
   readonly script: string;
   readonly styles: readonly string[];
 }

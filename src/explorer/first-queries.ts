@@ -10,7 +10,7 @@ export interface FirstQuery {
   readonly steps: readonly FirstQueryStep[];
 }
 
-export interface FirstQueryStep {
+interface FirstQueryStep {
   /** HTML. */
   readonly text: string;
   /** Code for a shell. Null: there is none. */

@@ -5,7 +5,7 @@ import { type FirstQuery, findExamples } from './first-queries.js';
 import { renderSiteHeader, SITE_HEADER_STYLE } from '../pages/site-header.js';
 import { PALETTE, TEXT_STYLE } from '../pages/style.js';
 
-export const START_PAGE_STYLE = `${PALETTE}${SITE_HEADER_STYLE}${TEXT_STYLE}
+const START_PAGE_STYLE = `${PALETTE}${SITE_HEADER_STYLE}${TEXT_STYLE}
 code, pre { font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-size: 0.875em; }
 .endpoint span { color: var(--quiet); margin-right: 0.5rem; }
 .cards ul {

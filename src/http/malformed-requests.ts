@@ -76,7 +76,7 @@ const PARSED = [
 /** `rawHeaders` alternates names and values; `headers` has the values by name, as Node provides them. */
 type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
 
-export type FieldProblem = 'repeated' | 'too long';
+type FieldProblem = 'repeated' | 'too long';
 
 /**
  * Checks the header fields before they are parsed. Fields of one name count together. Node keeps the first of

@@ -18,7 +18,7 @@ export const ROUTES = {
 };
 
 /** Paths that accept only POST: RFC 6749 §3.2, RFC 7662 §2.1, RFC 7009 §2.1, RFC 8628 §3.1. */
-export const POST_ONLY = new Set([
+const POST_ONLY = new Set([
   ROUTES.token,
   ROUTES.introspection,
   ROUTES.revocation,

@@ -62,7 +62,7 @@ function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge, read }: Pic
 }
 
 /** Headers of every response, including errors. Pages of other sites may display a picture and read nothing. */
-export const PICTURE_HEADERS = {
+const PICTURE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'cross-origin',

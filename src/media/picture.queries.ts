@@ -21,7 +21,7 @@ const DIGEST: Record<PictureKind, Statement> = {
 const BYTES = statement('select bytes from pictures where sha256 = $1');
 
 /** The SHA-256 digest of a user's picture, and the revision that it was read from. */
-export interface FoundDigest {
+interface FoundDigest {
   /** Null: the user or the picture does not exist. */
   readonly sha256: Buffer | null;
   readonly revision: string;

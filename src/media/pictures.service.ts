@@ -9,7 +9,7 @@ import { chooseFormat } from './rendering/rendering-format.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
 
-export interface PictureRequest {
+interface PictureRequest {
   /** Unmodified path and query, without the path of the base URL. */
   readonly target: string;
   readonly accept: string | undefined;

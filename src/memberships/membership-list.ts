@@ -24,7 +24,7 @@ import { CurrentGroupMembershipInheritance } from './membership.model.js';
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 
 /** The side from which memberships are listed: the users of groups, or the groups of users. */
-export type Side = 'members' | 'groups';
+type Side = 'members' | 'groups';
 
 const SIDES = {
   members: {
@@ -201,7 +201,7 @@ const COLUMNS = {
 type Property = keyof typeof COLUMNS;
 const PROPERTIES = Object.keys(COLUMNS) as Property[];
 
-export function selectRole(fields: SelectedFields): ProjectedColumns {
+function selectRole(fields: SelectedFields): ProjectedColumns {
   return columnsOf(PROPERTIES.filter((property) => fields.has(property)));
 }
 

@@ -23,7 +23,7 @@ export interface Log {
   flush(): void;
 }
 
-export type LogConfig = Pick<Config, 'logLevel' | 'monitoring'>;
+type LogConfig = Pick<Config, 'logLevel' | 'monitoring'>;
 
 /** @param stream default: standard output */
 export function createLog(

@@ -1,6 +1,6 @@
 import { ICON } from './style.js';
 
-export interface Document {
+interface Document {
   readonly title: string;
   /** HTML of the head beside what every page has. */
   readonly head: string;

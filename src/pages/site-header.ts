@@ -1,7 +1,7 @@
 import { escapeHtml } from './html.js';
 
 /** The settings on which the header depends, a part of `Config`. */
-export interface SiteSettings {
+interface SiteSettings {
   readonly basePath: string;
   /** Null: the explorer is not served. */
   readonly explorer: object | null;

@@ -86,7 +86,7 @@ export async function applyNaming(
   return record;
 }
 
-export function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
+function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
   const orNull = (namedAs: NamedAs) => (namedAs === NOT_NAMED ? null : namedAs);
   return {
     group: group.value.uuid,

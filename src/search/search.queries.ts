@@ -26,7 +26,7 @@ interface SearchColumn {
 }
 
 /** What is read of each kind, and the columns of both kinds after the kind. */
-export interface SearchColumns {
+interface SearchColumns {
   readonly ofKind: Readonly<Record<SearchKind, ProjectedColumns>>;
   readonly columns: readonly SearchColumn[];
 }

@@ -18,7 +18,7 @@ import { IS_COMPLETE, statement } from '../database/statements/statement.js';
  * row, without an id and with the same amount of data, because the duration of a rejection must not reveal which accounts
  * exist.
  */
-export const FIND_LIVE = statement(`
+const FIND_LIVE = statement(`
   select asked.id, account.id, coalesce(account.limited_scopes, account.scopes, '{read}'), account.expires_at, account.last_used_at,
     coalesce(nullif(array(
       select secret.sha256 from service_account_secrets secret
@@ -29,7 +29,7 @@ export const FIND_LIVE = statement(`
     and account.revoked_at is null and (account.expires_at is null or account.expires_at > $2)
   where ${IS_COMPLETE}`);
 
-export type LiveRow = [
+type LiveRow = [
   asked: string,
   id: string | null,
   scopes: string[],
@@ -50,7 +50,7 @@ const MAX_ACCOUNTS = 100;
  * one together, so that a flood of wrong secrets does not take the connections of the database. Nothing is remembered: a
  * lookup sees every change that was committed before it was requested.
  */
-export class LiveAccounts {
+class LiveAccounts {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
   private readonly loader = new DataLoader<string, LiveRow | null>((ids) => this.read(ids), {

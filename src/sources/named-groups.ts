@@ -5,7 +5,7 @@ import { parseSid, primaryGroupSid } from '../ldap/naming/security-id.js';
 import { storedKeyOf } from './reference-key.js';
 
 /** The attribute with the security identifier of a user or group of Active Directory. */
-export const OBJECT_SID = 'objectSid';
+const OBJECT_SID = 'objectSid';
 /** The attribute with the last part of the objectSid of a group, in lower case ([MS-ADA3] 2.120). */
 const PRIMARY_GROUP = 'primarygroupid';
 

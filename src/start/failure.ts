@@ -7,7 +7,7 @@ export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 
 /** The reason why a process cannot continue. */
-export interface StartFailure {
+interface StartFailure {
   /** A code from docs/operations.md or docs/http.md. */
   readonly code: string;
   /** One line for each problem. */

@@ -16,7 +16,7 @@ import type { RequestContext } from '../graphql/http/request-context.js';
 import { UsersService } from './users.service.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 
-export enum TokenKind {
+enum TokenKind {
   ACCESS_TOKEN = 'ACCESS_TOKEN',
   PERSONAL_ACCESS_TOKEN = 'PERSONAL_ACCESS_TOKEN',
   SERVICE_ACCOUNT_TOKEN = 'SERVICE_ACCOUNT_TOKEN',

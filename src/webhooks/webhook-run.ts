@@ -24,7 +24,7 @@ const STORE_MS = 600_000;
 const USER_ACCESS: PersonalDataAccess = { fields: ['Change.userId', 'Change.userNodeId'], people: [1, 1] };
 
 /** How long to wait before the next step, and whether a new revision ends the wait. */
-export interface Pause {
+interface Pause {
   readonly milliseconds: number;
   readonly endsWithNews: boolean;
 }

@@ -9,7 +9,7 @@ import { isChangeCursor } from '../cursor-places.js';
 export const EVENT_STREAM = 'text/event-stream';
 
 /** The parameters of a request for a stream. */
-export interface AskedStream {
+interface AskedStream {
   /** Null: from now on. */
   readonly after: string | null;
   readonly kinds: ChangeKind[] | null;

@@ -90,7 +90,7 @@ export function guessOperational(
 }
 
 /** The candidate that most entries have; of several, the first. */
-export function mostUsed(candidates: readonly string[], found: Found): string | null {
+function mostUsed(candidates: readonly string[], found: Found): string | null {
   const countOf = (name: string) => found.get(name.toLowerCase())?.count ?? 0;
   const best = candidates.reduce<string | null>(
     (known, each) => (countOf(each) > (known === null ? 0 : countOf(known)) ? each : known),

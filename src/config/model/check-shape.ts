@@ -17,7 +17,7 @@ interface SchemaNode {
 const MOST = 200;
 
 /** What a file may contain. */
-export interface Declaration<Shape> {
+interface Declaration<Shape> {
   readonly schema: z.ZodType<Shape>;
   /** The words for the whole file in problems. */
   readonly whole: string;

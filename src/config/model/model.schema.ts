@@ -24,7 +24,7 @@ const FOLLOW_SETTINGS = ['auto', 'told', 'asked'] as const;
 export type FollowSetting = (typeof FOLLOW_SETTINGS)[number];
 
 /** Types of single values of own fields. In `[…!]!` each is a list of all values. */
-export const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
+const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
 type FieldType = ValueType | `[${ValueType}!]!`;
 

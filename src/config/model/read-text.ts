@@ -6,7 +6,7 @@ const LARGEST = 1_000_000;
 const LINE_FEED = 0x0a;
 
 /** Why a file cannot be used: the end of a sentence whose subject is the setting, and a cure. */
-export interface UnusableFile {
+interface UnusableFile {
   readonly cause: string;
   readonly cure: string;
 }

@@ -51,7 +51,7 @@ const OPTIONS = {
 } as const;
 
 /** A place in a file, counted from 1. */
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }

@@ -33,7 +33,7 @@ export interface HeartbeatQuery {
   readonly interval: number;
 }
 
-export interface HeartbeatListener<Row extends object> {
+interface HeartbeatListener<Row extends object> {
   readonly onQuery?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
   /** Called after the first answer on each connection but the first. */

@@ -15,7 +15,7 @@ const INTERVAL = 3_600_000;
 const SOON = 60_000;
 
 /** The result of the check of one server; `isShared` is null if the server could not be queried. */
-export interface Found {
+interface Found {
   readonly server: string;
   readonly isShared: boolean | null;
 }

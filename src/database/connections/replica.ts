@@ -10,7 +10,7 @@ import type { Statement } from '../statements/statement.js';
 import { settlesWithin } from './settles-within.js';
 
 /** Rejection reason of a replica whose server has another history, for example after a failover. */
-export const ORPHANED = 'it has a revision that the primary never had';
+const ORPHANED = 'it has a revision that the primary never had';
 
 const HAS_HAD = 'select exists (select from revisions where uuid = $1::uuid) as "hasHad"';
 

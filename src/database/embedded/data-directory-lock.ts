@@ -19,14 +19,14 @@ import {
 /** Milliseconds between two heartbeats of the holder. */
 const SIGN_INTERVAL = 5000;
 /** Milliseconds without a heartbeat after which a process on another machine counts as ended. */
-export const STALE = 15_000;
+const STALE = 15_000;
 /** Milliseconds between two checks for a heartbeat. */
 const LOOK_INTERVAL = 250;
 /** Milliseconds until a lock that replaced a stale one is verified: another process may have taken it too. */
 const CONFIRMATION = 200;
 const ATTEMPTS = 20;
 
-export interface DirectoryLockEvents {
+interface DirectoryLockEvents {
   readonly onWait: (text: string) => void;
   /** Called when another process holds the directory: this process must stop writing to it. */
   readonly onLost: () => void;

@@ -11,7 +11,7 @@ export interface ProjectedColumns {
 }
 
 /** The parts of a projection that its fields do not define. */
-export interface ProjectedModel<Model> {
+interface ProjectedModel<Model> {
   readonly type: new () => Model;
   /** The field of its memberships, and the field of a membership that is the same object. */
   readonly list: string;

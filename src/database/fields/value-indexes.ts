@@ -7,7 +7,7 @@ import { comparedSql, filterTypeOf } from './value-filters.js';
 /** Prefix of the names of indexes for the filters by own fields. No other index has it. */
 const PREFIX = 'values_of_';
 
-export interface ValueIndex {
+interface ValueIndex {
   /** Contains a hash of the definition, so an index with this name has this definition. */
   readonly name: string;
   readonly definition: string;

@@ -20,7 +20,7 @@ import { settlesWithin } from '../connections/settles-within.js';
 /** Milliseconds between two attempts to become the leader, and between two renewals. */
 const INTERVAL = 3000;
 /** Milliseconds without a renewal after which a leader is replaced. */
-export const LEASE_MS = 15_000;
+const LEASE_MS = 15_000;
 /** Milliseconds between a lost connection and the next attempt to connect. */
 const PAUSE = 1000;
 /** Milliseconds between two attempts while the sessions of the previous leader are ending. */
@@ -40,7 +40,7 @@ const KEEP_ALIVE =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2';
 
 /** A process that can lead, and what it does at events. */
-export interface Candidate {
+interface Candidate {
   /** The number of the rules of visibility of this process. */
   readonly rules: number;
   readonly onWait: () => void;

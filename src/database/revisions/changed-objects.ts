@@ -31,10 +31,6 @@ export function changedObjectsIn(value: unknown): ChangedObjects | null {
   return areLists && areFlags && !hasOthers ? (changed as unknown as ChangedObjects) : null;
 }
 
-export function countKeys(changed: ChangedObjects): number {
-  return LISTS.reduce((sum, name) => sum + changed[name].length, 0);
-}
-
 function isListOfKeys(value: unknown): boolean {
   return Array.isArray(value) && value.every((key) => Number.isInteger(key));
 }

@@ -15,7 +15,7 @@ const READ_RULES = statement(`
  * - `LEADER_DIFFERS`: not yet, but a process with other rules leads, and serves the same.
  * - `PENDING`: the directory has to be read first.
  */
-export type RulesState = 'APPLIED' | 'LEADER_DIFFERS' | 'PENDING';
+type RulesState = 'APPLIED' | 'LEADER_DIFFERS' | 'PENDING';
 
 /** Rules are evaluated when an entry is read, so a mirror that was written with other rules could show what they hide. */
 class RulesAwaitedError extends ServiceUnavailableError {

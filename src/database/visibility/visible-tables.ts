@@ -4,7 +4,7 @@ import { ifWrittenWith } from './rules-in-mirror.js';
 import { table } from './visible-columns.js';
 import { selectRoles } from './viewer.js';
 
-export interface TableOptions {
+interface TableOptions {
   /** Whether rules apply to the viewer. */
   readonly hasRules: boolean;
   readonly isLimited: boolean;
@@ -141,7 +141,7 @@ const NESTINGS = relation(
 );
 
 /** The condition of the index of changes that not everyone sees. */
-export const IS_RESTRICTED =
+const IS_RESTRICTED =
   '(c.user_visible_to > 0 or c.group_visible_to > 0 or c.members_visible_to > 0 or c.outside_of > 0)';
 
 /** SQL for whether some viewers may not see a user, a group or its members. Each part is a partial index. */

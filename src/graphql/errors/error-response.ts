@@ -23,7 +23,7 @@ export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Reje
 }
 
 /** The `extensions` of an error, except the request id. */
-export function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
+function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
   const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = details;
   const known = { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds };
   return { code, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };

@@ -20,7 +20,7 @@ import { RequestPipeline } from './request-pipeline.js';
 type Begin = (request: PreparsedRequest) => (response: PipelineResponse) => void;
 
 /** Called for each request of the fast path before its response, with its arrival time (`performance.now()`). */
-export type FastPathObserver = (request: PreparsedRequest, response: ServerResponse, began: number) => void;
+type FastPathObserver = (request: PreparsedRequest, response: ServerResponse, began: number) => void;
 
 /**
  * The fast path: runs all steps of the pipeline without Fastify, whose part takes as long as a cached response (docs/adr/0017).

@@ -30,7 +30,7 @@ const OVERLOAD_RATIO = 3;
 const FEW_REJECTIONS = 50;
 
 /** The state that the load shedder reports to metrics. */
-export interface LoadState {
+interface LoadState {
   readonly underWay: number;
   /** The maximum number of operations in progress. */
   readonly limit: number;

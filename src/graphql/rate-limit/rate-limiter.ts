@@ -22,7 +22,7 @@ export interface RateLimitState {
 }
 
 /** A request of the endpoint: the caller to count, and the states to report in the response. */
-export interface Caller {
+interface Caller {
   /** All tokens of one subject and client are one caller. Without a token, the address is the caller. */
   readonly principal: Principal | null;
   readonly ip: string;

@@ -72,7 +72,7 @@ function partsOf(
 }
 
 /** A deprecated element of the schema that an operation uses, as in `extensions.deprecations`. */
-export interface DeprecatedUse {
+interface DeprecatedUse {
   readonly coordinate: string;
   readonly reason: string;
   /** The day from which the element may be removed, as an RFC 3339 full-date. */

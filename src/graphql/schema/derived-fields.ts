@@ -192,7 +192,7 @@ export function ShareFields({ name }: { readonly name: string }): ClassDecorator
 }
 
 /** Adds the fields that types share to their interfaces, including derived fields. */
-export function addSharedFields(schema: GraphQLSchema): GraphQLSchema {
+function addSharedFields(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {
     [MapperKind.INTERFACE_TYPE]: (type) => {
       const types = schema.getPossibleTypes(type);

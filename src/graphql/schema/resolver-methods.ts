@@ -26,7 +26,7 @@ type Field = GraphQLFieldConfig<unknown, unknown>;
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
 type Provider = Record<string, Resolve>;
 
-export interface NestResolvers {
+interface NestResolvers {
   readonly providers: Pick<ModuleRef, 'get'>;
   readonly contexts: ExternalContextCreator;
   readonly discovery: DiscoveryService;

@@ -14,7 +14,7 @@ import {
 import type { Access } from '../../auth/access.js';
 
 /** Types that each have the fields of one kind of the objects of a type, and their interface, which the type has too. */
-export interface TypedMembers<Model> {
+interface TypedMembers<Model> {
   readonly interface: {
     readonly name: string;
     readonly description: string;

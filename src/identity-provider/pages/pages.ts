@@ -4,7 +4,7 @@ import { contentSecurityPolicy, hashSource } from '../../pages/policy.js';
 import { PALETTE } from '../../pages/style.js';
 
 /** The style sheet of the provider's pages. The content security policy allows it by its hash. */
-export const PROVIDER_PAGE_STYLE = `${PALETTE}body {
+const PROVIDER_PAGE_STYLE = `${PALETTE}body {
   margin: 0; min-height: 100vh; padding: 1.5rem 1rem; display: flex; flex-direction: column;
   align-items: center; justify-content: center; gap: 1rem; background: var(--page); color: var(--text);
   font: 1rem/1.5 system-ui, sans-serif;
@@ -41,7 +41,7 @@ button.quiet { border-color: var(--line); background: transparent; color: inheri
 `;
 
 /** The content of a page of the provider. */
-export interface ProviderPage {
+interface ProviderPage {
   readonly title: string;
   /** HTML. All external text in it is already escaped. */
   readonly body: string;
@@ -82,7 +82,7 @@ export function sendPage(context: Context, status: number, page: ProviderPage): 
   context.body = renderPage(page);
 }
 
-export interface SignInQuestion {
+interface SignInQuestion {
   readonly application: string;
   readonly scopes: readonly string[];
   /** Initial value of the field: the previous input, or the id of the signed-in user. */
@@ -130,7 +130,7 @@ function offerPeople(people: readonly OfferedPerson[]): string {
 </form>`;
 }
 
-export interface DeviceForm {
+interface DeviceForm {
   readonly action: string;
   /** Ties the form to the session, which prevents forms of other sites (CSRF). */
   readonly secret: string;

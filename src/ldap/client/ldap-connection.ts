@@ -24,7 +24,7 @@ export interface ConnectionOptions extends SocketOptions {
   readonly timeouts?: Partial<Timeouts> | undefined;
 }
 
-export interface Timeouts extends SocketTimeouts {
+interface Timeouts extends SocketTimeouts {
   readonly bind: number;
   /** The longest wait for the next message of a search. */
   readonly idle: number;

@@ -4,7 +4,7 @@ import { LdapProtocolError } from './ldap-error.js';
 const OPTION = ';range=';
 
 /** A part of the values of an attribute ([MS-ADTS] 3.1.1.3.1.3.3). */
-export interface ValueRange {
+interface ValueRange {
   /** The attribute description without the range. */
   readonly attribute: string;
   readonly first: number;

@@ -51,7 +51,7 @@ export function identityValue(uuid: string, attribute: string): Buffer {
 /**
  * Parses a UUID as text or as 16 bytes, in the form of an attribute. Null: it is neither, or has only zeros.
  */
-export function parseUuid(bytes: Buffer, attribute = 'entryUUID'): string | null {
+function parseUuid(bytes: Buffer, attribute = 'entryUUID'): string | null {
   const uuid = bytes.length === UUID_BYTES ? uuidOfBytes(bytes, attribute) : uuidOfText(bytes, attribute);
   return uuid === NIL_UUID ? null : uuid;
 }

@@ -3,7 +3,7 @@ import { parseReplicaUpdateVector } from './replica-update-vector.js';
 import { parseUpToDateVector } from './up-to-date-vector.js';
 
 /** How an attribute says which changes of other databases a database includes. */
-export type VectorForm = 'up-to-date-vector' | 'replica-update-vector';
+type VectorForm = 'up-to-date-vector' | 'replica-update-vector';
 
 /** Null: the entry does not have the attribute in this form. */
 export function includedChangesOf(

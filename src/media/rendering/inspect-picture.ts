@@ -1,8 +1,8 @@
 import { loadSharp } from './sharp.js';
 
-export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
+type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 
-export type Inspection =
+type Inspection =
   { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
 
 /** Above common cameras. A picture of a few kilobytes can decode to gigabytes. */

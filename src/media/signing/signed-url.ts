@@ -30,7 +30,7 @@ export interface SignedPicture {
  * - `invalid`: the signature does not match the URL.
  * - `expired`: the signature is correct and the URL has expired.
  */
-export type Verification =
+type Verification =
   ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
 
 export function isPictureSize(size: number): size is PictureSize {

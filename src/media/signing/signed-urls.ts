@@ -3,7 +3,7 @@ import { BadUserInputError } from '../../common/errors.js';
 import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
 /** Properties of a user that the URLs of pictures depend on. */
-export interface Pictured {
+interface Pictured {
   /** Primary key. A lookup by number is faster than one by id. */
   readonly key: number;
   readonly id: string;

@@ -24,7 +24,7 @@ type Entry = {
 };
 
 /** What a plan changes, besides its own entries. */
-export interface PlanEffects {
+interface PlanEffects {
   readonly former: readonly Former[];
   readonly referring: Readonly<Record<EntryKind, readonly Referring[]>>;
   /** SQL for the changed roles. */

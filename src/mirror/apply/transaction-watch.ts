@@ -51,7 +51,7 @@ interface Seen {
  * either on the same connection. It also closes a connection that waits for a response although the server no
  * longer has the transaction, because the network has lost that response.
  */
-export class TransactionWatch {
+class TransactionWatch {
   private readonly logger = new Logger('Mirror');
   private readonly ended = new AbortController();
   private running: Promise<void> = Promise.resolve();

@@ -35,7 +35,7 @@ interface Lacking {
   readonly lacks: LackingBits;
 }
 
-export interface LackingEntries {
+interface LackingEntries {
   readonly people: readonly Lacking[];
   readonly groups: readonly Lacking[];
 }

@@ -1,6 +1,6 @@
 import { readBuild } from '../../config/build.js';
 
-export type Labels = Readonly<Record<string, string | number>>;
+type Labels = Readonly<Record<string, string | number>>;
 /** A value and its labels. In a histogram each value has a name of its own. */
 export type LabelledValue = readonly [labels: Labels, value: number, name?: string];
 

@@ -69,7 +69,7 @@ export class MetricsServer {
 type SeparatePort = Extract<MetricsConfig, { kind: 'apart' }>;
 
 /** The media type of the Prometheus text format. */
-export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 async function answer(
   { method, url = '' }: IncomingMessage,

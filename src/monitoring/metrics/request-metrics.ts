@@ -10,11 +10,9 @@ import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 import type { PrincipalKind } from '../../auth/principal.js';
 
 /** Upper bounds of the buckets in seconds, from cached responses up to timeouts. */
-export const BOUNDS: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];
+const BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export interface RequestCount {
+interface RequestCount {
   readonly route: string;
   readonly operation: string;
   /** Number of requests by HTTP status. */
@@ -27,7 +25,7 @@ export interface RequestCount {
 }
 
 /** Kind of the principal of an operation. NONE: there is no token. */
-export type PrincipalLabel = PrincipalKind | 'NONE';
+type PrincipalLabel = PrincipalKind | 'NONE';
 
 /** Counts requests since the start. Counting one costs a fraction of a microsecond and allocates nothing. */
 export class RequestCounts {

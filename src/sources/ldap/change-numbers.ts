@@ -15,7 +15,7 @@ import type { NumberedState } from './numbered-state.js';
 import { KINDS } from '../source.js';
 
 /** What has changed between two states, as far as searches show it. */
-export interface NumberedChanges {
+interface NumberedChanges {
   /** Changed entries of any kind, with their identity and object classes. Deleted ones have a DN of their own. */
   readonly entries: readonly { readonly uuid: string; readonly entry: Entry }[];
   /**

@@ -29,7 +29,7 @@ export interface Preset extends ServerTraits {
   };
 }
 
-export interface EntryPreset {
+interface EntryPreset {
   /** Relative to the base DN. */
   readonly base: string;
   readonly filter: string;

@@ -37,7 +37,7 @@ export interface ChangeCounter {
 }
 
 /** An attribute that says which changes of other databases a database includes. */
-export interface IncludedVector {
+interface IncludedVector {
   readonly attribute: string;
   readonly form: 'up-to-date-vector' | 'replica-update-vector';
   /** The filter of the entry that has it, below the suffix. Null: the suffix itself. */
