@@ -30,13 +30,13 @@ export class NodesResolver {
   @CachePolicy('mirror', 'subject')
   @Query(() => [Node], {
     nullable: 'itemsAndList',
-    description: `Users, groups and the profile by their \`nodeId\`, in the order of the argument. Null for each that does not exist. ${SCOPES}`,
+    description: `Users, groups and the profile by their \`nodeId\`, in the order of the argument. Null for each that does not exist, and with an error in its place for each that needs another scope. ${SCOPES}`,
   })
   nodes(
     @Args('nodeIds', { type: () => [ID], description: 'The `nodeId` of each object: at most 100.' })
     nodeIds: string[],
     @Context() context: RequestContext,
-  ): Promise<(Node | null)[]> {
+  ): Promise<(Node | Error | null)[]> {
     return this.service.list(nodeIds, context);
   }
 }

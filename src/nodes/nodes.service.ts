@@ -30,17 +30,20 @@ export class NodesService {
   /** @throws ServiceError INSUFFICIENT_SCOPE, which depends on the type only */
   async find(nodeId: string, request: Request): Promise<Node | null> {
     const [node = null] = await this.list([nodeId], request);
+    if (node instanceof ServiceError) throw node;
     return node;
   }
 
   /**
-   * Returns the objects in the order of their node ids, read in one statement with all others of the request.
-   * @throws ServiceError INSUFFICIENT_SCOPE, which depends on the types only
+   * Returns the objects in the order of their node ids, read in one statement with all others of the request. In the place of one
+   * whose type needs another scope is INSUFFICIENT_SCOPE, which GraphQL reports there, so that the others are still returned.
    */
-  list(nodeIds: readonly string[], request: Request): Promise<(Node | null)[]> {
-    const identities = nodeIds.map(parseNodeId);
-    for (const identity of identities) if (identity !== null) requireScope(identity, request.principal);
-    return Promise.all(identities.map((identity) => this.load(identity, request)));
+  list(nodeIds: readonly string[], request: Request): Promise<(Node | ServiceError | null)[]> {
+    return Promise.all(
+      nodeIds
+        .map(parseNodeId)
+        .map(async (identity) => refusalOf(identity, request.principal) ?? this.load(identity, request)),
+    );
   }
 
   private async load(identity: NodeIdentity | null, { principal, batches }: Request): Promise<Node | null> {
@@ -60,10 +63,12 @@ function isOwn({ id }: User | Group, principal: Principal | null): boolean {
   return subject !== null && foldId(subject) === foldId(id);
 }
 
-function requireScope({ type }: NodeIdentity, principal: Principal | null): void {
-  const requiredScopes = [SCOPES[type]];
-  if (principal !== null && hasScopes(principal, requiredScopes)) return;
-  const message = scopeNeeded(`A node of the type ${type}`, requiredScopes);
+/** The error depends on the type only. */
+function refusalOf(identity: NodeIdentity | null, principal: Principal | null): ServiceError | null {
+  if (identity === null) return null;
+  const requiredScopes = [SCOPES[identity.type]];
+  if (principal !== null && hasScopes(principal, requiredScopes)) return null;
+  const message = scopeNeeded(`A node of the type ${identity.type}`, requiredScopes);
   const details = { requiredScopes, grantedScopes: grantedScopes(principal) };
-  throw new ServiceError('INSUFFICIENT_SCOPE', message, details);
+  return new ServiceError('INSUFFICIENT_SCOPE', message, details);
 }

@@ -180,16 +180,39 @@ describe('a node id', () => {
       const { status, data, errors } = await service.query(query, { authorization, variables });
       expect({ status, data, errors }).toMatchObject({
         status: 200,
-        data: { nodes: null },
+        data: { nodes: [null] },
         errors: [
           {
-            path: ['nodes'],
+            path: ['nodes', 0],
             message: `A node of the type ${type} is not accessible with this token: it needs the scope ${needed}.`,
             extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: [needed], grantedScopes: scopes },
           },
         ],
       });
     }
+  });
+
+  it('that needs another scope is null with an error in its place, and the others are returned', async () => {
+    const authorization = await service.accessToken('read directory', 'client');
+    const nodeIds = [
+      nodeIdOf('User', BEN),
+      nodeIdOf('Profile', ANNA),
+      nodeIdOf('User', UNKNOWN),
+      nodeIdOf('Group', CLUB),
+    ];
+    const answer = await service.query(NODES, { authorization, variables: { nodeIds } });
+    expect(answer).toMatchObject({
+      status: 200,
+      data: { nodes: [{ id: 'ben' }, null, null, { id: 'club' }] },
+      errors: [
+        { path: ['nodes', 1], extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['profile'] } },
+      ],
+    });
+    const one = await service.query(`{ node(nodeId: "${nodeIds[1]}") { nodeId } }`, { authorization });
+    expect(one).toMatchObject({
+      data: { node: null },
+      errors: [{ path: ['node'], extensions: { code: 'INSUFFICIENT_SCOPE' } }],
+    });
   });
 
   it('of 100 objects is read by one statement', async () => {
