@@ -47,10 +47,10 @@ const definitions = new Marked({
       if (name === null) return `<h${heading.depth}>${TITLES[heading.text] ?? inner}</h${heading.depth}>\n`;
       // The page already has a heading above. Each heading links to itself, so that its address can be
       // copied.
-      const [level, id] = heading.depth === 1 ? [2, ''] : [heading.depth, ` id="${name}"`];
+      const [level, id] = heading.depth === 1 ? [2, ''] : [heading.depth, ` id="${escapeHtml(name)}"`];
       const shown = name.slice(name.lastIndexOf('.') + 1);
       const rest = inner === '' ? '' : ` <small>${inner.trim()}</small>`;
-      return `<h${level}${id}><a href="#${name}"><code>${breakable(shown)}</code></a>${rest}</h${level}>\n`;
+      return `<h${level}${id}><a href="#${escapeHtml(name)}"><code>${breakable(shown)}</code></a>${rest}</h${level}>\n`;
     },
     codespan: ({ text }) => `<code>${breakable(text)}</code>`,
     link({ href, tokens }: Tokens.Link) {

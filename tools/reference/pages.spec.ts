@@ -9,6 +9,7 @@ import { describeSchema } from '../../src/reference/described-schema.js';
 import { connectionsOf } from './diagram.js';
 import type { ReferenceExample } from './example.js';
 import type { ReferencePage } from './layout.js';
+import { renderDefinition } from './markdown.js';
 import { buildPages } from './pages.js';
 import { errorEntries } from './search-entries.js';
 
@@ -61,6 +62,12 @@ describe('the page of errors', () => {
     expect(entries.map(({ place }) => place).sort()).toEqual(codes.map((code) => `errors#${code}`));
     expect(entries.filter(({ text }) => text.length < 40)).toEqual([]);
   });
+});
+
+it('a heading in a description adds no element to the page', () => {
+  const html = renderDefinition('# x "<img src=x>');
+  expect(html).toContain('href="#x &quot;&lt;img src=x&gt;"');
+  expect(html).not.toContain('<img');
 });
 
 describe('a page of the schema', () => {

@@ -32,7 +32,7 @@ export function isReference(field: Pick<OwnField, 'type'>): boolean {
 interface Rule {
   readonly key: keyof OwnField;
   readonly isBroken: (field: OwnField) => boolean;
-  readonly text: (type: string) => string;
+  readonly text: (type: string, field: OwnField) => string;
 }
 
 const RULES: readonly Rule[] = [
@@ -68,8 +68,8 @@ const RULES: readonly Rule[] = [
   {
     key: 'editable',
     isBroken: ({ editable, visibleTo = 'everyone' }) => editable === true && visibleTo !== 'everyone',
-    text: () =>
-      'has a preview that would show its value to those who do not see it, because the record of a change has the old value. Remove editable or visibleTo, or protect the field with access',
+    text: (_type, { access }) =>
+      `has a preview that would show its value to those who do not see it, because the record of a change has the old value. Remove editable or visibleTo${access === undefined ? ', or protect the field with access instead of visibleTo' : ''}`,
   },
   {
     key: 'reverse',
@@ -83,6 +83,6 @@ const RULES: readonly Rule[] = [
 export function checkField(field: OwnField): FieldProblem[] {
   return RULES.filter(({ isBroken }) => isBroken(field)).map(({ key, text }) => ({
     key,
-    text: text(field.type),
+    text: text(field.type, field),
   }));
 }

@@ -83,11 +83,22 @@ export const fieldName = z
     error: 'is not a name for a GraphQL field. Begin with a letter, and use letters, digits and _',
   });
 
+/**
+ * Ends of lines, and characters that change the direction of the text that follows (UAX #9). No file has other control characters:
+ * see findWrongParts.
+ */
+const NOT_IN_A_LINE = /[\t\n\u2028-\u202e\u2066-\u2069]/u;
+
+/** A text that the SDL and the reference show, without escapes. */
 export const sentence = z
   .string({ error: 'is missing or no text. Write a sentence for the readers of the schema' })
   .trim()
   .min(1, { error: 'is empty. Write a sentence for the readers of the schema' })
-  .max(1000, { error: 'is too long. Write at most 1,000 characters' });
+  .max(1000, { error: 'is too long. Write at most 1,000 characters' })
+  .refine((text) => !NOT_IN_A_LINE.test(text), {
+    error:
+      'has a line break, a tab, or a character that changes the direction of text (such as U+202E). Write one line without them',
+  });
 
 /** The reason of a deprecation: see parseDeprecation. */
 export const deprecation = sentence.superRefine((text, context) => {
