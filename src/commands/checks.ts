@@ -19,6 +19,11 @@ import { checkDatabase } from './check-database.js';
 export async function runChecks(config: Config, show: Show): Promise<Finding[]> {
   const { auth, redis } = config;
   const findings = await checkDirectorySource(config.directory, show);
+  if (config.trustedDocuments !== null) {
+    show('Checking the trusted documents');
+    const { checkDocuments } = await import('./check-documents.js');
+    findings.push(...(await checkDocuments(config)));
+  }
   show('Checking the database');
   findings.push(...(await checkDatabase(config)));
   if (redis !== null) {

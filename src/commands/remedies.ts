@@ -86,6 +86,10 @@ const FIXES: readonly [what: string, fix: string][] = [
     'settings',
     'Correct the variable, its line in .env, or the model file: docs/settings.md and docs/model.md describe them',
   ],
+  [
+    'trusted documents',
+    'Create the file of TRUSTED_DOCUMENTS again, with the schema that `./directory schema` prints',
+  ],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
   [

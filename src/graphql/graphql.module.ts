@@ -9,12 +9,11 @@ import {
 } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
-import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { ConnectionArgumentsRule } from './analysis/connection-arguments.js';
+import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { ConditionalResponses } from './execution/conditional-responses.js';
 import { CachedResponses } from './execution/cached-responses.js';
@@ -57,11 +56,8 @@ import { HttpAdapter } from '../http/http-adapter.js';
           const shown = formatError(formatted, error, '');
           return config.disclosure.suggestions ? shown : withoutSuggestion(shown);
         },
-        validationRules: [
-          ConnectionArgumentsRule,
-          ...(config.disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
-        ],
-        parseOptions: { maxTokens: config.limits.tokens },
+        validationRules: validationRulesOf(config),
+        parseOptions: parseOptionsOf(config),
         // The pipeline answers all requests, so Apollo never handles HTTP. No cookies are read, and the guard
         // rejects Basic credentials of other sites.
         csrfPrevention: false,

@@ -84,9 +84,11 @@ describe('directory check', () => {
     const wrong = problems.map(({ what }) => what);
     expect([...new Set(wrong)]).toEqual([
       'directory file',
+      'trusted documents',
       'database',
       'clients of the embedded identity provider',
     ]);
+    expect(checked.stdout.match(/«\w» is not valid/g)).toEqual(['«a» is not valid', '«b» is not valid']);
     expect(checked.stdout).not.toContain('hunter2');
   });
 });

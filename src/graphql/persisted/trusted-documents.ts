@@ -51,7 +51,7 @@ export class TrustedDocuments {
    * @param findErrors returns the errors of a document
    * @throws ConfigError with all errors of all documents
    */
-  async check(findErrors: (text: string) => Promise<readonly string[]>): Promise<void> {
+  async check(findErrors: (text: string) => readonly string[] | Promise<readonly string[]>): Promise<void> {
     const problems: string[] = [];
     for (const [id, text] of this.byId ?? [])
       for (const error of await findErrors(text))
