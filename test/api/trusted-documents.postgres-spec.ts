@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ConfigError, readConfig } from '../../src/config/config.js';
+import { DocumentStore } from '../../src/graphql/persisted/document-store.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestProcess } from '../support/clients/command.js';
 import { dataOf, get, post, refusalOf, send } from '../support/clients/http.js';
@@ -193,6 +194,15 @@ describe('a service with TRUSTED_DOCUMENTS_MODE=log', () => {
     expect(messages.filter((message) => message.includes('TRUSTED_DOCUMENTS'))).toEqual([
       `A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256Of(OTHER)}`,
     ]);
+  });
+
+  it('logs a document whose text it learns from its own store', async () => {
+    const authorization = await service.serviceAccount('read');
+    const text = '{ user(user: {id: "anna"}) { name __typename } }';
+    await service.app.get(DocumentStore).keep(sha256Of(text), text, 'another process');
+    warned.mockClear();
+    await post(service, persisted(sha256Of(text)), { authorization });
+    expect(warned.mock.calls.flat().join()).toContain(sha256Of(text));
   });
 
   it('has other entity tags than a service with another document of the same id', async () => {

@@ -62,6 +62,8 @@ export class PersistedDocuments {
     checkHash(reference);
     const use = (text: string | null) => {
       if (text === null) throw notFound(reference);
+      // Another process, or this one before a restart, may have registered it.
+      this.trusted.admit(text);
       request.parameters = { ...parameters, query: text };
     };
     const text = this.store.find(reference.id);
