@@ -1,7 +1,7 @@
 import { readClients } from '../identity-provider/clients.js';
 import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
-import { SAMPLE_MODEL } from '../config/settings/directory.js';
+import { SAMPLE_MODEL } from '../config/sample-files.js';
 
 const GROUP_QUERY =
   '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';

@@ -68,13 +68,22 @@ describe('directory check', () => {
     expect(json(checked).sum).toEqual({ ok: 0, warning: 0, problem: 2 });
   });
 
+  it('finds the files of the default settings from every working directory', async () => {
+    const bin = join(process.cwd(), 'dist/cli.js');
+    const options = { cwd: work, env: { PATH: process.env.PATH, ...environment } };
+    const { stdout } = await promisify(execFile)(process.execPath, [bin, 'check', '--json'], options);
+    expect(JSON.parse(stdout)).toMatchObject({ sum: { problem: 0 } });
+  });
+
   it('reports all problems of the files and servers of the settings at once', async () => {
     writeFileSync(join(work, 'clients.json'), '[{"client_id": 1}, {"scope": "everything"}]');
+    writeFileSync(join(work, 'trusted.json'), '{"a": "{", "b": "{ nothing }", "c": "{ __typename }"}');
     const checked = await runCommand(['check', '--json'], {
       ...environment,
       DIRECTORY_URL: `file:${join(work, 'nothing')}`,
       DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/nothing',
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
+      TRUSTED_DOCUMENTS: join(work, 'trusted.json'),
     });
     expect(checked.code).toBe(1);
     const problems = (json(checked).findings as { what: string; result: string; fix: unknown }[]).filter(

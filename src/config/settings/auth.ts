@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
 import { z } from 'zod';
+import { resolveFile, SAMPLE_CLIENTS } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { httpUrl, list, text, yesOrNo } from '../value-kinds.js';
 
@@ -24,7 +24,7 @@ export const AUTH_SETTINGS = {
     'Accepts introspection answers without aud, if all tokens of the provider are for this service.',
   ),
   AUTH_EMBEDDED_CLIENTS: setting(
-    text.default('sample/clients.json'),
+    text.default(SAMPLE_CLIENTS),
     'JSON file with the clients of the embedded identity provider.',
   ),
 
@@ -64,7 +64,7 @@ export interface AuthConfig {
 
 /** Returns whether the embedded provider uses the clients of the sample, whose secrets are public. */
 export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
-  return embeddedClients === resolve('sample/clients.json');
+  return embeddedClients === resolveFile(SAMPLE_CLIENTS);
 }
 
 /** @param baseUrl base URL of the service, which is the default audience of tokens */
@@ -73,7 +73,7 @@ export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: str
     issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,
     audience: settings.AUTH_AUDIENCE ?? baseUrl,
     introspection: buildIntrospection(settings),
-    embeddedClients: resolve(settings.AUTH_EMBEDDED_CLIENTS),
+    embeddedClients: resolveFile(settings.AUTH_EMBEDDED_CLIENTS),
   };
 }
 

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
 import { parseUrl } from '../../common/url.js';
+import { DEFAULT_DATABASE, resolveFile } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { integer, list, text } from '../value-kinds.js';
 
@@ -17,7 +17,7 @@ export const DATABASE_SETTINGS = {
       .refine((value) => /^pglite:.+/.test(value) || isPostgresUrl(value), {
         error: 'must be postgres://user:password@host/database or pglite:directory',
       })
-      .default('pglite:.data/mirror'),
+      .default(`pglite:${DEFAULT_DATABASE}`),
     'Database of the mirror: postgres://user:password@host/database, or pglite:DIRECTORY for the embedded one.',
   ),
   DATABASE_REPLICA_URLS: secret(
@@ -46,7 +46,7 @@ export function buildDatabase(
   previewPoolSize: number,
 ): DatabaseConfig {
   if (settings.DATABASE_URL.startsWith('pglite:')) {
-    return { kind: 'pglite', directory: resolve(settings.DATABASE_URL.slice('pglite:'.length)) };
+    return { kind: 'pglite', directory: resolveFile(settings.DATABASE_URL.slice('pglite:'.length)) };
   }
   return {
     kind: 'postgres',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseUrl } from '../../common/url.js';
+import { SAMPLE_DIRECTORY } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { certificates, integer, readable, text, yesOrNo } from '../value-kinds.js';
 
@@ -28,7 +29,7 @@ export const DIRECTORY_SETTINGS = {
       .refine((value) => /^file:.+/.test(value) || areLdapUrls(value), {
         error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
       })
-      .default('file:sample/directory.ldif'),
+      .default(`file:${SAMPLE_DIRECTORY}`),
     'LDAP servers of one directory, space-separated and tried in order, or file:PATH of an LDIF content file.',
   ),
   DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts ldap:// connections with StartTLS.'),

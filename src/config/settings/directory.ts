@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import { buildMapping } from '../model/build-mapping.js';
 import { type DirectoryMapping, withRules } from '../model/mapping.js';
 import { type DirectorySettings, splitUrls } from './directory-settings.js';
+import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../sample-files.js';
 import type { VisibilityConfig } from './visibility.js';
 import type { FollowSetting, Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
@@ -33,12 +33,9 @@ export interface FileSourceConfig {
   readonly file: string;
 }
 
-/** The model file of the sample directory. */
-export const SAMPLE_MODEL = 'sample/model.yaml';
-
 /** Returns whether users and groups come from the sample. */
 export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
-  return source.kind === 'file' && source.file === resolve('sample/directory.ldif');
+  return source.kind === 'file' && source.file === resolveFile(SAMPLE_DIRECTORY);
 }
 
 /**
@@ -112,7 +109,7 @@ function buildSource(
   passwordFile: string | null = null,
 ): DirectoryConfig['source'] {
   const { DIRECTORY_URL: url, DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key } = settings;
-  if (url.startsWith('file:')) return { kind: 'file', file: resolve(url.slice('file:'.length)) };
+  if (url.startsWith('file:')) return { kind: 'file', file: resolveFile(url.slice('file:'.length)) };
   return {
     kind: 'ldap',
     url,
