@@ -40,6 +40,16 @@ describe('the start page', () => {
     expect(render({ ...environment, EXPLORER_CLIENT_ID: 'explorer' })).toContain(link);
   });
 
+  it('has no queries that the service refuses', () => {
+    const config = readConfig({});
+    const refusing = {
+      ...config,
+      trustedDocuments: { documents: new Map<string, string>(), isEnforced: true },
+    };
+    expect(renderStartPage(config, 'a-token')).toContain('curl');
+    expect(renderStartPage(refusing, 'a-token')).not.toMatch(/curl|a-token/);
+  });
+
   it('contains no secrets of clients other than those of the sample', () => {
     const page = render({ AUTH_EMBEDDED_CLIENTS: 'clients.json', DIRECTORY_URL: 'file:own.ldif' });
     expect(page).toContain('-u CLIENT_ID:CLIENT_SECRET');

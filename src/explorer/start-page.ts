@@ -76,8 +76,7 @@ photos. Clients ask with a token, and never see the directory itself.</p>
 ${linksOf(config).map(renderLink).join('\n')}
 </ul>
 </nav>
-<h2>The first query</h2>
-${findExamples(config, demoToken).map(renderExample).join('\n')}
+${renderFirstQueries(config, demoToken)}
 </main>
 <script>${SCRIPT}</script>`,
   });
@@ -101,6 +100,13 @@ function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
     { path: '/status', name: 'Status', what: 'Whether all is well, and the last hour' },
   ];
   return links.map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
+}
+
+function renderFirstQueries(config: Config, demoToken: string | null): string {
+  return config.trustedDocuments?.isEnforced === true
+    ? '<p>This service executes only the documents that its operators have approved.</p>'
+    : `<h2>The first query</h2>
+${findExamples(config, demoToken).map(renderExample).join('\n')}`;
 }
 
 function renderLink({ path, name, what }: Link): string {

@@ -12,6 +12,13 @@ describe('the log after a start', () => {
     expect(text).toContain('Service account «demo»: only a log with LOG_FORMAT=text shows its token');
   });
 
+  it('has no queries that the service refuses', () => {
+    const config = readConfig({});
+    const trustedDocuments = { documents: new Map<string, string>(), isEnforced: true };
+    expect(describeStart(config, 'a-token')).toContain('Try:');
+    expect(describeStart({ ...config, trustedDocuments }, 'a-token')).not.toMatch(/Try:|curl/);
+  });
+
   it('describes how to create an account with a directory other than the sample', () => {
     const text = describeStart(readConfig({ DIRECTORY_URL: 'ldap://directory.example.org' }), null);
     expect(text).toContain('service-account create --id ID');

@@ -37,7 +37,7 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
 }
 
 function describeAccounts(
-  { baseUrl, modelFile }: Config,
+  { baseUrl, modelFile, trustedDocuments }: Config,
   demoToken: string | null,
   isShown: boolean,
 ): string[] {
@@ -46,16 +46,13 @@ function describeAccounts(
       '  Accounts   ./directory service-account create --id ID --name NAME --scopes read --contact TEXT --purpose TEXT',
     ];
   if (!isShown) return ['  Service account «demo»: only a log with LOG_FORMAT=text shows its token'];
+  const account = `  Service account «demo», token ${demoToken}`;
+  if (trustedDocuments?.isEnforced === true) return [account];
   const ofModel =
     modelFile === SAMPLE_MODEL
       ? [`Fields of ${modelFile}:`, ...queryCommand(baseUrl, demoToken, MODEL_QUERY)]
       : [];
-  return [
-    `  Service account «demo», token ${demoToken}`,
-    'Try:',
-    ...queryCommand(baseUrl, demoToken, GROUP_QUERY),
-    ...ofModel,
-  ];
+  return [account, 'Try:', ...queryCommand(baseUrl, demoToken, GROUP_QUERY), ...ofModel];
 }
 
 function queryCommand(baseUrl: string, token: string, query: string): string[] {
