@@ -1,3 +1,4 @@
+/** @isolated The suite fakes the clock. */
 import { once } from 'node:events';
 import type { ChildProcess } from 'node:child_process';
 import { SupervisedProcess } from '../../src/common/supervised-process.js';
