@@ -48,3 +48,18 @@ describe('attributes of credentials', () => {
     ]);
   });
 });
+
+describe('a change that shows a value to those who do not see it', () => {
+  const CURE = 'Remove editable or visibleTo';
+  const textsOf = (access: object) =>
+    checkField({ ...field, attribute: 'x', visibleTo: 'self', editable: true, ...access }).map(
+      ({ text }) => text,
+    );
+
+  it('is rejected, with a cure that the field does not have already', () => {
+    expect(textsOf({})).toEqual([
+      expect.stringMatching(new RegExp(`${CURE}, or protect the field with access`)),
+    ]);
+    expect(textsOf({ access: 'read' })).toEqual([expect.stringMatching(new RegExp(`${CURE}$`))]);
+  });
+});
