@@ -1,10 +1,12 @@
 import { mappableFields } from './built-in-fields.js';
 import { checkField, type FieldPlace } from './check-field.js';
+import { valueAt } from './check-shape.js';
 import { isCredential, readsCredential } from './credentials.js';
 import { closestTo } from './did-you-mean.js';
 import { normalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import type { Model, OwnField } from './model.schema.js';
+import { filter } from './model-values.js';
 import { isReserved } from './reserved-names.js';
 import { quote } from './quote.js';
 import type { ModelProblem, Path, YamlFile } from './yaml-file.js';
@@ -43,7 +45,7 @@ export class ModelCheck {
       if ([value ?? []].flat().some(isCredential))
         this.atValue(path, `${path.join('.')} is an attribute that holds credentials. Name another one`);
     }
-    for (const { path, value } of evaluatedFilters(this.model)) {
+    for (const { path, value } of evaluatedFilters(this.model, this.file)) {
       if (readsCredential(value))
         this.atValue(
           path,
@@ -203,14 +205,18 @@ function attributesOf({ uuid, createdAt, modifiedAt, users, groups }: Model): At
   ];
 }
 
-/** The filters whose attributes the service reads; it sends the others to the server. */
-function evaluatedFilters({ users, visibility = {} }: Model): { path: string[]; value: string }[] {
-  const rules = (['users', 'groups', 'members'] as const).flatMap((list) =>
-    (visibility[list] ?? []).map(({ where }, index) => ({
-      path: ['visibility', list, String(index), 'where'],
-      value: where,
-    })),
-  );
+/**
+ * The valid filters whose attributes the service reads; it sends the others to the server. The rules are those of the file, because
+ * the model has no list of which one rule is invalid.
+ */
+function evaluatedFilters({ users }: Model, file: YamlFile): { path: string[]; value: string }[] {
+  const rules = ['users', 'groups', 'members'].flatMap((list) => {
+    const written = valueAt(file.value, ['visibility', list]);
+    return (Array.isArray(written) ? written : []).flatMap((rule: unknown, index) => {
+      const { data } = filter.safeParse(valueAt(rule, ['where']));
+      return data === undefined ? [] : [{ path: ['visibility', list, String(index), 'where'], value: data }];
+    });
+  });
   const disabled = users?.disabled;
   return disabled === undefined ? rules : [{ path: ['users', 'disabled'], value: disabled }, ...rules];
 }

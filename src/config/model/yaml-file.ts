@@ -15,6 +15,7 @@ import {
   describeErrors,
   describeWarnings,
   findForbidden,
+  findUnquotedTypes,
   findUnreadable,
   findWrongAliases,
   findWrongParts,
@@ -103,14 +104,25 @@ export class YamlFile {
     const unreadable = [...(isBounded ? [] : [TOO_LARGE]), ...findForbidden(text), ...findUnreadable(tokens)];
     if (unreadable.length > 0) return { value: undefined, problems: unreadable };
     const [document] = new Composer(OPTIONS).compose(tokens, true, text.length);
-    const errors = document === undefined ? [] : describeErrors(document);
-    if (document === undefined || errors.length > 0) return { value: undefined, problems: errors };
+    if (document === undefined) return { value: undefined, problems: [] };
+    const errors = describeErrors(document);
+    if (errors.length > 0) {
+      const { problems, rest } = findUnquotedTypes(document, text);
+      return problems.length === 0 ? { value: undefined, problems: errors } : this.parseRest(rest, problems);
+    }
     this.document = document;
     const aliases = findWrongAliases(document);
     if (aliases.length > 0) return { value: undefined, problems: aliases };
     const problems = describeWarnings(document, text).concat(findWrongParts(document));
     const evaluated = evaluate(document, text, this.emptyCure);
     return { value: evaluated.value, problems: problems.concat(evaluated.problems) };
+  }
+
+  /** Parses the text without the problems that are known, whose lines are the same. */
+  private parseRest(text: string, known: readonly YamlProblem[]): Parsed {
+    this.counter.lineStarts = [];
+    const { value, problems } = this.parse(text);
+    return { value, problems: [...known, ...problems] };
   }
 
   private find(path: Path, wantsKey: boolean): Place {

@@ -77,6 +77,28 @@ export function describeErrors({ errors }: Document): YamlProblem[] {
   });
 }
 
+/** The type of a list without quotes. */
+const UNQUOTED_TYPE = /(?<=\btype:[ \t]+)\[(\w+)!?\]!/g;
+
+/**
+ * Finds types of lists without quotes, which are malformed.
+ * @returns also the text with the type of one value in their places, in which other problems can be found
+ */
+export function findUnquotedTypes({ errors }: Document, text: string) {
+  const problems: YamlProblem[] = [];
+  const rest = text.replace(UNQUOTED_TYPE, (type, value: string, offset: number) => {
+    const isMalformed = errors.some(({ pos: [at] }) => at >= offset && at <= offset + type.length);
+    if (!isMalformed) return type;
+    const cure = `quote it: "[${clean(value, 60)}!]!"`;
+    problems.push({
+      offset,
+      text: `The YAML is malformed: ${quote(type)} is no text without quotes. ${cure}`,
+    });
+    return value.padEnd(type.length);
+  });
+  return { problems, rest };
+}
+
 /** Tags that the library does not resolve, and directives that it ignores. The file would be read as if there were none. */
 export function describeWarnings({ warnings }: Document, text: string): YamlProblem[] {
   return warnings.flatMap(({ code, pos: [offset, end] }) => {
