@@ -10,7 +10,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { CONFIG } from '../config/config.module.js';
-import { hasRules, numberOfRules } from '../config/model/mapping.js';
+import { numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { NotLeadingError } from '../database/leadership/leader-lease.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
@@ -18,6 +18,7 @@ import { type Term, withLeadership } from '../database/leadership/leader-session
 import { LdifSource } from '../sources/ldif/ldif-source.js';
 import { LdapDirectory } from '../sources/ldap/ldap-directory.js';
 import { MirrorFollowing } from './mirror-following.js';
+import { describeChangedFields } from './status/changed-fields.js';
 import { type FollowerState, readFollowerState } from './status/follower-state.js';
 import { FileFollower } from './follow/file-follower.js';
 import type { Follower } from './follow/follower.js';
@@ -63,18 +64,24 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
 
   async start(): Promise<void> {
     const follower = this.makeFollower();
-    await this.warnOfRules();
+    await this.warnOfModel();
     await new Promise<void>((settled) => {
       this.following = this.followAlone(follower, settled);
     });
   }
 
-  private async warnOfRules(): Promise<void> {
-    const { directory } = this.config;
-    if (!hasRules(directory.mapping)) return;
-    // The follower reports an unavailable database.
-    const status = await this.state.get().catch(() => null);
-    if (status !== null && awaitsRules(status, directory)) this.logger.warn(AWAITS_RULES);
+  /** Warns of parts of the model that take effect only with the next reading. */
+  private async warnOfModel(): Promise<void> {
+    const { directory, modelFile } = this.config;
+    if (modelFile === null) return;
+    try {
+      const status = await this.state.get();
+      if (awaitsRules(status, directory)) this.logger.warn(AWAITS_RULES);
+      const { manager } = this.dataSource;
+      for (const line of await describeChangedFields(manager, status, this.config)) this.logger.warn(line);
+    } catch {
+      // The follower reports an unavailable database.
+    }
   }
 
   readState(): Promise<FollowerState> {
