@@ -18,8 +18,6 @@ interface Entries {
   readonly follower: URL;
 }
 
-/** Milliseconds for the reply of another process. */
-const REPLY_TIMEOUT_MS = 1000;
 const readMetrics = (worker: WorkerProcess) => worker.readMetrics();
 
 /** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
@@ -147,6 +145,7 @@ class Supervisor {
     process.exit(0);
   }
 
+  /** What a process does not return in time stays counted. */
   private async recall(name: string, subject: string): Promise<number> {
     const returned = await Promise.all(
       this.workers.map((worker) => worker.ask('giveBack', { name, subject })),
@@ -160,7 +159,7 @@ class Supervisor {
     read: (other: WorkerProcess) => Promise<Value | null>,
   ): Promise<Value[]> {
     const others = this.workers.filter((other) => other !== worker);
-    const replies = await Promise.all(others.map((other) => within(REPLY_TIMEOUT_MS, read(other))));
+    const replies = await Promise.all(others.map(read));
     return replies.filter((reply) => reply !== null);
   }
 
@@ -174,9 +173,4 @@ class Supervisor {
 
 function isAborted({ signal }: AbortController): boolean {
   return signal.aborted;
-}
-
-async function within<Value>(milliseconds: number, work: Promise<Value | null>): Promise<Value | null> {
-  const timeout = new Promise<null>((resolve) => setTimeout(resolve, milliseconds, null).unref());
-  return Promise.race([work, timeout]);
 }

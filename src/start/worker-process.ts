@@ -5,6 +5,9 @@ import type { MessageHandlers } from '../common/messenger.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 
+/** Milliseconds for the reply of a process. */
+const REPLY_TIMEOUT_MS = 1000;
+
 export interface WorkerOptions {
   readonly entry: URL;
   /** Arguments of the process. */
@@ -56,15 +59,17 @@ export class WorkerProcess {
 
   private readonly stopped: (signal: NodeJS.Signals) => Promise<void>;
 
-  /** Null if the process does not run, or has no metrics. */
+  /** Null if the process does not reply in time, does not run, or has no metrics. */
   async readMetrics(): Promise<MetricFamilies | null> {
-    const metrics = (await this.supervised.ask('metrics')) as MetricFamilies | null;
+    const metrics = (await this.ask('metrics', null)) as MetricFamilies | null;
     this.metrics = metrics ?? this.metrics;
     return metrics;
   }
 
+  /** Null if it does not reply in time. */
   ask(kind: string, value: unknown): Promise<unknown> {
-    return this.supervised.ask(kind, value);
+    const timeout = new Promise<null>((resolve) => setTimeout(resolve, REPLY_TIMEOUT_MS, null).unref());
+    return Promise.race([this.supervised.ask(kind, value), timeout]);
   }
 
   /** @param signal SIGHUP: another process has taken its place */

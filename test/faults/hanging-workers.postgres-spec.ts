@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestProcess } from '../support/clients/command.js';
+import { type HttpRequest, send } from '../support/clients/http.js';
+import { readSamples } from '../support/clients/metrics.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+const WORKERS = 2;
+/** So many that a worker is granted some of them in advance. */
+const FAILED_LOGINS = 100;
+const UNAUTHORIZED = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
+
+const isWorker = (id: number) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('worker.js');
+
+describe('several processes that serve requests, of which one hangs or ends', () => {
+  let issuer: ExternalIssuerProcess;
+  let database: TestDatabase;
+  let environment: Record<string, string>;
+  let config: { host: string; port: number };
+  let service: TestProcess;
+  let addresses = 1;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    database = await createDatabase();
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'hanging-'));
+    writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
+    config = { host: '127.0.0.1', port: await findFreePort() };
+    environment = {
+      ...issuer.environment,
+      WORKERS: String(WORKERS),
+      PORT: String(config.port),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+      LIMIT_FAILED_LOGINS: String(FAILED_LOGINS),
+    };
+  });
+
+  afterAll(async () => {
+    await issuer.stop();
+    await database.drop();
+  });
+
+  beforeEach(async () => {
+    service = TestProcess.start('main', [], environment);
+    await service.untilPrinted(/Version /);
+  });
+
+  afterEach(async () => {
+    if (service.hasEnded) return;
+    // A paused one would stay after the end of its supervisor, with the output.
+    service.resume();
+    await service.kill('SIGKILL');
+  });
+
+  const ready = () => service.untilPrinted(/Ready at/);
+  const workers = () => service.children.filter(isWorker);
+
+  /**
+   * A paused worker gets one more connection, and none after it.
+   * @returns another worker
+   */
+  async function pauseOne(): Promise<{ paused: number; other: number }> {
+    const [paused = 0, other = 0] = workers();
+    process.kill(paused, 'SIGSTOP');
+    await Promise.any([countRequests(), countRequests()]);
+    return { paused, other };
+  }
+
+  async function countRequests(): Promise<number> {
+    const { body } = await send({ config }, { path: '/metrics' });
+    return readSamples(body)
+      .filter(({ name, labels }) => name === 'directory_requests_total' && labels['route'] === '/graphql/v1')
+      .reduce((sum, { value }) => sum + value, 0);
+  }
+
+  /** Statuses of failed logins, one after another, of one address. */
+  async function fail(count: number, localAddress = `127.0.3.${addresses++}`): Promise<number[]> {
+    const request: HttpRequest = {
+      path: '/graphql/v1?query={__typename}',
+      headers: { authorization: UNAUTHORIZED },
+      localAddress,
+    };
+    const statuses: number[] = [];
+    for (let time = 0; time < count; time++) statuses.push((await send({ config }, request)).status);
+    return statuses;
+  }
+
+  it('limit a client to the rest while one hangs', async () => {
+    await ready();
+    const address = `127.0.3.${addresses++}`;
+    await fail(FAILED_LOGINS / 2, address);
+    await pauseOne();
+    const statuses = await fail(FAILED_LOGINS, address);
+    expect(statuses.at(-1)).toBe(429);
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(FAILED_LOGINS / 2);
+  });
+});
