@@ -38,12 +38,14 @@ export class SupervisedProcess {
     const child = this.supervision.spawn();
     this.child = child;
     this.messenger = new Messenger(child, this.supervision.handlers);
-    // The failure to spawn is followed by no exit.
+    // The failure to spawn need not be followed by an end.
     child.once('error', (error) => {
       if (child.pid === undefined) this.noteEnd(error.message, 0, null);
     });
-    child.once('exit', (code, signal) => {
-      this.noteEnd(signal ?? `exit code ${String(code)}`, performance.now() - begun, code);
+    // Unlike `exit`, `close` follows the last message. It can also follow the failure to spawn.
+    child.once('close', (code, signal) => {
+      if (this.child === child)
+        this.noteEnd(signal ?? `exit code ${String(code)}`, performance.now() - begun, code);
     });
   }
 
@@ -65,7 +67,7 @@ export class SupervisedProcess {
     if (this.restart !== null) clearTimeout(this.restart);
     const { child } = this;
     if (child === null) return;
-    const ended = once(child, 'exit');
+    const ended = once(child, 'close');
     const killing = setTimeout(() => child.kill('SIGKILL'), LONGEST_END_MS);
     request(child);
     await ended;

@@ -36,5 +36,5 @@ export async function buildStartupServer(
 /** Returns the metrics while the start waits for the database: the process runs, and the database is unavailable. */
 export async function readStartupMetrics({ monitoring }: Config): Promise<string> {
   const { MetricsRegistry } = await import('../monitoring/metrics/registry.js');
-  return new MetricsRegistry([DATABASE_UP_METRIC, BUILD_METRIC], monitoring.serviceName).text([]);
+  return new MetricsRegistry([DATABASE_UP_METRIC, BUILD_METRIC], monitoring.serviceName).text(null);
 }

@@ -4,6 +4,7 @@ import type { PresetName } from '../config/model/presets/presets.js';
 import { GrantedCounts, type GrantRequest } from '../limits/granted-counts.js';
 import { FollowerProcess } from '../mirror/follower-process.js';
 import { NestLog } from '../monitoring/log.js';
+import { EndedMetrics } from '../monitoring/metrics/ended-metrics.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 import { recognize } from '../sources/ldap/recognize.js';
 import { EXIT_FAILED } from './failure.js';
@@ -18,8 +19,6 @@ interface Entries {
   readonly follower: URL;
 }
 
-const readMetrics = (worker: WorkerProcess) => worker.readMetrics();
-
 /** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
 export async function supervise(config: Config, entries: Entries): Promise<void> {
   Logger.overrideLogger(NestLog.of(config));
@@ -31,10 +30,13 @@ class Supervisor {
   private readonly logger = new Logger('Service');
   private readonly ending = new AbortController();
   private readonly counts: GrantedCounts;
+  /** The present ones. */
   private workers: WorkerProcess[] = [];
+  /** The same, with those that start, or end, because one replaces the other. */
+  private readonly processes = new Set<WorkerProcess>();
   private follower: FollowerProcess | null = null;
   private server: PresetName | null = null;
-  private endedMetrics: MetricFamilies = [];
+  private readonly ended = new EndedMetrics();
   private restarting: Promise<void> = Promise.resolve();
 
   constructor(
@@ -71,14 +73,17 @@ class Supervisor {
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),
         followerState: () => this.follower?.readState() ?? null,
-        otherMetrics: async () => [...(await this.readOthers(worker, readMetrics)), this.endedMetrics],
+        otherMetrics: (own) => this.readMetrics(worker, own as MetricFamilies),
         otherHistories: () => this.readOthers(worker, (other) => other.ask('history', null)),
       },
-      onEnd: (metrics) => void this.keepMetrics(metrics),
+      onEnd: (metrics) => {
+        this.ended.add(metrics);
+      },
       onFault: (reason, pause, code) => {
         this.noteFault(worker, reason, pause, code);
       },
     });
+    this.processes.add(worker);
     return worker;
   }
 
@@ -118,12 +123,12 @@ class Supervisor {
       if (this.ending.signal.aborted) return;
       const next = this.startWorker(index);
       if (!(await next.listening)) {
-        await next.stop('SIGTERM');
+        await this.end(next, 'SIGTERM');
         this.logger.error('A new process does not start: the present ones continue');
         return;
       }
       const [previous] = this.workers.splice(index, 1, next);
-      await previous?.stop('SIGHUP');
+      if (previous !== undefined) await this.end(previous, 'SIGHUP');
     }
     this.follower?.onModuleDestroy();
     await this.follower?.beforeApplicationShutdown();
@@ -137,20 +142,33 @@ class Supervisor {
     this.follower?.onModuleDestroy();
     // The others leave their new connections to the last process, which closes the port when none arrives any more.
     const others = signal === 'SIGTERM' ? this.workers.splice(0, this.workers.length - 1) : [];
-    await Promise.all(others.map((worker) => worker.stop('SIGHUP')));
+    await Promise.all(others.map((worker) => this.end(worker, 'SIGHUP')));
     await Promise.all([
       this.follower?.beforeApplicationShutdown(),
-      ...this.workers.map((worker) => worker.stop(signal)),
+      ...this.workers.map((worker) => this.end(worker, signal)),
     ]);
     process.exit(0);
+  }
+
+  private async end(worker: WorkerProcess, signal: NodeJS.Signals): Promise<void> {
+    await worker.stop(signal);
+    this.processes.delete(worker);
   }
 
   /** What a process does not return in time stays counted. */
   private async recall(name: string, subject: string): Promise<number> {
     const returned = await Promise.all(
-      this.workers.map((worker) => worker.ask('giveBack', { name, subject })),
+      [...this.processes].map((worker) => worker.ask('giveBack', { name, subject })),
     );
     return returned.reduce<number>((sum, each) => sum + Number(each ?? 0), 0);
+  }
+
+  /** @param own the metrics of the process that asks: it may end before another one asks for them */
+  private async readMetrics(worker: WorkerProcess, own: MetricFamilies): Promise<MetricFamilies[]> {
+    worker.note(own);
+    // Read before the wait, in which a process may end: its counts must be in the sum once.
+    const { families } = this.ended;
+    return [...(await this.readOthers(worker, (other) => other.readMetrics())), ...families];
   }
 
   /** Processes that do not reply in time are left out. */
@@ -158,16 +176,9 @@ class Supervisor {
     worker: WorkerProcess,
     read: (other: WorkerProcess) => Promise<Value | null>,
   ): Promise<Value[]> {
-    const others = this.workers.filter((other) => other !== worker);
+    const others = [...this.processes].filter((other) => other !== worker);
     const replies = await Promise.all(others.map(read));
     return replies.filter((reply) => reply !== null);
-  }
-
-  private async keepMetrics(metrics: MetricFamilies | null): Promise<void> {
-    if (metrics === null) return;
-    // The library is needed only here.
-    const { addEnded } = await import('../monitoring/metrics/registry.js');
-    this.endedMetrics = await addEnded(this.endedMetrics, metrics);
   }
 }
 

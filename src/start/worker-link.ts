@@ -48,7 +48,7 @@ export class WorkerLink {
     async (request) => (await this.messenger.ask('take', request)) as Grant | null,
   );
   readonly otherProcesses: OtherProcesses = {
-    readMetrics: async () => ((await this.messenger.ask('otherMetrics')) ?? []) as MetricFamilies[],
+    readMetrics: async (own) => ((await this.messenger.ask('otherMetrics', own)) ?? []) as MetricFamilies[],
     readHistories: async () => ((await this.messenger.ask('otherHistories')) ?? []) as Minute[][],
   };
 

@@ -21,61 +21,74 @@ export interface WorkerOptions {
 /** A process that serves requests, which starts again when it ends. */
 export class WorkerProcess {
   private readonly supervised: SupervisedProcess;
-  private metrics: MetricFamilies | null = null;
+  private known = beginning();
   private onListening: (isListening: boolean) => void = () => undefined;
   /** Resolves when the process first listens, or with false if it ended before. */
   readonly listening = new Promise<boolean>((resolve) => {
     this.onListening = resolve;
   });
 
-  constructor(options: WorkerOptions) {
-    const { entry, args, handlers, onEnd, onFault } = options;
+  constructor(private readonly options: WorkerOptions) {
+    const { entry, args, handlers, onFault } = options;
     this.supervised = new SupervisedProcess({
       spawn: () => spawn(entry, args),
       handlers: {
         ...handlers,
         listening: () => {
+          this.known.isListening = true;
           this.onListening(true);
         },
         ended: (metrics) => {
-          this.metrics = metrics as MetricFamilies | null;
+          this.note(metrics as MetricFamilies | null);
         },
       },
       onFault: (reason, pause, code) => {
         this.onListening(false);
-        onEnd(this.metrics);
-        this.metrics = null;
+        this.noteEnd();
         onFault(reason, pause, code);
       },
     });
-    this.stopped = async (signal) => {
-      await this.supervised.stop(() => {
-        this.supervised.notify('stop', signal);
-      });
-      onEnd(this.metrics);
-    };
     this.supervised.start();
   }
 
-  private readonly stopped: (signal: NodeJS.Signals) => Promise<void>;
-
-  /** Null if the process does not reply in time, does not run, or has no metrics. */
+  /** The last known metrics if it does not reply in time or does not run; null if there are none. */
   async readMetrics(): Promise<MetricFamilies | null> {
+    const { known } = this;
     const metrics = (await this.ask('metrics', null)) as MetricFamilies | null;
-    this.metrics = metrics ?? this.metrics;
-    return metrics;
+    known.metrics = metrics ?? known.metrics;
+    return known.metrics;
   }
 
-  /** Null if it does not reply in time. */
-  ask(kind: string, value: unknown): Promise<unknown> {
+  /** Notes metrics that the process has sent itself. */
+  note(metrics: MetricFamilies | null): void {
+    this.known.metrics = metrics ?? this.known.metrics;
+  }
+
+  /** Null if it does not reply in time, or does not listen yet: then it has nothing to return, and would reply late. */
+  async ask(kind: string, value: unknown): Promise<unknown> {
+    if (!this.known.isListening) return null;
     const timeout = new Promise<null>((resolve) => setTimeout(resolve, REPLY_TIMEOUT_MS, null).unref());
     return Promise.race([this.supervised.ask(kind, value), timeout]);
   }
 
   /** @param signal SIGHUP: another process has taken its place */
-  stop(signal: NodeJS.Signals): Promise<void> {
-    return this.stopped(signal);
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    await this.supervised.stop(() => {
+      this.supervised.notify('stop', signal);
+    });
+    this.noteEnd();
   }
+
+  /** In one step, so that the counts of a process are always either its own or among those of the ended ones. */
+  private noteEnd(): void {
+    this.options.onEnd(this.known.metrics);
+    this.known = beginning();
+  }
+}
+
+/** What is known of one process. The one after it begins with nothing. */
+function beginning(): { isListening: boolean; metrics: MetricFamilies | null } {
+  return { isListening: false, metrics: null };
 }
 
 function spawn(entry: URL, args: readonly string[]): ChildProcess {

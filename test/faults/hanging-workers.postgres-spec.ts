@@ -4,6 +4,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { TestProcess } from '../support/clients/command.js';
 import { type HttpRequest, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
+import { eventually } from '../support/eventually.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
@@ -88,6 +89,48 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     for (let time = 0; time < count; time++) statuses.push((await send({ config }, request)).status);
     return statuses;
   }
+
+  it('count what a paused one has counted', async () => {
+    await ready();
+    await fail(20);
+    // Each has asked the other one.
+    for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(20);
+    await pauseOne();
+    expect(await countRequests()).toBe(20);
+  });
+
+  it('count what a killed one has counted that nothing else asked', async () => {
+    await ready();
+    const { paused, other } = await pauseOne();
+    await fail(20);
+    expect(await countRequests()).toBe(20);
+    process.kill(paused, 'SIGCONT');
+    process.kill(other, 'SIGKILL');
+    await service.untilPrinted(/has ended \(SIGKILL\)/);
+    expect(await countRequests()).toBe(20);
+  });
+
+  it('count what two have counted that are killed at once', async () => {
+    await ready();
+    await fail(20);
+    for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(20);
+    const killed = workers();
+    for (const id of killed) process.kill(id, 'SIGKILL');
+    await eventually(() => Promise.resolve(workers().filter((id) => !killed.includes(id)).length), WORKERS);
+    const countAgain = () => countRequests().catch(() => null);
+    await eventually(async () => (await countAgain()) !== null, true);
+    expect(await countRequests()).toBe(20);
+  });
+
+  it('never count less while they are replaced', async () => {
+    await ready();
+    await fail(20);
+    const counts = new Set<number>();
+    process.kill(service.id, 'SIGHUP');
+    while (!service.stdout.includes('All processes were replaced')) counts.add(await countRequests());
+    counts.add(await countRequests());
+    expect([...counts]).toEqual([20]);
+  });
 
   it('limit a client to the rest while one hangs', async () => {
     await ready();

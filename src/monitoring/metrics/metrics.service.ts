@@ -10,7 +10,8 @@ export const OTHER_PROCESSES = Symbol('OTHER_PROCESSES');
 
 /** What the other processes that serve requests have measured, to be added to what this one has. */
 export interface OtherProcesses {
-  readMetrics(): Promise<readonly MetricFamilies[]>;
+  /** @param own what this one has measured, which is kept if this process is killed */
+  readMetrics(own: MetricFamilies): Promise<readonly MetricFamilies[]>;
   readHistories(): Promise<readonly (readonly Minute[])[]>;
 }
 
@@ -36,8 +37,9 @@ export class MetricsService {
   /** Returns all metrics in the Prometheus text format. */
   async text(): Promise<string> {
     const registry = await this.begin();
-    const [others = []] = await Promise.all([this.others?.readMetrics(), this.refresh()]);
-    return registry.text(others);
+    await this.refresh();
+    const { others } = this;
+    return registry.text(others === null ? null : (own) => others.readMetrics(own));
   }
 
   /** Returns the metrics of this process for another one. */

@@ -38,10 +38,13 @@ export class MetricsRegistry {
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
   }
 
-  /** @param others metrics of other processes, which are added */
-  async text(others: readonly MetricFamilies[]): Promise<string> {
-    if (others.length === 0) return this.registry.metrics();
-    return aggregate([await this.families(), ...others]).metrics();
+  /** @param readOthers reads the metrics of other processes, which are added to those of this one */
+  async text(
+    readOthers: ((own: MetricFamilies) => Promise<readonly MetricFamilies[]>) | null,
+  ): Promise<string> {
+    if (readOthers === null) return this.registry.metrics();
+    const own = await this.families();
+    return aggregate([own, ...(await readOthers(own))]).metrics();
   }
 
   async families(): Promise<MetricFamilies> {
@@ -50,16 +53,10 @@ export class MetricsRegistry {
   }
 }
 
-/** Adds the counters and histograms of a process that has ended to those of others: sums must never decrease. */
-export async function addEnded(sums: MetricFamilies, families: MetricFamilies): Promise<MetricFamilies> {
-  const counted = families.filter(
-    ({ type, aggregator }) => COUNTED.has(String(type)) && aggregator === 'sum',
-  );
-  return aggregate([sums, counted]).getMetricsAsJSON();
+/** Returns the sum of the metrics of several processes. */
+export async function addFamilies(each: readonly MetricFamilies[]): Promise<MetricFamilies> {
+  return aggregate(each).getMetricsAsJSON();
 }
-
-/** Types of metrics that only grow. */
-const COUNTED = new Set(['counter', 'histogram']);
 
 /** Metrics of one process as JSON. */
 export type MetricFamilies = readonly MetricObjectWithValues<MetricValue<string>>[];
