@@ -55,15 +55,24 @@ class Supervisor {
   /** Starts the first worker alone, so that a failure of the start is reported once. */
   async run(): Promise<void> {
     const { config, ending } = this;
+    const starting = this.startWorkers();
+    // A signal to restart may arrive before there is something to replace.
+    this.restarting = starting;
+    await starting;
+    if (isAborted(ending)) return;
+    await Promise.all([this.follow(), ...this.workers.map(({ listening }) => listening)]);
+    if (isAborted(ending)) return;
+    this.logger.log(describeStart(this.server === null ? config : configFor(config, this.server), null));
+  }
+
+  private async startWorkers(): Promise<void> {
+    const { config, ending } = this;
     this.server = await recognize(config.directory, ending.signal);
     if (ending.signal.aborted) process.exit(0);
     const first = this.startWorker(0);
     this.workers = [first];
     if (!(await first.listening)) return;
     for (let index = 1; index < config.workers; index++) this.workers.push(this.startWorker(index));
-    await Promise.all([this.follow(), ...this.workers.map(({ listening }) => listening)]);
-    if (isAborted(ending)) return;
-    this.logger.log(describeStart(this.server === null ? config : configFor(config, this.server), null));
   }
 
   private startWorker(index: number): WorkerProcess {

@@ -23,7 +23,7 @@ export class WorkerProcess {
   private readonly supervised: SupervisedProcess;
   private known = beginning();
   private onListening: (isListening: boolean) => void = () => undefined;
-  /** Resolves when the process first listens, or with false if it ended before. */
+  /** Resolves when the process first listens, or with false if it ended, or has to end, before. */
   readonly listening = new Promise<boolean>((resolve) => {
     this.onListening = resolve;
   });
@@ -73,6 +73,7 @@ export class WorkerProcess {
 
   /** @param signal SIGHUP: another process has taken its place */
   async stop(signal: NodeJS.Signals): Promise<void> {
+    this.onListening(false);
     await this.supervised.stop(() => {
       this.supervised.notify('stop', signal);
     });

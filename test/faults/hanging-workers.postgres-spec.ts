@@ -141,4 +141,12 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     expect(statuses.at(-1)).toBe(429);
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(FAILED_LOGINS / 2);
   });
+
+  it('are replaced after the start if SIGHUP arrives during it', async () => {
+    await eventually(() => Promise.resolve(workers().length > 0), true);
+    process.kill(service.id, 'SIGHUP');
+    await service.untilPrinted(/Ready at[^]*All processes were replaced/);
+    expect(workers()).toHaveLength(WORKERS);
+    expect(service.children).toHaveLength(WORKERS + 1);
+  });
 });
