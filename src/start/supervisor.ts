@@ -132,6 +132,7 @@ class Supervisor {
       if (this.ending.signal.aborted) return;
       const next = this.startWorker(index);
       if (!(await next.listening)) {
+        if (isAborted(this.ending)) return;
         await this.end(next, 'SIGTERM');
         this.logger.error('A new process does not start: the present ones continue');
         return;
@@ -141,7 +142,9 @@ class Supervisor {
     }
     this.follower?.onModuleDestroy();
     await this.follower?.beforeApplicationShutdown();
+    if (isAborted(this.ending)) return;
     await this.follow();
+    if (isAborted(this.ending)) return;
     this.logger.log('All processes were replaced');
   }
 
@@ -150,11 +153,12 @@ class Supervisor {
     this.ending.abort();
     this.follower?.onModuleDestroy();
     // The others leave their new connections to the last process, which closes the port when none arrives any more.
-    const others = signal === 'SIGTERM' ? this.workers.splice(0, this.workers.length - 1) : [];
+    const last = this.workers.at(-1);
+    const others = signal === 'SIGTERM' ? [...this.processes].filter((each) => each !== last) : [];
     await Promise.all(others.map((worker) => this.end(worker, 'SIGHUP')));
     await Promise.all([
       this.follower?.beforeApplicationShutdown(),
-      ...this.workers.map((worker) => this.end(worker, signal)),
+      ...[...this.processes].map((worker) => this.end(worker, signal)),
     ]);
     process.exit(0);
   }

@@ -149,4 +149,21 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     expect(workers()).toHaveLength(WORKERS);
     expect(service.children).toHaveLength(WORKERS + 1);
   });
+
+  it('end together with one that is about to replace another', async () => {
+    await ready();
+    const before = workers();
+    process.kill(service.id, 'SIGHUP');
+    const added = () => workers().filter((id) => !before.includes(id));
+    await eventually(() => Promise.resolve(added().length), 1);
+    // The shutdown waits for it.
+    const [paused = 0] = before;
+    process.kill(paused, 'SIGSTOP');
+    process.kill(service.id, 'SIGTERM');
+    await eventually(() => Promise.resolve(added()), []);
+    expect(service.hasEnded).toBe(false);
+    process.kill(paused, 'SIGCONT');
+    expect((await service.end()).code).toBe(0);
+    expect(service.stdout).not.toMatch(/does not start|were replaced/);
+  });
 });
