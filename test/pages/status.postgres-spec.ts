@@ -56,6 +56,15 @@ describe('an address without a page', () => {
     }
   });
 
+  it.each(['explorer', 'status', 'graphql/v1', 'reference', 'reference/errors'])(
+    'leads to the page without a slash: %s',
+    async (path) => {
+      const { status, headers } = await fetch(`${url}/${path}/?a=b`, { redirect: 'manual' });
+      const location = new URL(headers.get('location') ?? '', `${url}/${path}/`);
+      expect([status, location.pathname]).toEqual([308, new URL(`${url}/${path}`).pathname]);
+    },
+  );
+
   it('is no address with an operation, of an image, or that another method reads', async () => {
     const typeOf = async (path: string, method = 'GET') =>
       (await fetch(`${url}${path}`, { method, headers: { accept: BROWSER } })).headers.get('content-type');
