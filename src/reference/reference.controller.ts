@@ -33,6 +33,6 @@ export class ReferenceController {
   private async send(path: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const file = await this.files.find(path);
     if (file === null) throw new RejectionError(404, 'NOT_FOUND', 'The reference has no page at this path');
-    sendFile(file, request, reply);
+    await sendFile(file, request, reply);
   }
 }

@@ -22,14 +22,14 @@ export class SchemaController {
 
   /** @throws ServiceError NOT_FOUND where introspection is off */
   @Get(`${GRAPHQL_PATH}/schema.graphql`)
-  getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+  async getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (!this.config.disclosure.introspection) throw notServed();
     // Printed on the first request, because most processes never receive one.
     this.file ??= servedFile(Buffer.from(printSdl(this.host.schema)), {
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'public, max-age=300',
     });
-    sendFile(this.file, request, reply);
+    await sendFile(this.file, request, reply);
   }
 }
 

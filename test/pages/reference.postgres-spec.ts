@@ -68,10 +68,25 @@ describe('the schema as text', () => {
       'cache-control': 'public, max-age=300',
     });
     expect(body).toBe(readFileSync('schema.graphql', 'utf8'));
-    const known = { 'if-none-match': `"other", W/${String(headers.etag)}` };
+    const known = { 'if-none-match': `"other", ${String(headers.etag)}` };
     const again = await send(builtIn, { path: SDL, headers: known });
     expect([again.status, again.body]).toEqual([304, '']);
     expect((await send(builtIn, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+  });
+
+  it.each([SDL, '/reference/objects'])('is compressed, as its pages are: %s', async (path) => {
+    const [plain, small, again] = await Promise.all(
+      ['identity', 'gzip', 'gzip'].map(async (coding) =>
+        fetch(`http://127.0.0.1:${builtIn.config.port}${path}`, { headers: { 'accept-encoding': coding } }),
+      ),
+    );
+    expect(plain?.headers.get('content-encoding')).toBeNull();
+    const text = await plain?.text();
+    for (const each of [small, again]) {
+      expect(each?.headers.get('content-encoding')).toBe('gzip');
+      expect(each?.headers.get('vary')).toContain('Accept-Encoding');
+      expect(await each?.text()).toBe(text);
+    }
   });
 
   it('has the scopes of each field, in a directive and in its description', async () => {
@@ -240,6 +255,7 @@ describe('the pages', () => {
     const first = page.locator('#search-results a').first();
     for (const [typed, found] of [
       ['inheritedfrom', 'inheritedFrom'],
+      ['nextpage', 'PageInfo.hasNextPage'],
       ['member', 'Group.members'],
       ['memebr', 'Group.members'],
       ['usr', 'user'],
