@@ -10,11 +10,22 @@ const field = document.getElementById('search-field');
 const found = document.getElementById('search-count');
 const results = document.getElementById('search-results');
 
-/** Words of the text, and parts of names: `from` matches inheritedFrom. */
+/** The parts of a name in camel case. */
+function partsOf(word) {
+  return word.split(/(?<=\p{Ll})(?=\p{Lu})/u);
+}
+
+/** What follows each part of a name: `NextPage` of hasNextPage. */
+function endsOf(word) {
+  return partsOf(word).map((_part, index, parts) => parts.slice(index).join(''));
+}
+
+/** Words of the text, and parts of names: `from` matches inheritedFrom, and `nextpage` matches hasNextPage. */
 function tokenize(text, fieldName) {
   const words = text.split(/[^\p{L}\p{N}]+/u);
-  const parts = words.flatMap((word) => word.split(/(?<=\p{Ll})(?=\p{Lu})/u));
-  return (fieldName === undefined ? parts : [...new Set([...words, ...parts])]).filter((word) => word !== '');
+  const parts = words.flatMap(partsOf);
+  const terms = fieldName === undefined ? parts : new Set([...parts, ...words.flatMap(endsOf)]);
+  return [...terms].filter((word) => word !== '');
 }
 
 /** `members` and `member` are the same word. */
