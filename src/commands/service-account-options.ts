@@ -54,7 +54,11 @@ export type End = Date | 'never';
 
 /** Parses a duration from now into a time. */
 export function parseEnd(text: string): End {
-  return text === 'never' ? text : new Date(Date.now() + parseDuration(text) * 1000);
+  if (text === 'never') return text;
+  const seconds = parseDuration(text);
+  if (seconds === 0)
+    throw new InvalidArgumentError('It would end at once: `service-account revoke ID` ends an account.');
+  return new Date(Date.now() + seconds * 1000);
 }
 
 export function timeOfEnd(end: End): Date | null {

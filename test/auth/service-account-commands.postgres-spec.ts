@@ -78,6 +78,8 @@ describe('directory service-account', () => {
     expect([updated.code, await read()]).toEqual([0, expected]);
     const nothing = await run('service-account', 'update', 'library');
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Nothing would change')]);
+    const ending = await run('service-account', 'update', 'library', '--expires', '0d');
+    expect([ending.code, ending.stderr]).toEqual([2, expect.stringContaining('service-account revoke')]);
     const unknown = await run('service-account', 'update', 'nothing', '--scopes', 'read');
     expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no service account «nothing»\n']);
   });
