@@ -116,6 +116,6 @@ function describeSigningKeys({ urlSigningKeys, production }: Config): Finding {
     const count = urlSigningKeys.length;
     return ok(what, count === 1 ? 'one' : `${count}, of which the first signs`);
   }
-  const text = 'none is set: one was generated, and is kept in the database';
+  const text = 'none is set: the service generates one, and keeps it in the database';
   return production ? warning(what, text) : ok(what, text);
 }

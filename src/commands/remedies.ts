@@ -40,6 +40,8 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
     StartTlsRefusedError:
       'Give the server a certificate (slapd: TLSCertificateFile), or, if it has one for ldaps, set a DIRECTORY_URL that ' +
       'begins with ldaps:// without DIRECTORY_STARTTLS',
+    LdapProtocolError:
+      'The port may be of another protocol, such as HTTP: correct it in DIRECTORY_URL (389, or 636 with ldaps://)',
     LdapClosedError:
       'The port may be for ldaps (636): set a DIRECTORY_URL that begins with ldaps://, or the port of ldap (389)',
     ECONNRESET: NO_TLS_ON_PORT,

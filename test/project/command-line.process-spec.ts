@@ -1,6 +1,9 @@
 import { SETTINGS } from '../../src/config/settings.js';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -73,6 +76,18 @@ describe('directory check', () => {
     const options = { cwd: work, env: { PATH: process.env.PATH, ...environment } };
     const { stdout } = await promisify(execFile)(process.execPath, [bin, 'check', '--json'], options);
     expect(JSON.parse(stdout)).toMatchObject({ sum: { problem: 0 } });
+  });
+
+  it('says that the port of the directory is of another protocol', async () => {
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const DIRECTORY_URL = `ldap://127.0.0.1:${port}`;
+    const checked = await runCommand(['check', '--json'], { ...environment, DIRECTORY_URL });
+    server.close();
+    expect(json(checked).findings).toContainEqual(
+      expect.objectContaining({ what: 'directory server', fix: textLike(/of another protocol/) }),
+    );
   });
 
   it('reports all problems of the files and servers of the settings at once', async () => {
