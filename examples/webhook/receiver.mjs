@@ -5,6 +5,7 @@ const webhook = new Webhook(process.env.WEBHOOK_SECRET);
 const seen = new Set(); // keep it in the database of the copy
 
 createServer(async (request, response) => {
+  request.setEncoding('utf8'); // a character may be in two chunks
   let body = '';
   for await (const chunk of request) body += chunk;
   try {
