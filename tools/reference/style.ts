@@ -110,6 +110,10 @@ figcaption { margin-top: 0.75rem; font-size: 0.9375rem; color: var(--quiet); }
   .bar { padding: 0.5rem 1rem; }
   .page { padding: 1rem; }
   section, .card { padding: 1rem; }
-  .contents ul { max-height: 11rem; overflow-y: auto; columns: 1; }
+  /* The line around it, and half of a name at its lower edge, say that there is more. */
+  .contents ul {
+    max-height: 16.75rem; overflow-y: auto; columns: auto; padding: 0.25rem 0.75rem;
+    border: 1px solid var(--line); border-radius: 0.5rem;
+  }
 }
 `;
