@@ -182,6 +182,23 @@ describe('the examples, with a service on the sample', () => {
       expectClean(/status of 401/);
     });
 
+    it('repeats a request that was lost or rejected', async () => {
+      let requests = 0;
+      await visit.context.route('**/graphql/v1', async (route) => {
+        if (route.request().method() === 'OPTIONS' || ++requests > 2) await route.continue();
+        else if (requests === 1) await route.abort();
+        else
+          await route.fulfill({
+            status: 503,
+            headers: { 'access-control-allow-origin': '*', 'retry-after': '1' },
+          });
+      });
+      const shown = await openSignedIn();
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      expect(requests).toBeGreaterThan(2);
+      expectClean(/ERR_FAILED|status of 503/);
+    });
+
     it('offers a retry while the service is unavailable, and shows initials if a photo does not load', async () => {
       await visit.context.route('**/graphql/v1', (route) => route.abort());
       await visit.context.route('**/photo/v1/**', (route) => route.abort());
