@@ -161,8 +161,12 @@ query Cost {
 # Scopes: profile and write
 mutation Rename {
   updateProfile(input: { name: "A New Name" }) {
-    profile { name }
-    preview { ldif }
+    # A failure that the form can show
+    userErrors { code message path }
+    result {
+      profile { name }
+      preview { ldif }
+    }
   }
 }
 `,
