@@ -14,7 +14,14 @@ const WORKERS = 2;
 const FAILED_LOGINS = 100;
 const UNAUTHORIZED = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 
-const isWorker = (id: number) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('worker.js');
+/** A process may end at any time. */
+function isWorker(id: number): boolean {
+  try {
+    return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('worker.js');
+  } catch {
+    return false;
+  }
+}
 
 describe('several processes that serve requests, of which one hangs or ends', () => {
   let issuer: ExternalIssuerProcess;
@@ -162,7 +169,8 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     process.kill(service.id, 'SIGTERM');
     await eventually(() => Promise.resolve(added()), []);
     expect(service.hasEnded).toBe(false);
-    process.kill(paused, 'SIGCONT');
+    // On a busy machine it has been killed by now.
+    if (isWorker(paused)) process.kill(paused, 'SIGCONT');
     expect((await service.end()).code).toBe(0);
     expect(service.stdout).not.toMatch(/does not start|were replaced/);
   });
