@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
-import { TestProcess } from '../support/clients/command.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
 import { type HttpRequest, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
@@ -150,8 +150,14 @@ describe('several processes that serve requests, of which one hangs or ends', ()
   });
 
   it('are replaced after the start if SIGHUP arrives during it', async () => {
-    await eventually(() => Promise.resolve(workers().length > 0), true);
+    await eventually(() => Promise.resolve(workers().length), 1);
+    const [first = 0] = workers();
+    process.kill(first, 'SIGSTOP');
     process.kill(service.id, 'SIGHUP');
+    // It takes longer than the start of another worker would.
+    await runCommand(['--version'], {});
+    expect(workers()).toEqual([first]);
+    process.kill(first, 'SIGCONT');
     await service.untilPrinted(/Ready at[^]*All processes were replaced/);
     expect(workers()).toHaveLength(WORKERS);
     expect(service.children).toHaveLength(WORKERS + 1);

@@ -49,6 +49,7 @@ const SLOWEST = [
   'ldap-guard.postgres-spec.ts',
   'preview-round-trip.postgres-spec.ts',
   'workers.postgres-spec.ts',
+  'hanging-workers.postgres-spec.ts',
   'faults-postgres.postgres-spec.ts',
 ];
 
