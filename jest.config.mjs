@@ -51,9 +51,9 @@ const endToEnd = (store) =>
 export default {
   // Ends tests that hang. It is several times as long as the longest test, because other processes may share the cores.
   testTimeout: 420_000,
-  // Three times the cores, because many suites wait for other processes or for time to pass. A worker takes a gigabyte of memory,
+  // Twice the cores, because many suites wait for other processes or for time to pass. A worker takes a gigabyte of memory,
   // and the PostgreSQL server of the tests has connections for eight.
-  maxWorkers: Math.max(2, Math.min(8, 3 * availableParallelism(), Math.floor(freemem() / 2 ** 30) - 1)),
+  maxWorkers: Math.max(2, Math.min(8, 2 * availableParallelism(), Math.floor(freemem() / 2 ** 30) - 1)),
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify';
+import { prefersPage } from './rejection-page.js';
 
-const WITH_SLASH = /^([^?]*)\/(\?.*)?$/;
 const PAGES = new Set(['/explorer', '/status', '/graphql/v1', '/reference/errors']);
+const WITH_SLASH = /^([^?]*)\/(\?.*)?$/;
 
-/** Redirects to the page without the slash, because its links are relative to that address. */
+/** Redirects people to the page without the slash, because its links are relative to that address. */
 export function redirectSlashes(fastify: FastifyInstance): void {
-  fastify.addHook('onRequest', ({ url, method }, reply, done) => {
-    const [, page = '', query = ''] = WITH_SLASH.exec(url) ?? [];
-    if (!PAGES.has(page) || (method !== 'GET' && method !== 'HEAD')) {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const [, page = '', query = ''] = WITH_SLASH.exec(request.url) ?? [];
+    if (!PAGES.has(page) || !prefersPage(request)) {
       done();
       return;
     }

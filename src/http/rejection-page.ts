@@ -28,7 +28,7 @@ export function rejectionPage(config: PageConfig): RejectionPage {
 }
 
 /** Browsers name text/html when a person opens an address, and not when a script sends a request. */
-function prefersPage({ raw: { method, headers } }: RejectedRequest): boolean {
+export function prefersPage({ raw: { method, headers } }: RejectedRequest): boolean {
   const { accept = '' } = headers;
   if (method !== 'GET' && method !== 'HEAD') return false;
   // A longer field is not parsed.

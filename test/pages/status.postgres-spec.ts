@@ -59,7 +59,10 @@ describe('an address without a page', () => {
   it.each(['explorer', 'status', 'graphql/v1', 'reference', 'reference/errors'])(
     'leads to the page without a slash: %s',
     async (path) => {
-      const { status, headers } = await fetch(`${url}/${path}/?a=b`, { redirect: 'manual' });
+      const { status, headers } = await fetch(`${url}/${path}/?a=b`, {
+        redirect: 'manual',
+        headers: { accept: BROWSER },
+      });
       const location = new URL(headers.get('location') ?? '', `${url}/${path}/`);
       expect([status, location.pathname]).toEqual([308, new URL(`${url}/${path}`).pathname]);
     },
