@@ -26,6 +26,7 @@ import { ServiceAccountEntity } from '../service-accounts/service-account.entity
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { checkWebhooks } from './check-webhooks.js';
 import { withDatabase } from './context.js';
+import { executeInService, isObject, throughService } from './local/execute-in-service.js';
 import { expiresSoon } from './service-account-list.js';
 
 /** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
@@ -38,7 +39,11 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   if (database.kind === 'pglite' && !isCreated(database.directory))
     return [ok('database', `none yet: the first start creates it in ${database.directory}`)];
   try {
-    return await withDatabase(config, (dataSource) => checkOpen(config, dataSource), { migrates: false });
+    return await throughService(
+      config,
+      (directory) => executeInService(directory, { operation: 'check', args: [] }, areFindings, null),
+      () => withDatabase(config, (dataSource) => checkOpenDatabase(config, dataSource), { migrates: false }),
+    );
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     if (error instanceof DatabaseInUseError) return [warning('database', text, 'DatabaseInUseError')];
@@ -46,7 +51,12 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-async function checkOpen(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+function areFindings(value: unknown): value is Finding[] {
+  return Array.isArray(value) && value.every((each) => isObject(each) && typeof each['what'] === 'string');
+}
+
+/** Checks a database that is open, in a command or in the service that holds the embedded one. */
+export async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   const { database, directory } = config;
   const schema = await readSchemaState(dataSource);
   const findings = [

@@ -6,16 +6,21 @@ export async function withAccounts<Result>(
   config: Config,
   work: (accounts: AccountOperations) => Promise<Result>,
 ): Promise<Result> {
-  const { database } = config;
-  if (database.kind === 'pglite') {
-    const { NoServiceError, RemoteAccounts } = await import('../service-accounts/remote-accounts.js');
-    try {
-      return await work(new RemoteAccounts(database.directory));
-    } catch (error) {
-      // The lock of the database then decides whether this process may open it.
-      if (!(error instanceof NoServiceError)) throw error;
-    }
-  }
+  const [{ throughService }, { RemoteAccounts }] = await Promise.all([
+    import('./local/execute-in-service.js'),
+    import('./local/remote-accounts.js'),
+  ]);
+  return throughService(
+    config,
+    (directory) => work(new RemoteAccounts(directory)),
+    () => inDatabase(config, work),
+  );
+}
+
+async function inDatabase<Result>(
+  config: Config,
+  work: (accounts: AccountOperations) => Promise<Result>,
+): Promise<Result> {
   const [{ withDatabase }, { ServiceAccountsService }, { ServiceAccountEntity }] = await Promise.all([
     import('./context.js'),
     import('../service-accounts/service-accounts.service.js'),

@@ -16,11 +16,23 @@ export function addWebhookCommands(program: Command): void {
 }
 
 async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; json?: true }): Promise<void> {
-  const [{ withDatabase }, { enableWebhook: enable }] = await Promise.all([
-    import('./context.js'),
-    import('../webhooks/enable-webhook.js'),
-  ]);
+  const [{ withDatabase }, { enableWebhook: enable }, { executeInService, throughService }] =
+    await Promise.all([
+      import('./context.js'),
+      import('../webhooks/enable-webhook.js'),
+      import('./local/execute-in-service.js'),
+    ]);
   const config = readConfig();
-  await withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true));
+  const request = { operation: 'enableWebhook', args: [id, fromNow === true] } as const;
+  await throughService(
+    config,
+    (directory) => executeInService(directory, request, isNull, 'check'),
+    () =>
+      withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true).then(() => null)),
+  );
   console.log(json === true ? JSON.stringify({ id, enabled: true }) : `The webhook ${id} is enabled.`);
+}
+
+function isNull(value: unknown): value is null {
+  return value === null;
 }

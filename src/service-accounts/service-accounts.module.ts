@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ServiceAccountVerifier } from '../auth/strategies.js';
 import { DatabaseServiceAccountVerifier } from './database-service-account-verifier.js';
 import { DemoServiceAccount } from './demo-service-account.js';
-import { LocalAccountsServer } from './local-accounts.server.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
 import { ServiceAccountsResolver } from './service-accounts.resolver.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
@@ -14,7 +13,6 @@ import { ServiceAccountsService } from './service-accounts.service.js';
   imports: [TypeOrmModule.forFeature([ServiceAccountEntity])],
   providers: [
     DemoServiceAccount,
-    LocalAccountsServer,
     ServiceAccountsResolver,
     ServiceAccountsService,
     { provide: ServiceAccountVerifier, useClass: DatabaseServiceAccountVerifier },

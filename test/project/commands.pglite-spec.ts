@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Environment } from '../../src/config/config.js';
-import { listenForCommands } from '../../src/service-accounts/local-endpoint.js';
-import { NoServiceError, RemoteAccounts } from '../../src/service-accounts/remote-accounts.js';
+import { listenForCommands } from '../../src/commands/local/local-endpoint.js';
+import { NoServiceError } from '../../src/commands/local/execute-in-service.js';
+import { RemoteAccounts } from '../../src/commands/local/remote-accounts.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -48,18 +50,42 @@ describe('the commands on an embedded database', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  it('fail while a service uses the database', async () => {
+  it('fail while a service uses the database, except those that it executes', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);
     await service.untilPrinted(/Ready at/);
     const beside = await runCommand(['sync'], environment);
     const checked = await runCommand(['check'], environment);
+    rmSync(join(database.url.slice('pglite:'.length), '.service.commands'), { recursive: true });
+    const withoutSocket = await runCommand(['check'], environment);
     expect((await service.kill('SIGTERM')).code).toBe(0);
     expect([beside.code, beside.stdout]).toEqual([1, '']);
     expect(beside.stderr).toMatch(/^The database directory \S+ is in use by process \d+: [^\n]+\n$/);
     expect([checked.code, checked.stdout]).toEqual([
       0,
+      expect.stringMatching(/\nok {7}database\nok {7}mirror: IDLE, as of 20.*\nok {7}service accounts: 0\n/),
+    ]);
+    expect([withoutSocket.code, withoutSocket.stdout]).toEqual([
+      0,
       expect.stringMatching(/\nWARNING {2}database: The database directory \S+ is in use by process \d+/),
     ]);
+  });
+
+  it('show and enable the receivers of changes of a service that runs', async () => {
+    const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'webhooks-')), 'webhooks.yaml');
+    const target = { id: 'reports', url: `http://127.0.0.1:${await findFreePort()}`, allowPrivate: true };
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    writeFileSync(file, JSON.stringify({ targets: [{ ...target, secret, scopes: ['directory'] }] }));
+    const withReceiver = { ...environment, DIRECTORY_WEBHOOKS: file };
+    const service = TestProcess.start('cli', ['serve'], withReceiver);
+    await service.untilPrinted(/Ready at/);
+    const checked = await runCommand(['check'], withReceiver);
+    const enabled = await runCommand(['webhook', 'enable', 'reports', '--from-now', '--json'], withReceiver);
+    const unknown = await runCommand(['webhook', 'enable', 'nobody-has-it', '--json'], withReceiver);
+    expect((await service.kill('SIGTERM')).code).toBe(0);
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/\nok {7}webhook reports/)]);
+    expect([enabled.code, JSON.parse(enabled.stdout)]).toEqual([0, { id: 'reports', enabled: true }]);
+    expect([unknown.code, JSON.parse(unknown.stdout)]).toMatchObject([1, { error: { code: 'NOT_FOUND' } }]);
+    expect(service.stdout).toContain('Webhook «reports»: enabled, by a command on this machine');
   });
 });
 
@@ -77,7 +103,7 @@ describe('service accounts while a service holds the embedded database', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    directory = join(database.url.slice('pglite:'.length), '.service.accounts');
+    directory = join(database.url.slice('pglite:'.length), '.service.commands');
     socket = join(directory, 'socket');
     environment = { PORT: String(await findFreePort()), DATABASE_URL: database.url, LOG_FORMAT: 'json' };
     await startService();
@@ -116,7 +142,12 @@ describe('service accounts while a service holds the embedded database', () => {
     const operations = [
       ...service.stdout.matchAll(/Service account «kiosk»: (\w+), by a command on this machine/g),
     ];
-    expect(operations.map(([, operation]) => operation)).toEqual(['create', 'update', 'rotate', 'revoke']);
+    expect(operations.map(([, operation]) => operation)).toEqual([
+      'created',
+      'updated',
+      'rotated',
+      'revoked',
+    ]);
   });
 
   it('are reached only by the user of the database directory, on a socket', () => {
@@ -203,7 +234,7 @@ describe('service accounts while a service holds the embedded database', () => {
     await startService();
     expect((await run('list')).code).toBe(0);
     expect((await run('rotate', 'kiosk')).code).toBe(0);
-    expect(service.stdout).toContain('Service account «kiosk»: rotate, by a command on this machine');
+    expect(service.stdout).toContain('Service account «kiosk»: rotated, by a command on this machine');
     expect((await service.kill('SIGTERM')).code).toBe(0);
   });
 });

@@ -6,34 +6,38 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { BadUserInputError, ServiceError } from '../common/errors.js';
-import { printable } from '../common/printable.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
-import type { AccountChanges, NewServiceAccount } from './account-operations.js';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { printable } from '../../common/printable.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { DirectoryDataSource } from '../../database/connections/data-source.js';
+import type { AccountChanges, NewServiceAccount } from '../../service-accounts/account-operations.js';
+import { ServiceAccountsService } from '../../service-accounts/service-accounts.service.js';
 import {
   listenForCommands,
-  type AccountRequest,
+  type LocalRequest,
+  type Operation,
   OPERATIONS,
   parseWithTimes,
   removeEndpoint,
   TIMEOUT_MS,
 } from './local-endpoint.js';
-import { ServiceAccountsService } from './service-accounts.service.js';
 
 const MOST_BYTES = 65_536;
 
 /**
- * Lets commands manage service accounts while this service holds the embedded database, which a second process cannot open: on a
- * Unix socket that only the user of the database directory can reach.
+ * Executes commands while this service holds the embedded database, which a second process cannot open: on a Unix socket that
+ * only the user of the database directory can reach.
  */
 @Injectable()
-export class LocalAccountsServer implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger('ServiceAccounts');
+export class LocalCommandsServer implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Commands');
   private server: Server | null = null;
 
   constructor(
     private readonly accounts: ServiceAccountsService,
+    @InjectDataSource() private readonly dataSource: DirectoryDataSource,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -48,9 +52,7 @@ export class LocalAccountsServer implements OnApplicationBootstrap, OnModuleDest
       this.server = server;
     } catch (error) {
       server.close();
-      this.logger.warn(
-        `Commands can change service accounts only while the service is stopped: ${String(error)}`,
-      );
+      this.logger.warn(`Commands can use the database only while the service is stopped: ${String(error)}`);
     }
   }
 
@@ -80,25 +82,45 @@ export class LocalAccountsServer implements OnApplicationBootstrap, OnModuleDest
 
   private async execute(socket: Socket): Promise<unknown> {
     const { operation, args } = parseRequest(await readRequest(socket));
-    const { accounts } = this;
-    const operations: Record<string, (...given: readonly unknown[]) => Promise<unknown>> = {
+    const result = (await this.operations()[operation](...args)) ?? null;
+    const change = CHANGES[operation];
+    if (change !== undefined) {
+      const [first] = args;
+      const id = typeof first === 'string' ? first : (first as { id?: unknown } | null)?.id;
+      const [what, done] = change;
+      this.logger.log(`${what} «${printable(String(id))}»: ${done}, by a command on this machine`);
+    }
+    return result;
+  }
+
+  private operations(): Record<Operation, (...given: readonly unknown[]) => Promise<unknown>> {
+    const { accounts, config, dataSource } = this;
+    return {
+      check: async () => (await import('../check-database.js')).checkOpenDatabase(config, dataSource),
       create: (account) => accounts.create(account as NewServiceAccount),
       describeAll: () => accounts.describeAll(),
+      enableWebhook: async (id, fromNow) =>
+        (await import('../../webhooks/enable-webhook.js')).enableWebhook(
+          config,
+          dataSource,
+          String(id),
+          fromNow === true,
+        ),
       revoke: (id) => accounts.revoke(id as string),
       rotate: (id, overlap) => accounts.rotate(id as string, overlap as number),
       update: (id, changes) => accounts.update(id as string, changes as AccountChanges),
     };
-    const result = (await operations[operation]?.(...args)) ?? null;
-    if (operation !== 'describeAll') {
-      const [first] = args;
-      const id = typeof first === 'string' ? first : (first as { id?: unknown } | null)?.id;
-      this.logger.log(
-        `Service account «${printable(String(id))}»: ${operation}, by a command on this machine`,
-      );
-    }
-    return result;
   }
 }
+
+/** What the log says of the operations that change something. */
+const CHANGES: Partial<Record<Operation, [what: string, done: string]>> = {
+  create: ['Service account', 'created'],
+  enableWebhook: ['Webhook', 'enabled'],
+  revoke: ['Service account', 'revoked'],
+  rotate: ['Service account', 'rotated'],
+  update: ['Service account', 'updated'],
+};
 
 /** Reads until the command has ended its side. */
 async function readRequest(socket: Socket): Promise<string> {
@@ -117,8 +139,8 @@ async function readRequest(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseRequest(text: string): AccountRequest {
-  const { operation, args } = (parseWithTimes(text) ?? {}) as Partial<AccountRequest>;
+function parseRequest(text: string): LocalRequest {
+  const { operation, args } = (parseWithTimes(text) ?? {}) as Partial<LocalRequest>;
   if (operation === undefined || !Array.isArray(args) || OPERATIONS[operation] !== args.length)
     throw new BadUserInputError('There is no such operation', 'operation');
   return { operation, args };

@@ -1,27 +1,32 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
-import { connectIn, listenIn } from '../database/embedded/lock-socket.js';
-import type { AccountOperations } from './account-operations.js';
+import { connectIn, listenIn } from '../../database/embedded/lock-socket.js';
+import type { AccountOperations } from '../../service-accounts/account-operations.js';
 
 /** A directory in that of an embedded database. Only its user can enter it, also if others can enter the outer one. */
-const DIRECTORY = '.service.accounts';
+const DIRECTORY = '.service.commands';
 const SOCKET = 'socket';
 
 /** Milliseconds that each side waits for the other. */
 export const TIMEOUT_MS = 30_000;
 
+/** What a command asks of the service. Each account operation has the name of its method. */
+export type Operation = keyof AccountOperations | 'check' | 'enableWebhook';
+
 /** The operations and the number of their arguments. */
-export const OPERATIONS: Readonly<Record<keyof AccountOperations, number>> = {
+export const OPERATIONS: Readonly<Record<Operation, number>> = {
+  check: 0,
   create: 1,
   describeAll: 0,
+  enableWebhook: 2,
   revoke: 1,
   rotate: 2,
   update: 2,
 };
 
-export interface AccountRequest {
-  readonly operation: keyof AccountOperations;
+export interface LocalRequest {
+  readonly operation: Operation;
   readonly args: readonly unknown[];
 }
 
