@@ -3,11 +3,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePosition, stateOf } from '../../src/sources/ldap/position.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { SUFFIX } from '../support/servers/slapd.mjs';
+import type { TestService } from '../support/servers/service.js';
+import { SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
 import { readStatus } from '../support/clients/mirror.js';
 
 const rename = (id: string, name: string) =>
@@ -15,6 +17,16 @@ const rename = (id: string, name: string) =>
 
 /** The file of a database is a gigabyte with holes, which Node.js would fill. */
 const copy = (from: string, to: string) => execFileSync('cp', ['-r', from, to]);
+
+const readContextCsn = async (slapd: TestSlapd) => {
+  const shown = await slapd.search({ scope: 'base', attributes: ['contextCSN'] });
+  return /contextCSN: (\S+)/.exec(shown)?.[1] ?? '';
+};
+
+const readStanding = async (service: TestService) => {
+  const { state, position } = await service.app.get(MirrorState).get();
+  return [state, stateOf(parsePosition(position)).person?.get(0)];
+};
 
 const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 0\)/;
 
@@ -65,32 +77,54 @@ describe('a server that is restored to an earlier state', () => {
     }
   });
 
+  it('is followed at once if only its contextCSN is older, after a crash', async () => {
+    const ldif = buildLdif(['anna', 'ben'].map((id) => ({ id })));
+    const asked = modelSetting('follow: asked\n');
+    const directory = await FollowedDirectory.start({ ldif }, asked);
+    try {
+      const { service, slapd } = directory;
+      const names = () => readNames(service);
+      await directory.change(rename('anna', 'Anna'));
+      await directory.change(rename('anna', 'Anne'));
+      await directory.change(rename('ben', 'Ben'));
+      await eventually(names, { anna: 'Anne', ben: 'Ben' });
+      const contextCsn = await readContextCsn(slapd);
+      await eventually(() => readStanding(service), [SyncState.IDLE, contextCsn]);
+      const { asOf } = await readStatus(service);
+      await slapd.stop('SIGKILL');
+      await slapd.start();
+      expect((await readContextCsn(slapd)) < contextCsn).toBe(true);
+      // It is compared with the server again, and no change is necessary for that.
+      await service.until(async () => {
+        const status = await readStatus(service);
+        return status.asOf !== asOf && status.state === 'IDLE';
+      });
+      expect(await readStanding(service)).toEqual([SyncState.IDLE, contextCsn]);
+      await directory.change(rename('ben', 'Benno'));
+      await eventually(names, { anna: 'Anne', ben: 'Benno' });
+    } finally {
+      await directory.stop();
+    }
+  });
+
   it('is followed immediately if no user and no group differs', async () => {
     const directory = await FollowedDirectory.start({ ldif: buildLdif([{ id: 'anna' }]) });
     try {
       const { service, slapd } = directory;
-      const readContextCsn = async () => {
-        const shown = await slapd.search({ scope: 'base', attributes: ['contextCSN'] });
-        return /contextCSN: (\S+)/.exec(shown)?.[1];
-      };
-      const readStanding = async () => {
-        const { state, position } = await service.app.get(MirrorState).get();
-        return [state, stateOf(parsePosition(position)).person?.get(0)];
-      };
       const data = join(slapd.directory, 'data');
       await directory.change(rename('anna', 'Anna'));
-      await eventually(readStanding, [SyncState.IDLE, await readContextCsn()]);
+      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
       await slapd.stop();
       copy(data, `${data}.before`);
       await slapd.start();
 
       await directory.change(`dn: ou=more,${SUFFIX}\nchangetype: add\nobjectClass: organizationalUnit\n`);
-      await eventually(readStanding, [SyncState.IDLE, await readContextCsn()]);
+      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
       await slapd.stop();
       rmSync(data, { recursive: true });
       copy(`${data}.before`, data);
       await slapd.start();
-      await eventually(readStanding, [SyncState.IDLE, await readContextCsn()]);
+      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
     } finally {
       await directory.stop();
     }

@@ -2,9 +2,10 @@ import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
-import { readServerState } from '../../sources/ldap/server-state.js';
+import { formatPosition, mergeStates, type Position } from '../../sources/ldap/position.js';
+import { compareWithServer } from '../../sources/ldap/server-state.js';
 import { ShownNumbers } from '../../sources/ldap/shown-numbers.js';
+import { ServerBehindError } from '../../sources/source.error.js';
 import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
@@ -50,8 +51,8 @@ export class PolledChanges {
   ): Promise<{ changed: readonly string[]; next: TimedPosition }> {
     const { connection } = this;
     const { config, directory } = this.dependencies;
-    const state = await readServerState(connection, directory.searches);
-    refuseBehind(position.state, state);
+    const { state, behind } = await compareWithServer(connection, directory.searches, position.state);
+    if (behind !== null) throw new ServerBehindError(behind);
     const changed = new Set<string>();
     const clock = new DirectoryClock(config.mapping.users.modifiedAt, position.latest);
     for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
@@ -60,7 +61,8 @@ export class PolledChanges {
     }
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
-    const known = withKnown(state, position.state);
+    // After a crash, the contextCSN stays older than what was read until the next change.
+    const known = mergeStates(state, position.state);
     const next = { kind: 'look', state: known, reached: known, since, latest } as const;
     return { changed: [...changed], next };
   }

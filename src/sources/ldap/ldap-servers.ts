@@ -4,8 +4,8 @@ import { LockingRejectionError } from '../../ldap/client/bind-error.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapConnectError, LdapError, LdapTlsError } from '../../ldap/client/ldap-error.js';
 import { readPassword } from './password-file.js';
-import { describeBehind, type ServerState } from './position.js';
-import { type Bases, readReachedState, readServerState } from './server-state.js';
+import type { ServerState } from './position.js';
+import { type Bases, compareWithServer } from './server-state.js';
 
 /** A connected server and its state. */
 export interface Choice {
@@ -82,11 +82,8 @@ export class LdapServers {
     };
     signal.addEventListener('abort', close);
     try {
-      const state = await readServerState(connection, bases);
-      if (describeBehind(known, state) === null)
-        return { connection, state, behind: await findLag(connection) };
-      const reached = await readReachedState(connection, bases, state);
-      return { connection, state, behind: describeBehind(known, reached) };
+      const { state, behind } = await compareWithServer(connection, bases, known);
+      return { connection, state, behind: behind ?? (await findLag(connection)) };
     } catch (error) {
       connection.close();
       throw error;

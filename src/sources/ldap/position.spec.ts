@@ -8,7 +8,7 @@ import {
   reachedOf,
   refusalsOf,
   stateOf,
-  withKnown,
+  mergeStates,
 } from './position.js';
 
 const OLD = '20260101000000.000000Z#000000#001#000000';
@@ -116,9 +116,12 @@ describe('the state of a directory', () => {
     expect(compareStates(known, NOTHING)).toEqual({ behind: [], added: [] });
     expect(describeHidden(known, NOTHING)).toMatch(/no longer shows its contextCSN/);
     expect(describeHidden(NOTHING, known)).toBeNull();
-    expect(withKnown({ person: null, group: vectorOf([OLD]) }, known)).toEqual({
-      person: vectorOf([NEW]),
-      group: vectorOf([OLD]),
-    });
+    expect(mergeStates({ person: null, group: null }, known)).toEqual(known);
+  });
+
+  it('is not set back by a crash', () => {
+    const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${OLD}`);
+    const shown = stateFrom(`rid=000,csn=${OLD}`, `rid=000,csn=${NEW}`);
+    expect(mergeStates(shown, known)).toEqual(stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${NEW}`));
   });
 });

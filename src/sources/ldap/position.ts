@@ -2,6 +2,7 @@ import {
   compareVectors,
   type CsnDifference,
   type CsnVector,
+  mergeVectors,
   timeOfCsn,
   vectorOf,
 } from '../../ldap/sync/csn-vector.js';
@@ -122,9 +123,13 @@ export function reachedOf(position: Position | null): ServerState {
   return position?.kind === 'look' ? position.reached : stateOf(position);
 }
 
-/** Completes a state: where the server hides it, the known state is used. */
-export function withKnown(state: ServerState, known: ServerState): ServerState {
-  return { person: state.person ?? known.person, group: state.group ?? known.group };
+/** The later of two states for each server ID. Where one state is hidden, the other one is used. */
+export function mergeStates(one: ServerState, other: ServerState): ServerState {
+  const merge = (kind: EntryKind) => {
+    const [first, second] = [one[kind], other[kind]];
+    return first === null || second === null ? (first ?? second) : mergeVectors(first, second);
+  };
+  return { person: merge('person'), group: merge('group') };
 }
 
 /** Compares two states, possibly of two servers. A kind that either state does not contain is ignored. */
@@ -141,7 +146,7 @@ export function compareStates(known: ServerState, current: ServerState): CsnDiff
 }
 
 /** @throws ServerBehindError when a server with this state lacks changes that are known */
-export function refuseBehind(known: ServerState, current: ServerState): void {
+function refuseBehind(known: ServerState, current: ServerState): void {
   const reason = describeBehind(known, current);
   if (reason !== null) throw new ServerBehindError(reason);
 }

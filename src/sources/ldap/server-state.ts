@@ -3,7 +3,7 @@ import { readContextCsns, readNewerCsns } from '../../ldap/sync/context-csn.js';
 import { type CsnVector, mergeVectors, vectorOf } from '../../ldap/sync/csn-vector.js';
 import { suffixOf } from '../../ldap/naming/naming-context.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
-import type { ServerState } from './position.js';
+import { describeBehind, type ServerState } from './position.js';
 import type { EntryKind } from '../source.js';
 
 /** Idle timeout in milliseconds for reading the state of a server, which it can answer immediately. */
@@ -44,6 +44,22 @@ export async function readReachedState(
     }
     return reached;
   });
+}
+
+/**
+ * Reads the state of a server by its contextCSN, and compares it with a known state. A contextCSN that a crash has set back does
+ * not make a server lag, because its entries show the changes.
+ * @returns the state, and a description of how the server is behind the known state, or null
+ * @throws {LdapError} and the signal's reason
+ */
+export async function compareWithServer(
+  connection: LdapConnection,
+  bases: Bases,
+  known: ServerState,
+): Promise<{ state: ServerState; behind: string | null }> {
+  const state = await readServerState(connection, bases);
+  if (describeBehind(known, state) === null) return { state, behind: null };
+  return { state, behind: describeBehind(known, await readReachedState(connection, bases, state)) };
 }
 
 /** Reads a value from the databases of people and of groups; only once if both are in the same database. */
