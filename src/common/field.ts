@@ -172,9 +172,9 @@ export function storedName({ name, type, reader, storedAs }: StoredField): strin
 
 type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'storedAs'>;
 
-/** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
-export function presenceOf({ name }: Pick<Field, 'name'>): string {
-  return `has${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+/** Name of the property that tells whether a user has a picture, and to whom the user is visible, such as `photoLevel`. */
+export function levelOf({ name }: Pick<Field, 'name'>): string {
+  return `${name}Level`;
 }
 
 export function isInstant({ type }: Pick<Field, 'type'>): boolean {

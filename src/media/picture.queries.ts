@@ -2,12 +2,16 @@ import { foldId } from '../common/identity.js';
 import type { Database } from '../database/database.js';
 import { NothingReadError } from '../database/revisions/revision.js';
 import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';
-import type { PictureKind } from './signing/signed-url.js';
+import type { PictureKind, SignedPicture } from './signing/signed-url.js';
 
-/** Returns one row even if no user has the id. Most requests need only the digest. */
+/**
+ * Returns one row even if no user has the id. Most requests need only the digest. A user who is hidden from some viewers has
+ * pictures only for URLs that were given inside of the audience.
+ */
 const findDigest = (kind: PictureKind) =>
   statement(
-    `select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+    `select u.${kind}, s.revision_uuid from mirror_state s
+     left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
      where ${IS_COMPLETE}`,
     { returnsRevision: true, isShort: true },
   );
@@ -22,7 +26,7 @@ const BYTES = statement('select bytes from pictures where sha256 = $1');
 
 /** The SHA-256 digest of a user's picture, and the revision that it was read from. */
 interface FoundDigest {
-  /** Null: the user or the picture does not exist. */
+  /** Null: the user or the picture does not exist, or the URL is from before the user was hidden. */
   readonly sha256: Buffer | null;
   readonly revision: string;
 }
@@ -30,10 +34,10 @@ interface FoundDigest {
 /** @throws ServiceUnavailableError when the digest cannot be read */
 export async function findPictureDigest(
   database: Database,
-  kind: PictureKind,
-  id: string,
+  { kind, id, isForAudience }: Pick<SignedPicture, 'kind' | 'id' | 'isForAudience'>,
 ): Promise<FoundDigest> {
-  const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], [foldId(id)]);
+  const values = [foldId(id), isForAudience];
+  const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], values);
   if (row === undefined) throw new NothingReadError();
   const [sha256, revision] = row;
   return { sha256, revision };

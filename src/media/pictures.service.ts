@@ -42,10 +42,11 @@ export class PicturesService {
   /** @throws RejectionError for an invalid URL or a missing picture; ServiceError STALE; ServiceUnavailableError */
   async get(request: PictureRequest): Promise<Picture> {
     const now = new Date();
-    const { kind, id, size, expires } = this.verify(request.target, now);
+    const signed = this.verify(request.target, now);
+    const { kind, size, expires } = signed;
     await this.staleness.refuse(request.maxStaleness);
     const before = this.staleness.asOf;
-    const { sha256, revision } = await findPictureDigest(this.database, kind, id);
+    const { sha256, revision } = await findPictureDigest(this.database, signed);
     const read = await this.staleness.describe(revision, before);
     if (sha256 === null) throw noPicture(read);
 

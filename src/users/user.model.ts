@@ -61,8 +61,10 @@ export class User extends Node {
   /** Primary key of the row; internal. */
   key!: number;
   id!: string;
-  hasPhoto!: boolean;
-  hasPicture!: boolean;
+  /** The level of the user (docs/adr/0038-visibility.md); null: there is no photo. */
+  photoLevel!: number | null;
+  /** The level of the user; null: there is no picture. */
+  pictureLevel!: number | null;
   /** A page of `groups` that was read together with the user. */
   membershipsAhead: PreloadedPage | null = null;
 
@@ -91,8 +93,10 @@ export class Profile extends Node {
   /** Primary key of the row; internal. */
   key!: number;
   id!: string;
-  hasPhoto!: boolean;
-  hasPicture!: boolean;
+  /** The level of the user (docs/adr/0038-visibility.md); null: there is no photo. */
+  photoLevel!: number | null;
+  /** The level of the user; null: there is no picture. */
+  pictureLevel!: number | null;
 
   @RequireScopes('read')
   @Field(() => User, { nullable: true, description: 'The same user as other users see them.' })

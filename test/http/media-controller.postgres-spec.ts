@@ -185,7 +185,8 @@ describe('a signed URL', () => {
     }
     expect(statements).toEqual(
       Array(4).fill(
-        `select u.photo, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+        `select u.photo, s.revision_uuid from mirror_state s
+     left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
      where (select is_complete from database_complete)`,
       ),
     );

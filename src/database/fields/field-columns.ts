@@ -4,8 +4,8 @@ import {
   type FieldDefinition,
   isInstant,
   isList,
+  levelOf,
   mappedFields,
-  presenceOf,
   storedName,
 } from '../../common/field.js';
 import { foldedKey, foldedName } from './value-filters.js';
@@ -87,8 +87,10 @@ export function propertyColumns(
       columns[field.name] =
         carried === undefined ? visibleSql(field, alias) : `${carried}${carriedName(field)}`;
     } else {
-      columns[presenceOf(field)] =
-        carried === undefined ? `${sqlOfField(field, alias)} is not null` : `${carried}${carriedName(field)}`;
+      columns[levelOf(field)] =
+        carried === undefined
+          ? `case when ${sqlOfField(field, alias)} is not null then ${alias}.visible_to end`
+          : `case when ${carried}${carriedName(field)} then ${carried}visible_to end`;
     }
   }
   return columns;

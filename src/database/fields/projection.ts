@@ -1,4 +1,4 @@
-import { type Field, isInstant, pictureFields, presenceOf } from '../../common/field.js';
+import { type Field, isInstant, pictureFields, levelOf } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
 import { CARRIED_VALUES, type CarriedValue, carriedValues } from './carried-values.js';
 import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';
@@ -56,7 +56,7 @@ export class Projection<Model extends object> {
       .map(({ name }) => this.columns[name] ?? '');
     this.types = new Map(fields.map((field) => [field.name, sqlTypeOf(field)]));
     const pictures = pictureFields(fields).map(
-      (field) => [field.name, ['key', 'id', presenceOf(field)]] as const,
+      (field) => [field.name, ['key', 'id', levelOf(field)]] as const,
     );
     const references = fields
       .filter(({ reader }) => reader === 'reference')

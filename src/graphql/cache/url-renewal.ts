@@ -3,6 +3,9 @@ export interface SignedUser {
   /** Primary key. */
   readonly key: number;
   readonly id: string;
+  /** The level of the user, if the user has the picture. 0: everyone sees the user. */
+  readonly photoLevel: number | null;
+  readonly pictureLevel: number | null;
 }
 
 /** Where a signed URL stands in a body. */

@@ -4,8 +4,9 @@ import { SignedUrls } from './signed-urls.js';
 
 const key = Buffer.alloc(32, 1);
 const baseUrl = 'https://directory.example/ä';
-const ada = { key: 1, id: 'ada & "é', hasPhoto: true, hasPicture: true };
-const ben = { key: 2, id: 'ben', hasPhoto: true, hasPicture: true };
+const ada = { key: 1, id: 'ada & "é', photoLevel: 0, pictureLevel: 0 };
+/** He is hidden from some viewers. */
+const ben = { key: 2, id: 'ben', photoLevel: 1, pictureLevel: 1 };
 
 describe('signed URLs in a body', () => {
   let now: number;

@@ -19,7 +19,9 @@ export class SignedUrlPlaces implements UrlRenewal {
   constructor(private readonly urls: SignedUrls) {}
 
   locate(body: Buffer, users: readonly SignedUser[]): readonly PicturePlace[] | null {
-    const byId = new Map(users.map(({ key, id }) => [id, { key, id }]));
+    const byId = new Map(
+      users.map(({ key, id, photoLevel, pictureLevel }) => [id, { key, id, photoLevel, pictureLevel }]),
+    );
     const places: PicturePlace[] = [];
     for (let query = body.indexOf(QUERY); query >= 0; query = body.indexOf(QUERY, query + 1)) {
       const url = body.toString('utf8', body.lastIndexOf('"', query) + 1, body.indexOf('"', query));
@@ -49,7 +51,7 @@ export class SignedUrlPlaces implements UrlRenewal {
   }
 
   private urlOf({ kind, size, user }: Omit<PicturePlace, 'at'>): string {
-    return this.urls.find(kind, { ...user, hasPhoto: true, hasPicture: true }, size) ?? '';
+    return this.urls.find(kind, user, size) ?? '';
   }
 }
 

@@ -42,12 +42,14 @@ describe('a signed URL', () => {
         fc.string({ unit: 'binary', minLength: 1 }),
         fc.constantFrom(...PICTURE_KINDS),
         fc.constantFrom(null, ...PICTURE_SIZES),
-        (id, kind, size) => {
-          expect(verifyUrl(sign(id, { kind, size }), [key], now)).toEqual({
+        fc.boolean(),
+        (id, kind, size, isForAudience) => {
+          expect(verifyUrl(sign(id, { kind, size, isForAudience }), [key], now)).toEqual({
             outcome: 'valid',
             kind,
             id,
             size,
+            isForAudience,
             expires: expiryOf(now),
           });
         },

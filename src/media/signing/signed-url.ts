@@ -20,6 +20,8 @@ export interface SignedPicture {
   readonly id: string;
   /** Null: the size of the picture, at most LONGEST_SIDE. */
   readonly size: PictureSize | null;
+  /** Whether it was given to someone who sees the user by the rules of visibility, when others did not see the user. */
+  readonly isForAudience: boolean;
   /** Unix time in seconds from which the URL is no longer valid. */
   readonly expires: number;
 }
@@ -53,14 +55,16 @@ export function signUrl(request: {
   kind: PictureKind;
   id: string;
   size: PictureSize | null;
+  /** Whether the user is hidden from some viewers. The URL does not show it. */
+  isForAudience?: boolean;
   now: Date;
   key: Buffer;
 }): string {
-  const path = pathOf(request.kind, request.id);
-  const expires = expiryOf(request.now);
-  const signature = authenticate(path, expires, request.size, request.key).toString('hex');
-  const size = request.size === null ? '' : `&size=${request.size}`;
-  return `${request.baseUrl}${path}?expires=${expires}&signature=${signature}${size}`;
+  const { baseUrl, kind, id, size, isForAudience = false, now, key } = request;
+  const path = pathOf(kind, id);
+  const expires = expiryOf(now);
+  const signature = authenticate(messageOf(path, expires, size, isForAudience), key).toString('hex');
+  return `${baseUrl}${path}?expires=${expires}&signature=${signature}${size === null ? '' : `&size=${size}`}`;
 }
 
 /** The only accepted forms of the parameters, so that every changed character of a URL makes it invalid. */
@@ -98,20 +102,32 @@ export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): V
 
   const size = parameters.has('size') ? (Number(parameters.get('size')) as PictureSize) : null;
   const given = Buffer.from(signature, 'hex');
-  const matches = keys.map((key) => timingSafeEqual(authenticate(path, Number(expires), size, key), given));
-  if (!matches.includes(true)) return { outcome: 'invalid' };
+  const [isForAll, isForAudience] = [false, true].map((each) => {
+    const message = messageOf(path, Number(expires), size, each);
+    return keys.map((key) => timingSafeEqual(authenticate(message, key), given)).includes(true);
+  });
+  if (isForAll !== true && isForAudience !== true) return { outcome: 'invalid' };
   if (now.getTime() >= Number(expires) * 1000) return { outcome: 'expired' };
-  return { outcome: 'valid', ...subject, size, expires: Number(expires) };
+  return {
+    outcome: 'valid',
+    ...subject,
+    size,
+    isForAudience: isForAudience === true,
+    expires: Number(expires),
+  };
 }
 
 /**
- * Computes HMAC-SHA-256 (RFC 2104) over version, kind, id, expiry and size. The first three form the path,
- * which is percent-encoded and hence contains no line feed, so that no two pictures share a message.
+ * What is signed: version, kind, id, expiry, size and whether it is for an audience. The first three form the path, which is
+ * percent-encoded and hence contains no line feed, so that no two pictures share a message.
  */
-function authenticate(path: string, expires: number, size: PictureSize | null, key: Buffer): Buffer {
-  return createHmac('sha256', key)
-    .update(`${path}\n${expires}\n${size ?? ''}`)
-    .digest();
+function messageOf(path: string, expires: number, size: PictureSize | null, isForAudience: boolean): string {
+  return `${path}\n${expires}\n${size ?? ''}${isForAudience ? '\naudience' : ''}`;
+}
+
+/** Computes HMAC-SHA-256 (RFC 2104). */
+function authenticate(message: string, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(message).digest();
 }
 
 /** Returns the path of a picture. Of all percent-encodings of an id, only this one is signed and accepted. */

@@ -4,7 +4,7 @@ import { SignedUrls } from './signed-urls.js';
 
 const key = Buffer.alloc(32, 1);
 const baseUrl = 'https://directory.example';
-const ada = { key: 1, id: 'ada', hasPhoto: true, hasPicture: false };
+const ada = { key: 1, id: 'ada', photoLevel: 0, pictureLevel: null };
 
 function urlsAt(time: { now: Date }): SignedUrls {
   return new SignedUrls(baseUrl, key, () => time.now.getTime());
@@ -14,7 +14,7 @@ describe('the returned URLs', () => {
   it('are null if there is no picture of the kind', () => {
     const urls = urlsAt({ now: new Date() });
     expect(urls.find('picture', ada, null)).toBeNull();
-    expect(urls.find('photo', { ...ada, hasPhoto: false }, 64)).toBeNull();
+    expect(urls.find('photo', { ...ada, photoLevel: null }, 64)).toBeNull();
   });
 
   it('are the same for a minute and then new', () => {
@@ -31,11 +31,12 @@ describe('the returned URLs', () => {
 
   it('are distinct by kind, size and user', () => {
     const urls = urlsAt({ now: new Date() });
-    const person = { ...ada, hasPicture: true };
+    const person = { ...ada, pictureLevel: 0 };
     const all = [
       urls.find('photo', person, null),
       urls.find('photo', person, 64),
       urls.find('picture', person, null),
+      urls.find('photo', { ...person, photoLevel: 1 }, null),
       urls.find('photo', { ...person, key: 2, id: '64 ada' }, null),
       urls.find('photo', { ...person, key: 3, id: 'Ada' }, null),
     ];

@@ -7,8 +7,9 @@ interface Pictured {
   /** Primary key. A lookup by number is faster than one by id. */
   readonly key: number;
   readonly id: string;
-  readonly hasPhoto: boolean;
-  readonly hasPicture: boolean;
+  /** The level of the user. Null: the user has no photo. */
+  readonly photoLevel: number | null;
+  readonly pictureLevel: number | null;
 }
 
 interface Remembered {
@@ -55,10 +56,12 @@ export class SignedUrls {
         'size',
       );
     }
-    if (!(kind === 'photo' ? person.hasPhoto : person.hasPicture)) return null;
+    const level = kind === 'photo' ? person.photoLevel : person.pictureLevel;
+    if (level === null) return null;
     const now = this.clock();
     this.forgetLastMinute(now);
-    const urls = this.rememberedOf(kind, size);
+    const isForAudience = level > 0;
+    const urls = this.rememberedOf(kind, size, isForAudience);
     const known = urls.find(person.key);
     if (known?.id === person.id) {
       this.hits++;
@@ -66,7 +69,7 @@ export class SignedUrls {
     }
     this.misses++;
     const { baseUrl, key } = this;
-    const url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
+    const url = signUrl({ baseUrl, kind, id: person.id, size, isForAudience, now: new Date(now), key });
     this.remember(urls, person, url);
     return url;
   }
@@ -76,8 +79,9 @@ export class SignedUrls {
     return { hits, misses, entries: count, bytes: null };
   }
 
-  private rememberedOf(kind: PictureKind, size: number | null): UrlTable {
-    const name = size === null ? kind : `${kind} ${size}`;
+  private rememberedOf(kind: PictureKind, size: number | null, isForAudience: boolean): UrlTable {
+    const sized = size === null ? kind : `${kind} ${size}`;
+    const name = isForAudience ? `${sized} audience` : sized;
     let urls = this.remembered.get(name);
     if (urls === undefined) {
       urls = new UrlTable();
