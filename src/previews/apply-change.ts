@@ -1,6 +1,6 @@
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
-import { withJoined, withNamed } from '../database/visibility/viewer.js';
+import { withCreated, withJoined, withNamed } from '../database/visibility/viewer.js';
 import { type ChangeRecord, writeLdif, type AddRecord } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';
 import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
@@ -115,7 +115,13 @@ export async function addGroup(
   const { value } = mapGroup(entry, mapping.groups);
   if (value === null) throw new Error('The mirror would not show the new group');
   await applyDelta(transaction, [value], [], mapping);
+  if (!transaction.isPersonal) return;
+  const [created] = await transaction.query<{ key: number; uuid: string }[]>(READ_CREATED, [uuid]);
+  if (created === undefined) throw new Error('The new group was not written');
+  transaction.changeViewer((viewer) => withCreated(viewer, created));
 }
+
+const READ_CREATED = 'select key, entry_uuid as uuid from groups where entry_uuid = $1';
 
 /** Removes a group from a preview transaction, and from the groups that name it. */
 export async function removeGroup(

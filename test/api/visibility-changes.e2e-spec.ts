@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
-import { TEST_RULES } from '../support/builders/visibility-model.js';
+import { TEST_RULES } from '../support/builders/visibility-rules.js';
 import { EventStream } from '../support/clients/event-stream.js';
 import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -264,6 +264,49 @@ describe('changes of what is hidden', () => {
         .query('select changes_open_to as kept from mirror_state');
       expect(state?.kept).toBe(String(ids[place]));
     });
+  });
+
+  it('show a limited account, like lists and search, no member of a hidden group or list, and no group that only such a group names', async () => {
+    const people = ['anna', 'dora', 'ian'].map((id) => ({ id }));
+    const groups: TestGroup[] = [
+      { id: 'closed', members: ['dora', '@deep'], description: 'private' },
+      { id: 'deep', members: ['anna'] },
+      { id: 'inner', members: ['ian'] },
+      { id: 'unseen', members: ['olaf', '@inner'], description: 'secret' },
+      { id: 'outer', members: ['@unseen'] },
+      { id: 'wide', members: ['@closed'] },
+    ];
+    await apply(people, groups);
+    const readAs = async (limit: string, ...scopes: ('read' | 'confidential')[]) => {
+      const authorization = await service.limitedAccount([limit], 'read', 'directory', ...scopes);
+      const answer = await service.read<Record<string, { totalCount: number; nodes: { id: string }[] }>>(
+        `{ users(first: 9) { totalCount nodes { id } } groups(first: 9) { totalCount nodes { id } }
+          search(query: "dora", first: 9) { totalCount nodes { ... on User { id } } }
+          changes(first: 99, filter: {kinds: [USER_CREATED]}) { totalCount nodes { id: userId } } }`,
+        { authorization },
+      );
+      const { errors } = await service.query('{ user(user: {id: "dora"}) { id } }', { authorization });
+      const idsIn = (name: string) => (answer[name]?.nodes ?? []).map(({ id }) => id);
+      for (const { totalCount, nodes } of Object.values(answer)) expect(totalCount).toBe(nodes.length);
+      expect(idsIn('users')).toEqual(expect.arrayContaining(idsIn('changes')));
+      expect(idsIn('search').length).toBe(errors.length === 0 ? 1 : 0);
+      return [idsIn('users'), idsIn('groups')];
+    };
+    expect(await readAs('closed')).toEqual([[], ['closed']]);
+    expect(await readAs('unseen')).toEqual([[], []]);
+    expect(await readAs('outer')).toEqual([['ian', 'olaf'], ['outer']]);
+    expect(await readAs('wide')).toEqual([
+      ['anna', 'dora'],
+      ['closed', 'wide'],
+    ]);
+    expect(await readAs('closed', 'confidential')).toEqual([
+      ['anna', 'dora'],
+      ['closed', 'deep'],
+    ]);
+    expect(await readAs('unseen', 'confidential')).toEqual([
+      ['ian', 'olaf'],
+      ['inner', 'unseen'],
+    ]);
   });
 });
 

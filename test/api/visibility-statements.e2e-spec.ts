@@ -7,7 +7,7 @@ import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { findInconsistencies } from '../support/builders/effective-roles.js';
 import { statementsOf } from '../support/builders/statements.js';
-import { TEST_RULES } from '../support/builders/visibility-model.js';
+import { TEST_RULES } from '../support/builders/visibility-rules.js';
 import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -209,7 +209,7 @@ describe('statements for a viewer', () => {
     expect(await membersFor('olaf')).not.toContain('anna');
   });
 
-  it('give no signed URL of a user who became hidden, also not a cached one; one that was given stays valid', async () => {
+  it('give no signed URL of a user who became hidden, also not a cached one, and no photo at one that was given', async () => {
     const text = '{ group(group: {id: "club"}) { members(first: 9) { nodes { user { id photo } } } } }';
     const photosFor = async (who: string) => {
       const { data } = await query(who, text);
@@ -231,13 +231,21 @@ describe('statements for a viewer', () => {
     await apply(withPhoto(HIDDEN));
     expect(await photosFor('olaf')).toEqual([]);
     expect((await query('olaf', '{ user(user: {id: "anna"}) { photo } }')).data).toEqual({ user: null });
-    expect(await photosFor('vera')).toHaveLength(1);
-    expect((await fetch(given)).status).toBe(200);
+    const shown =
+      '{ user(user: {id: "anna"}) { photo } search(query: "anna", first: 1) { nodes { ... on User { photo } } } }';
+    const single = JSON.stringify((await query('vera', shown)).data).match(/http[^"]*/g) ?? [];
+    const byAudience = [...(await photosFor('vera')), ...(await photosFor('vera')), ...single];
+    expect(byAudience).toHaveLength(4);
+    expect(new Set(byAudience).size).toBe(1);
+    const statusOf = async (url: string) => (await fetch(url)).status;
+    expect([await statusOf(given), await statusOf(byAudience[0] ?? '')]).toEqual([404, 200]);
     // A signature is for one id, so that an existing, a hidden and an absent id are rejected alike.
     const forged = given.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const others = ['vera', 'nope'].map((id) => given.replace('/anna?', `/${id}?`));
     const statuses = await Promise.all([forged, ...others].map(async (url) => (await fetch(url)).status));
     expect(statuses).toEqual([403, 403, 403]);
+    await apply(withPhoto(PEOPLE));
+    expect([await statusOf(given), await statusOf(byAudience[0] ?? '')]).toEqual([200, 200]);
   });
 
   it.each([
@@ -334,6 +342,28 @@ describe('statements for a viewer', () => {
     expect(after.at(-1)?.id).toBe('club');
     expect(after.slice(0, 2)).toEqual(before.olaf.filter(({ id }) => id !== 'club'));
   });
+
+  it.each(['secret of admins', 'private to admins'])(
+    'show the creator of a group the group in the preview, also one of which a rule would hide something: %s',
+    async (description) => {
+      await apply(HIDING);
+      const input = `{id: "new", name: "New", description: "${description}"}`;
+      const created = `group { id members(first: 5) { totalCount nodes { user { id } } } } preview { ldif }`;
+      const { data, errors } = await query(
+        'olaf',
+        `mutation { createGroup(input: ${input}) { ${created} } }`,
+      );
+      expect({ errors, data }).toEqual({
+        errors: [],
+        data: {
+          createGroup: {
+            group: { id: 'new', members: { totalCount: 1, nodes: [{ user: { id: 'olaf' } }] } },
+            preview: { ldif: expect.stringContaining('owner: uid=olaf') as string },
+          },
+        },
+      });
+    },
+  );
 
   it('list every column of the tables that they repeat', async () => {
     for (const table of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {

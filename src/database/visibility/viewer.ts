@@ -38,9 +38,16 @@ export function withNamed(viewer: FixedViewer, user: number, group: number): Fix
   return viewer.roles.key === user ? { ...viewer, ownOf: [...viewer.ownOf, group] } : viewer;
 }
 
-/** Viewers who are limited to groups see a group that they create. */
-export function withCreated(viewer: FixedViewer, uuid: string): FixedViewer {
-  return viewer.limitedTo === null ? viewer : { ...viewer, limitedTo: [...viewer.limitedTo, uuid] };
+/** Viewers see a group that they create, and who belongs to it, also if a rule hides it or they are limited to other groups. */
+export function withCreated(viewer: FixedViewer, { key, uuid }: { key: number; uuid: string }): FixedViewer {
+  const { roles, limitedTo } = viewer;
+  const withKey = (keys: readonly number[] | null) => [...(keys ?? []), key];
+  return {
+    ...viewer,
+    limitedTo: limitedTo === null ? null : [...limitedTo, uuid],
+    roles: { ...roles, memberOf: withKey(roles.memberOf), adminOf: withKey(roles.adminOf) },
+    ownOf: withKey(viewer.ownOf),
+  };
 }
 
 /** Whether neither rules nor a limit restrict the viewer, so that all such viewers with the same scopes get the same responses. */

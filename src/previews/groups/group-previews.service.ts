@@ -22,7 +22,6 @@ import type {
   UpdateGroupPayload,
 } from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import { withCreated } from '../../database/visibility/viewer.js';
 import {
   forgetReferences,
   isNamed,
@@ -69,7 +68,6 @@ export class GroupPreviewsService {
     const uuid = randomUUID();
     // Users outside of the limit can already name the DN of the new group.
     if (principal.limitedTo) await forgetReferences(transaction, record.dn, this.mapping);
-    transaction.changeViewer((viewer) => withCreated(viewer, uuid));
     await addGroup(transaction, record, uuid, this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
     const group = await this.groups.get({ id: wanted.id }, 'id', transaction);

@@ -35,7 +35,7 @@ export function uuidOfId(id: string): string {
   return `00000000-0000-4000-8000-${kind}${id.replace(/\D/g, '').padStart(11, '0')}`;
 }
 
-/** A directory with nested groups, in which rules of TEST_RULES match some entries. Names are unique. */
+/** A directory with nested groups, in which rules match some entries. Names are unique. */
 export function visibilityDirectories(size: {
   people: number;
   groups: number;

@@ -1,24 +1,7 @@
-import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
 import { AUDIENCE_LEVELS } from '../../../src/config/settings/visibility.js';
 import type { TestGroup, TestPerson } from './directory.js';
 import { type HeldRole, heldRoles, namedBy, ROLES } from './role-model.js';
-
-/** Rules about attributes that tests give to entries for this purpose. */
-export const TEST_RULES: VisibilityConfig = {
-  bypass: 'confidential',
-  users: [
-    { where: '(sn=hidden from all)', to: 'self' },
-    { where: '(sn=hidden*)', to: 'groupAdmins' },
-  ],
-  groups: [
-    { where: '(description=*secret of admins*)', to: 'admins' },
-    { where: '(description=*secret*)', to: 'members' },
-  ],
-  members: [
-    { where: '(description=*private to admins*)', to: 'admins' },
-    { where: '(description=*private*)', to: 'members' },
-  ],
-};
+import { levelBy, type TestRules } from './visibility-rules.js';
 
 /** Who reads: the id of a user or null, whether the token has the scope that sees everything, and the groups to which it is limited. */
 export interface TestViewer {
@@ -36,6 +19,7 @@ export class VisibilityModel {
     readonly people: readonly TestPerson[],
     readonly groups: readonly TestGroup[],
     private readonly viewer: TestViewer,
+    private readonly rules: TestRules,
   ) {
     this.roles = heldRoles(groups);
     this.allowedGroups = viewer.limitedTo === null ? null : this.insideOf(viewer.limitedTo);
@@ -61,8 +45,8 @@ export class VisibilityModel {
       this.roleOf(id, group) !== null && this.seesGroup(group) && this.seesMembers(group);
     if (limitedTo !== null && !limitedTo.some(isMemberOf)) return false;
     if (seesHidden || this.viewer.id === id) return true;
-    if (person.familyName === 'hidden from all') return false;
-    return person.familyName?.startsWith('hidden') !== true || this.administers(id);
+    const level = levelBy(this.rules.users, person);
+    return level === 0 || (level === AUDIENCE_LEVELS.groupAdmins && this.administers(id));
   }
 
   /** The id of the manager of a user whom the viewer sees. */
@@ -91,7 +75,7 @@ export class VisibilityModel {
   /** Of a group that the viewer sees. */
   seesMembers(id: string): boolean {
     const group = this.groups.find((each) => each.id === id);
-    return group !== undefined && this.isInAudience(id, levelOf(group, 'private to admins', 'private'));
+    return group !== undefined && this.isInAudience(id, levelBy(this.rules.members, group));
   }
 
   roleOf(user: string, group: string): HeldRole | null {
@@ -160,7 +144,7 @@ export class VisibilityModel {
 
   /** By rules, without the limit of the viewer. */
   private isShown(group: TestGroup): boolean {
-    return this.isInAudience(group.id, levelOf(group, 'secret of admins', 'secret'));
+    return this.isInAudience(group.id, levelBy(this.rules.groups, group));
   }
 
   private isInAudience(group: string, level: number): boolean {
@@ -180,9 +164,4 @@ export class VisibilityModel {
     roots.forEach(visit);
     return found;
   }
-}
-
-function levelOf({ description = '' }: TestGroup, admins: string, members: string): number {
-  if (description.includes(admins)) return AUDIENCE_LEVELS.admins;
-  return description.includes(members) ? AUDIENCE_LEVELS.members : 0;
 }

@@ -2,47 +2,27 @@ import fc from 'fast-check';
 import { nodeIdOf } from '../../../src/common/identity.js';
 import { ROLES } from './role-model.js';
 import { PHONES, uuidOfId } from './visibility-directory.js';
+import {
+  type Draw,
+  emailOf,
+  type ExpectedList,
+  type ExpectedOperation,
+  type ExpectedValue,
+  FORBIDDEN,
+  nameOf,
+  NOT_FOUND,
+  sort,
+  type Style,
+} from './expected-operation.js';
 import type { VisibilityModel } from './visibility-model.js';
-
-/** A connection, and the ids on all its pages for a viewer. */
-export interface ExpectedList {
-  readonly kind: 'list';
-  /** The field around it, with «%» in the place of the connection. */
-  readonly parent: string;
-  readonly field: string;
-  readonly args: string;
-  readonly node: string;
-  readonly expected: readonly string[];
-  readonly pageSize: number;
-  readonly isBackward: boolean;
-  readonly style: Style;
-}
-
-/** A field whose whole answer is known. */
-export interface ExpectedValue {
-  readonly kind: 'value';
-  readonly query: string;
-  /** The value of the root field `found`, or the code of its error. */
-  readonly expected: { readonly value: unknown } | { readonly code: string };
-}
-
-export type ExpectedOperation = ExpectedList | ExpectedValue;
-
-/** How an operation is written. */
-export type Style = 'plain' | 'alias' | 'fragment';
-
-export interface Draw {
-  readonly operation: number;
-  readonly user: string;
-  readonly group: string;
-  readonly other: string;
-  readonly filter: number;
-  readonly order: number;
-  readonly isDescending: boolean;
-  readonly pageSize: number;
-  readonly isBackward: boolean;
-  readonly style: Style;
-}
+import {
+  previewCreation,
+  previewGroupUpdate,
+  previewMember,
+  previewOwnRole,
+  previewRemoval,
+  previewUserUpdate,
+} from './visibility-previews.js';
 
 /** What an operation is about. Ids are those of a directory, or of nothing. */
 export function draws(users: readonly string[], groups: readonly string[]): fc.Arbitrary<Draw> {
@@ -59,9 +39,6 @@ export function draws(users: readonly string[], groups: readonly string[]): fc.A
     style: fc.constantFrom<Style>('plain', 'alias', 'fragment'),
   });
 }
-
-const NOT_FOUND = { code: 'NOT_FOUND' };
-const FORBIDDEN = { code: 'FORBIDDEN' };
 
 /** The operation that a draw stands for, and what the viewer of the model gets. */
 export function expectedOf(draw: Draw, model: VisibilityModel): ExpectedOperation {
@@ -89,6 +66,8 @@ const OPERATIONS: readonly Operation[] = [
   previewOwnRole,
   previewRemoval,
   previewCreation,
+  previewUserUpdate,
+  previewGroupUpdate,
 ];
 
 function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
@@ -264,10 +243,6 @@ function findNodes({ user, group, other }: Draw, model: VisibilityModel): Expect
   return value(`nodes(nodeIds: [${nodeIds}]) { nodeId }`, { value: asked.map(({ node }) => node) });
 }
 
-function emailOf(user: string): string {
-  return `${user}@example.org`;
-}
-
 function findGroup({ group }: Draw, model: VisibilityModel): ExpectedOperation {
   const expected = model.seesGroup(group) ? { value: { id: group } } : NOT_FOUND;
   return value(`group(group: {id: "${group}"}) { id }`, expected);
@@ -293,58 +268,6 @@ function readRoles({ user }: Draw, model: VisibilityModel): ExpectedOperation {
   return value(query, { value: { groups: { nodes } } });
 }
 
-/** A member is added by a token that may change every group, or that acts for no user. */
-function previewMember({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
-  const field = `addGroupMember(input: {group: {id: "${group}"}, user: {id: "${user}"}, role: OWNER}) {
-    membership { user { id } role { value } } }`;
-  if (!model.seesGroup(group) || !model.seesUser(user)) return mutation(field, NOT_FOUND);
-  if (!model.seesMembers(group) && !model.isViewer(user)) return mutation(field, FORBIDDEN);
-  if ((model.roleOf(user, group)?.direct ?? null) !== null) return mutation(field, { code: 'CONFLICT' });
-  return mutation(field, { value: { membership: { user: { id: user }, role: { value: 'OWNER' } } } });
-}
-
-/** A preview in which the viewer becomes OWNER shows no more than before. */
-function previewOwnRole({ group }: Draw, model: VisibilityModel): ExpectedOperation {
-  const { viewerId } = model;
-  const field = `addGroupMember(input: {group: {id: "${group}"}, user: {id: "${viewerId ?? 'absent'}"}, role: OWNER}) {
-    membership { group { members(first: 50) { totalCount nodes { user { id } } } } } }`;
-  if (!model.seesGroup(group) || viewerId === null) return mutation(field, NOT_FOUND);
-  if ((model.roleOf(viewerId, group)?.direct ?? null) !== null) return mutation(field, { code: 'CONFLICT' });
-  if (!model.seesMembers(group)) return mutation(field, FORBIDDEN);
-  const ids = [...new Set([...model.members(group), viewerId])];
-  const nodes = sort(ids, (id) => [nameOf(model.people, id).toLowerCase()], false).map((id) => ({
-    user: { id },
-  }));
-  return mutation(field, {
-    value: { membership: { group: { members: { totalCount: nodes.length, nodes } } } },
-  });
-}
-
-/** The last member that the viewer sees cannot be removed, also if hidden ones remain. */
-function previewRemoval({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
-  const field = `removeGroupMember(input: {group: {id: "${group}"}, user: {id: "${user}"}}) { group { id } }`;
-  const role = model.roleOf(user, group);
-  if (!model.seesGroup(group) || !model.seesUser(user)) return mutation(field, NOT_FOUND);
-  if (!model.seesMembers(group) && !model.isViewer(user)) return mutation(field, FORBIDDEN);
-  if (role === null) return mutation(field, NOT_FOUND);
-  const members = model.groups.find(({ id }) => id === group)?.members ?? [];
-  const isLast =
-    members.includes(user) && (!model.seesMembers(group) || model.memberValues(group).length <= 1);
-  if (role.direct === null || isLast) return mutation(field, { code: 'CONFLICT' });
-  return mutation(field, { value: { group: { id: group } } });
-}
-
-/** A hidden group with the id is as one that does not exist, and so is one outside of the limit of an account. */
-function previewCreation({ group }: Draw, model: VisibilityModel): ExpectedOperation {
-  const field = `createGroup(input: {id: "${group}", name: "New"}) { group { id } }`;
-  if (model.seesGroup(group)) return mutation(field, { code: 'CONFLICT' });
-  return mutation(field, { value: { group: { id: group } } });
-}
-
-function mutation(field: string, expected: ExpectedValue['expected']): ExpectedValue {
-  return { kind: 'value', query: `mutation { found: ${field} }`, expected };
-}
-
 function value(field: string, expected: ExpectedValue['expected']): ExpectedValue {
   return { kind: 'value', query: `{ found: ${field} }`, expected };
 }
@@ -358,25 +281,4 @@ function list(
 
 function direction({ isDescending }: Draw): string {
   return isDescending ? 'DESC' : 'ASC';
-}
-
-function nameOf(entries: readonly { id: string; name?: string }[], id: string): string {
-  return entries.find((each) => each.id === id)?.name ?? '';
-}
-
-function sort(
-  ids: readonly string[],
-  placeOf: (id: string) => readonly (string | number)[],
-  isDescending: boolean,
-): string[] {
-  const sorted = [...ids].sort((left, right) => compare(placeOf(left), placeOf(right)));
-  return isDescending ? sorted.reverse() : sorted;
-}
-
-function compare(left: readonly (string | number)[], right: readonly (string | number)[]): number {
-  for (const [index, value] of left.entries()) {
-    const other = right[index] ?? '';
-    if (value !== other) return value < other ? -1 : 1;
-  }
-  return 0;
 }
