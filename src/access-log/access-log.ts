@@ -30,7 +30,7 @@ interface Notes {
 }
 
 /**
- * Counts who reads which personal fields of how many users on a day (docs/security.md, docs/adr/0028). A request only pays for
+ * Counts who reads which personal fields of how many users on a day (SECURITY.md, docs/adr/0028). A request only pays for
  * two lookups in maps. The counts are summed up and written every few seconds.
  */
 @Injectable()

@@ -2,7 +2,7 @@ import { Extensions } from '@nestjs/graphql';
 
 /**
  * Declares personal data: a type with all its fields, in whichever module they are declared, or one field. The access log
- * counts who reads it (docs/security.md).
+ * counts who reads it (SECURITY.md).
  */
 export function Personal(): ClassDecorator & MethodDecorator & PropertyDecorator {
   return Extensions({ personal: true });

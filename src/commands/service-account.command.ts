@@ -130,7 +130,7 @@ function changesOf({ allGroups, expires, groups, ...others }: Omit<UpdateOptions
   };
 }
 
-/** Accounts that read personal data need a responsible contact and a purpose (docs/security.md). */
+/** Accounts that read personal data need a responsible contact and a purpose (SECURITY.md). */
 function requireAnswerable(about: { contact: string | undefined; purpose: string | undefined }): void {
   const missing = (['contact', 'purpose'] as const).filter((name) => about[name] === undefined);
   const [first] = missing;

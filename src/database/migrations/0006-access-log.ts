@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The access log (docs/security.md), and the contact and purpose of service accounts. */
+/** The access log (SECURITY.md), and the contact and purpose of service accounts. */
 export class AccessLog1763683200005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

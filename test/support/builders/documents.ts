@@ -25,6 +25,7 @@ export function pagesWithCommands(): string[] {
   return [
     'README.md',
     'CONTRIBUTING.md',
+    'SECURITY.md',
     ...['docs', 'bench', 'deploy', 'ldap', 'sample', ...examples].flatMap(below),
   ];
 }
