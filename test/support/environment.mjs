@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers';
 import { TestEnvironment } from 'jest-environment-node';
 import { ports } from './ports.mjs';
-import { shareModules } from './shared-modules.mjs';
+import { loadEarly, shareModules } from './shared-modules.mjs';
 
 /** Milliseconds between two checks whether the runner still exists. */
 const INTERVAL_MS = 200;
@@ -22,7 +22,13 @@ export class Environment extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     this.global.testPorts = ports;
-    if (!('isolated' in context.docblockPragmas)) shareModules(this.global);
+    this.isShared = !('isolated' in context.docblockPragmas);
+    if (this.isShared) shareModules(this.global);
+  }
+
+  async setup() {
+    await super.setup();
+    if (this.isShared) await loadEarly();
   }
 
   async teardown() {

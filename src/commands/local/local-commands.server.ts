@@ -17,7 +17,7 @@ import { ServiceAccountsService } from '../../service-accounts/service-accounts.
 import {
   listenForCommands,
   type LocalRequest,
-  type Operation,
+  type LocalOperation,
   OPERATIONS,
   parseWithTimes,
   removeEndpoint,
@@ -93,7 +93,7 @@ export class LocalCommandsServer implements OnApplicationBootstrap, OnModuleDest
     return result;
   }
 
-  private operations(): Record<Operation, (...given: readonly unknown[]) => Promise<unknown>> {
+  private operations(): Record<LocalOperation, (...given: readonly unknown[]) => Promise<unknown>> {
     const { accounts, config, dataSource } = this;
     return {
       check: async () => (await import('../check-database.js')).checkOpenDatabase(config, dataSource),
@@ -114,7 +114,7 @@ export class LocalCommandsServer implements OnApplicationBootstrap, OnModuleDest
 }
 
 /** What the log says of the operations that change something. */
-const CHANGES: Partial<Record<Operation, [what: string, done: string]>> = {
+const CHANGES: Partial<Record<LocalOperation, [what: string, done: string]>> = {
   create: ['Service account', 'created'],
   enableWebhook: ['Webhook', 'enabled'],
   revoke: ['Service account', 'revoked'],

@@ -12,10 +12,10 @@ const SOCKET = 'socket';
 export const TIMEOUT_MS = 30_000;
 
 /** What a command asks of the service. Each account operation has the name of its method. */
-export type Operation = keyof AccountOperations | 'check' | 'enableWebhook';
+export type LocalOperation = keyof AccountOperations | 'check' | 'enableWebhook';
 
 /** The operations and the number of their arguments. */
-export const OPERATIONS: Readonly<Record<Operation, number>> = {
+export const OPERATIONS: Readonly<Record<LocalOperation, number>> = {
   check: 0,
   create: 1,
   describeAll: 0,
@@ -26,7 +26,7 @@ export const OPERATIONS: Readonly<Record<Operation, number>> = {
 };
 
 export interface LocalRequest {
-  readonly operation: Operation;
+  readonly operation: LocalOperation;
   readonly args: readonly unknown[];
 }
 

@@ -7,7 +7,7 @@ import type {
 } from '../../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../../service-accounts/service-account.entity.js';
 import { executeInService, isObject } from './execute-in-service.js';
-import type { Operation } from './local-endpoint.js';
+import type { LocalOperation } from './local-endpoint.js';
 
 /** Operations on service accounts by the service that holds the embedded database. */
 export class RemoteAccounts implements AccountOperations {
@@ -34,7 +34,7 @@ export class RemoteAccounts implements AccountOperations {
   }
 
   private execute<Result>(
-    operation: Operation,
+    operation: LocalOperation,
     args: readonly unknown[],
     isResult: (value: unknown) => value is Result,
   ): Promise<Result> {
