@@ -172,7 +172,7 @@ export function storedName({ name, type, reader, storedAs }: StoredField): strin
 
 type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'storedAs'>;
 
-/** Name of the property that tells whether a user has a picture, and to whom the user is visible, such as `photoLevel`. */
+/** Name of the property with the level of a user who has a picture, such as `photoLevel`. It is null without a picture. */
 export function levelOf({ name }: Pick<Field, 'name'>): string {
   return `${name}Level`;
 }
