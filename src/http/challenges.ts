@@ -12,7 +12,7 @@ const FIELD = 'www-authenticate';
 
 /**
  * Completes a Bearer challenge: with the URL of the metadata (RFC 9728 §5.1), and with a Basic challenge, because each path
- * also takes service accounts.
+ * also takes service accounts. One with other scopes may do what a token may not.
  * @param hasBasic whether a Basic challenge stands beside it
  * @param route the path of the route, without that of BASE_URL
  */

@@ -145,13 +145,8 @@ export class RejectionWriter {
     const page = this.writePage(form, rejection, requestId, request);
     const { type, headers, body } = page ?? form.write(rejection, requestId, request);
     // With a Basic challenge, a browser would show a dialog in front of the page.
-    const hasBasic = status === 401 && page === null;
-    const own = completeChallenge(
-      rejection.headers,
-      hasBasic,
-      this.config.baseUrl,
-      request?.routeOptions.url ?? '',
-    );
+    const route = request?.routeOptions.url ?? '';
+    const own = completeChallenge(rejection.headers, page === null, this.config.baseUrl, route);
     return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
   }
 

@@ -72,7 +72,7 @@ describe.each([
       );
       expect([status, headers['www-authenticate']]).toEqual([
         403,
-        `Bearer error="insufficient_scope", scope="directory", resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/graphql/v1"`,
+        `Bearer error="insufficient_scope", scope="directory", resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/graphql/v1", Basic realm="directory", charset="UTF-8"`,
       ]);
     }
   });

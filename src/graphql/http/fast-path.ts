@@ -103,8 +103,8 @@ export class FastPath {
 
   private reject(error: unknown, request: PreparsedRequest): PipelineResponse {
     const rejection = this.admission.reject(error, request);
-    const { headers, status } = rejection;
-    return { ...rejection, headers: completeChallenge(headers, status === 401, this.baseUrl, GRAPHQL_PATH) };
+    const { headers } = rejection;
+    return { ...rejection, headers: completeChallenge(headers, true, this.baseUrl, GRAPHQL_PATH) };
   }
 
   private isForEndpoint(url: string): boolean {
