@@ -10,6 +10,8 @@ const PEOPLE = Number(process.env.LIVE_PEOPLE ?? 100_000);
 /** Members of the group that joins another one, and the number of single changes. */
 const MANY = 5_000;
 const TURNS = 10;
+const SMALL_CHANGES = 50;
+const IDLE_MS = 5_000;
 /** Groups that each contain the one before. */
 const NESTED = ['all', 'faculty', 'school', 'everyone'];
 const SMALL = ['club', 'department', 'section', 'union'];
@@ -86,7 +88,32 @@ async function withCosts({ service, database }, work) {
   report('  requests meanwhile', requests);
   const longest = quantile(requests, 1);
   console.log(`  slowest request: ${longest.toFixed(0)} ms`);
-  return { slowest: quantile(latencies, 1), longest };
+  return { slowest: quantile(latencies, 1), longest, p99: quantile(requests, 0.99) };
+}
+
+/** The 99th percentile of the durations of requests while nothing changes, in milliseconds. */
+async function measureIdle(service) {
+  const end = sendRequests(service);
+  await sleep(IDLE_MS);
+  const requests = await end();
+  report('Requests while nothing changes', requests);
+  return quantile(requests, 0.99);
+}
+
+/** @returns the median duration of the revision of one renamed user, in milliseconds, as the log says */
+async function timeSmallRevisions({ service, client }) {
+  const before = service.revisions.length;
+  for (let number = 0; number < SMALL_CHANGES; number++) {
+    const name = `Renamed ${number}`;
+    await modify(client, personDn(number), 'replace', 'displayName', name);
+    await service.until(
+      `{ user(user: {id: "${nameOf(number)}"}) { name } }`,
+      ({ user }) => user.name === name,
+    );
+  }
+  const revisions = service.revisions.slice(before);
+  report('Revisions of one renamed user', revisions);
+  return quantile(revisions, 0.5);
 }
 
 /** @returns after how many milliseconds each change is visible */
@@ -128,17 +155,22 @@ async function timeNesting({ service, client }) {
   return latencies;
 }
 
-/** @returns for each kind of change, in milliseconds, when the slowest one is visible, and the longest request meanwhile */
+/**
+ * @returns for each kind of change, in milliseconds, when the slowest one is visible, and the longest request and the 99th percentile
+ *   of requests meanwhile; the latter also while nothing changes, and the median duration of the revision of one changed user
+ */
 export function measureLargeGroups(people = PEOPLE) {
   return withDirectory(directory(people), async ({ environment, client, database }) => {
     const service = new Service(environment);
     await service.untilLogged(/pushes changes/);
     await service.account();
     const place = { service, client, database, people };
+    const idle = await measureIdle(service);
+    const revision = await timeSmallRevisions(place);
     const member = await withCosts(place, () => timeSingleMember(place));
     const many = await withCosts(place, () => timeManyChanges(place));
     const nested = await withCosts(place, () => timeNesting(place));
     await service.stop();
-    return { member, many, nested };
+    return { idle, revision, member, many, nested };
   });
 }

@@ -13,8 +13,6 @@ import { writeProfiles } from './write-profiles.mjs';
 const WARM_UP = 3;
 const SECONDS = 5;
 
-const PROFILED = ['service', 'hand-written', 'postgraphile'];
-
 const PRELOAD = ['--import', './bench/profile/profiler.mjs'];
 
 export async function profile({ out }, resources, runStep) {
@@ -25,7 +23,8 @@ export async function profile({ out }, resources, runStep) {
   const stage = await buildStage({ quick: true, preload: PRELOAD }, resources, runStep);
   const scenarios = await prepareScenarios(stage, resources);
   const sections = [];
-  for (const scenario of scenarios.filter(({ contender }) => PROFILED.includes(contender.name))) {
+  // The LDAP client is the load process itself.
+  for (const scenario of scenarios.filter(({ contender }) => contender !== stage.slapd)) {
     await runStep(scenario.name, () => profileScenario(scenario, written));
     const file = join(profiles, `${scenario.name.replaceAll('/', '-')}.cpuprofile`);
     renameSync(written, file);

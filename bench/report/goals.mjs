@@ -201,6 +201,11 @@ const GOALS = [
     ({ comparison }) => comparison.p99 / comparison.p99Between,
   ),
   underLoad('Longest request while a changed LDIF file is read, in ms', 50, (of) => of.file.longest),
+  underLoad(
+    'Requests while a changed LDIF file is read ÷ otherwise, 99th percentile',
+    2,
+    ({ file }) => file.p99 / file.p99Between,
+  ),
   underLoad('A changed record of an LDIF file is visible, in ms', 1000, (of) => of.file.visible),
   underLoad('A changed user is visible at 70 % load, median in ms', 80, (of) => of.freshness.loaded.p50),
   underLoad('… 99th percentile in ms', 250, (of) => of.freshness.loaded.p99),
@@ -219,6 +224,12 @@ const GOALS = [
     atMost: 0,
     measure: ({ fullMinute }) => fullMinute,
   },
+  underLoad('The revision of one changed user is applied, median in ms', 15, ({ bulk }) => bulk.revision),
+  underLoad(
+    'Requests during 5,000 single changes ÷ while nothing changes, 99th percentile',
+    2,
+    ({ bulk }) => bulk.many.p99 / bulk.idle,
+  ),
   underLoad('The last of 5,000 single changes is visible, in ms', 5000, ({ bulk }) => bulk.many.slowest),
   underLoad('… longest request meanwhile, in ms', 50, ({ bulk }) => bulk.many.longest),
   underLoad(
@@ -252,7 +263,7 @@ const REASON_OF = [
   [/uncached ÷ slapd/, REASONS.slapd],
   [/^Q\d.*(by hand|PostGraphile|newer Node)/, REASONS.uncached],
   [/LDIF file is visible/, REASONS.file],
-  [/ongest request|visible at|99th percentile in ms$|that follows/, REASONS.sharedCores],
+  [/ongest request|visible at|99th percentile( in ms)?$|that follows|is applied/, REASONS.sharedCores],
   [/worker at rest/, REASONS.worker],
   [/embedded default/, REASONS.embedded],
 ];

@@ -1,6 +1,7 @@
 // Writes the report.
 import { TITLES } from '../queries.mjs';
 import { digits, percent, table } from './numbers.mjs';
+import { nameGoals } from './previous.mjs';
 import { describeScale } from './scale.mjs';
 import { describeUnderLoad } from './under-load.mjs';
 
@@ -27,7 +28,8 @@ export function writeReport(results) {
     `![Responses per second of the service, compared with others](ratios.svg)`,
     '## Goals',
     `${met} of ${goals.length} are met. Ratios are of responses per second unless stated otherwise.`,
-    table(['', 'goal', 'measured', ''], goals.map(goalRow)),
+    'The previous report is of another run, in which the machine may have been faster or slower: only ratios can be compared.',
+    goalTable(goals, results.previous),
     ...reasons(goals),
     FAVORS,
     '`npm run bench:load` measures the goals of a million users: [report](LOAD.md).',
@@ -70,10 +72,16 @@ function describeDirectory({ directorySize, strategies }) {
   return `${size} Strategies of the LDAP client: ${tried.join(', ')}; the fastest is measured.`;
 }
 
-function goalRow({ label, atLeast, atMost, value, isMet }) {
+function goalTable(goals, previous) {
+  const names = nameGoals(goals);
+  const rows = goals.map((goal, index) => goalRow(goal, previous.get(names[index]) ?? ''));
+  return table(['', 'goal', 'previously', 'measured', ''], rows);
+}
+
+function goalRow({ label, atLeast, atMost, value, isMet }, before) {
   const goal = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
   const outcome = isMet === null ? 'not measured' : isMet ? 'met' : '**missed**';
-  return [label, goal, digits(value), outcome];
+  return [label, goal, before, digits(value), outcome];
 }
 
 /** Why goals are missed. Goals that are missed for the same reason share it. */

@@ -6,6 +6,7 @@ import { ROOT } from '../child.mjs';
 import { drawChart } from './chart.mjs';
 import { writeReport } from './markdown.mjs';
 import { digits } from './numbers.mjs';
+import { readPrevious } from './previous.mjs';
 
 const SAMPLES = '.tmp/bench/samples.json';
 
@@ -14,7 +15,8 @@ export async function writeFiles({ out, quick }, results) {
   writeFileSync(SAMPLES, JSON.stringify(results.figures, null, 1));
   const date = new Date().toISOString().slice(0, 10);
   const report = join(out, 'REPORT.md');
-  const text = writeReport({ ...results, date, isQuick: quick });
+  const previous = readPrevious(report);
+  const text = writeReport({ ...results, previous, date, isQuick: quick });
   const style = await resolveConfig(join(ROOT, report));
   writeFileSync(report, await format(text, { ...style, parser: 'markdown' }));
   writeFileSync(join(out, 'ratios.svg'), drawChart(results.goals));

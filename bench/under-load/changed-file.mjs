@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream, renameSync } from 'node:fs';
 import { median } from '../measure/statistics.mjs';
 import { records } from '../large-directory.mjs';
-import { longestOf, runSlices, splitSlices, timeUntil } from './slices.mjs';
+import { longestOf, p99Of, runSlices, splitSlices, timeUntil } from './slices.mjs';
 
 const CHANGES = 5;
 const RENAMED = 'Another Name';
@@ -33,6 +33,11 @@ export async function measureChangedFile({ service, run, file, size, token }) {
     periods.push({ from, until: Date.now() });
   }
   isOver = true;
-  const { during } = splitSlices(await slices, periods);
-  return { longest: longestOf(during), visible: median(visible) };
+  const { during, between } = splitSlices(await slices, periods);
+  return {
+    longest: longestOf(during),
+    p99: p99Of(during),
+    p99Between: p99Of(between),
+    visible: median(visible),
+  };
 }

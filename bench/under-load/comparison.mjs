@@ -1,6 +1,6 @@
 // How long requests take while the mirror is compared with the whole directory.
 import { median } from '../measure/statistics.mjs';
-import { longestOf, runSlices, splitSlices } from './slices.mjs';
+import { longestOf, p99Of, runSlices, splitSlices } from './slices.mjs';
 
 /** A comparison of all attributes begins this long after the last one. */
 export const COMPARISON_SECONDS = 15;
@@ -19,12 +19,11 @@ export async function measureComparison(run, connection) {
     return periods.size > COMPARISONS;
   });
   const { during, between } = splitSlices(slices, [...periods.values()]);
-  const p99 = (of) => median(of.map((slice) => slice.p99));
   return {
     longest: longestOf(during),
     longestBetween: longestOf(between),
-    p99: p99(during),
-    p99Between: p99(between),
+    p99: p99Of(during),
+    p99Between: p99Of(between),
     seconds: median([...periods.values()].map(({ from, until }) => (until - from) / 1000)),
   };
 }

@@ -1,6 +1,7 @@
 // Requests at a fixed rate, in slices of time, of which each is assigned to what the service did meanwhile.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../measure/statistics.mjs';
 import { CONNECTIONS } from '../options.mjs';
 
 /** Requests per second: far below what the machine can answer, so that only a stall makes them wait. */
@@ -27,6 +28,9 @@ export function splitSlices(slices, periods) {
   const overlaps = (slice) => periods.some(({ from, until }) => slice.from < until && slice.until > from);
   return { during: slices.filter(overlaps), between: slices.filter((slice) => !overlaps(slice)) };
 }
+
+/** The median of the 99th percentiles of slices. */
+export const p99Of = (slices) => median(slices.map(({ p99 }) => p99));
 
 export const longestOf = (slices) => Math.max(...slices.map(({ longest }) => longest));
 
