@@ -3,6 +3,7 @@ import { declarationsOf } from '../../src/graphql/schema/deprecation.js';
 import { challengeOf, post } from '../support/clients/http.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { writeClients } from '../support/clients/clients.js';
+import { takeOver } from '../support/clients/mirror.js';
 import { signIn } from '../support/clients/sign-in.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -103,15 +104,14 @@ describe('a service with a model file', () => {
     expect(await members()).toEqual(before);
 
     // A user with an id that a group names already, another id of a member, and a member that is gone.
-    service.replaceDirectory(
+    await takeOver(
+      service,
       [LDIF.replace('uid: Ada\n', 'uid: eve\n'), user('dora', 'people', [`entryUUID: ${UUID}5`])].join('\n'),
     );
-    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     expect(await members()).toMatchObject({
       members: { nodes: [{ user: { id: 'ben' }, role: { value: 'ADMIN' } }, { user: { id: 'dora' } }] },
     });
-    service.replaceDirectory(LDIF);
-    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
+    await takeOver(service, LDIF);
     expect(await members()).toEqual(before);
   });
 
