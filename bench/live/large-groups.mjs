@@ -165,8 +165,8 @@ export function measureLargeGroups(people = PEOPLE) {
     await service.untilLogged(/pushes changes/);
     await service.account();
     const place = { service, client, database, people };
-    const idle = await measureIdle(service);
     const revision = await timeSmallRevisions(place);
+    const idle = await measureIdle(service);
     const member = await withCosts(place, () => timeSingleMember(place));
     const many = await withCosts(place, () => timeManyChanges(place));
     const nested = await withCosts(place, () => timeNesting(place));
