@@ -115,7 +115,7 @@ async function withProcess(site, work) {
 async function startContenders({ directory, resources, preload, signingKey }, stages, missing) {
   const { main, more, own, hidden } = stages;
   const another = async ({ site }, options = {}) =>
-    startProcess(site, resources, { port: await findFreePort(), ...options });
+    startProcess(site, resources, { port: await findFreePort(), preload, ...options });
   const several = async (stage, options = {}) => {
     const processes = [];
     for (let count = 0; count < EQUAL_PROCESSES; count++)
@@ -124,7 +124,7 @@ async function startContenders({ directory, resources, preload, signingKey }, st
   };
   const contenders = [
     contenderOf('service', [main.process]),
-    contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
+    contenderOf('cache-off', [await another(main, { cacheOff: true })]),
     contenderOf('log-off', [await another(main, { logsRequests: false })]),
     contenderOf('two-processes', [await another(main), await another(main)]),
     // Like those below, they respond to nothing but Q1: a process that has responded to more is compiled further.
