@@ -80,7 +80,7 @@ describe('the commands on an embedded database', () => {
     await service.untilPrinted(/Ready at/);
     const checked = await runCommand(['check'], withReceiver);
     const enabled = await runCommand(['webhook', 'enable', 'reports', '--from-now', '--json'], withReceiver);
-    const unknown = await runCommand(['webhook', 'enable', 'nobody-has-it', '--json'], withReceiver);
+    const unknown = await runCommand(['webhook', 'enable', 'absent', '--json'], withReceiver);
     expect((await service.kill('SIGTERM')).code).toBe(0);
     expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/\nok {7}webhook reports/)]);
     expect([enabled.code, JSON.parse(enabled.stdout)]).toEqual([0, { id: 'reports', enabled: true }]);
