@@ -1,4 +1,4 @@
-import { type Field, isInstant, pictureFields, levelOf } from '../../common/field.js';
+import { type Field, isInstant, levelOf, pictureFields } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
 import { CARRIED_VALUES, type CarriedValue, carriedValues } from './carried-values.js';
 import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';

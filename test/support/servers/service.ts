@@ -19,7 +19,7 @@ import { Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
-import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
+import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
 import { createLargeDatabase } from './large-database.js';
 import { findFreePort } from './postgres.mjs';
@@ -150,7 +150,7 @@ export class TestService {
   }
 
   /** Returns the data of a response, which must have no errors. */
-  read<Data = Record<string, unknown>>(query: string, options?: QueryOptions): Promise<Data> {
+  read<Data = Record<string, unknown>>(query: string, options?: ReadOptions): Promise<Data> {
     return readData<Data>(this.url, query, options);
   }
 
