@@ -12,7 +12,8 @@ const MEMBERS = (first) => `query Members($id: String!) {
 }`;
 
 const OWN_FIELDS = 'phone office staffNumber isExternal endsAt';
-const OWN_MEMBERS = MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${OWN_FIELDS}`);
+const BUILT_IN_FIELDS = 'id email givenName createdAt updatedAt';
+const membersWith = (fields) => MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${fields}`);
 
 const PROFILE = `query Profile {
   profile {
@@ -38,7 +39,16 @@ const SEARCH = `query Search($query: String!) {
 /** Queries of the service and of contenders with its schema. */
 export const QUERIES = {
   members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
-  ownMembers: { operationName: 'Members', query: OWN_MEMBERS, contentOf: ownMembersIn },
+  ownMembers: {
+    operationName: 'Members',
+    query: membersWith(OWN_FIELDS),
+    contentOf: (data) => membersWithAll(OWN_FIELDS, data),
+  },
+  builtInMembers: {
+    operationName: 'Members',
+    query: membersWith(BUILT_IN_FIELDS),
+    contentOf: (data) => membersWithAll(BUILT_IN_FIELDS, data),
+  },
   largestPage: { operationName: 'Members', query: MEMBERS(100), contentOf: membersIn },
   profile: { operationName: 'Profile', query: PROFILE, contentOf: profileIn },
   build: {
@@ -77,13 +87,12 @@ function membersIn({ group: { name, members } }) {
   };
 }
 
-/** The members with their own fields, all of which have a value. */
-function ownMembersIn({ group }) {
-  const names = OWN_FIELDS.split(' ');
-  const own = group.members.nodes.map(({ user }) => names.map((name) => user[name]));
-  if (own.some((values) => values.some((value) => value === null)))
-    throw new Error('An own field has no value');
-  return { ...membersIn({ group }), own };
+/** The members with further fields, all of which have a value. */
+function membersWithAll(fields, { group }) {
+  const names = fields.split(' ');
+  const values = group.members.nodes.map(({ user }) => names.map((name) => user[name]));
+  if (values.flat().some((value) => value === null)) throw new Error(`A field has no value: ${fields}`);
+  return { ...membersIn({ group }), values };
 }
 
 function profileIn({ profile: { name, schoolYear, photo, groups } }) {

@@ -55,6 +55,7 @@ const SCENARIOS = [
   ['unmatched-rules', 'members', 'groups'],
   ['own-fields', 'members', 'groups'],
   ['own-fields', 'ownMembers', 'groups'],
+  ['own-fields', 'builtInMembers', 'groups'],
   ['two-processes', 'members', 'uncachedGroups'],
   ['service', 'members', 'pacedGroups', 'paced'],
   ['service', 'members', 'pacedGroupsForTwo', 'paced-for-two'],

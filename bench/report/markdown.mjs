@@ -145,12 +145,13 @@ function figureCells({ perSecond, p50, p99, server, postgres, loadProcess }) {
 
 const COSTS = [
   ['Q1', 'cache-off/members'],
-  ['Q1 of processes that receive no other query, as in the next five lines', 'plain/members'],
+  ['Q1 of processes that receive no other query, as in the next six lines', 'plain/members'],
   ['Q1 with ten times the memberships', 'more-memberships/members'],
   ['Q1 with one of a hundred users hidden', 'hidden-users/members'],
   ['Q1 with rules that match no entry', 'unmatched-rules/members'],
   ['Q1 in the directory with own fields, without them', 'own-fields/members'],
   ['Q1 with five own fields', 'own-fields/ownMembers'],
+  ['Q1 with five more built-in fields', 'own-fields/builtInMembers'],
   ['Q1 by two processes, unlimited', 'two-processes/members'],
   ['Q1 by one process, 500 a second', 'service/members/paced'],
   ['Q1 by two processes, 500 a second each', 'two-processes/members/paced'],
