@@ -48,7 +48,7 @@ export class Database implements VisibilitySource {
     this.rules = new RulesInMirror(this, rules);
   }
 
-  /** Numbers are sealed wherever some viewers may see less than others, also before anything is hidden. */
+  /** Numbers are sealed wherever some viewers may see less than others, even before anything is hidden. */
   cursorsFor({ limitedTo }: Viewer): CursorForm {
     this.seal ??= new KeySeal(this.dataSource.cursorKey);
     return {
@@ -96,10 +96,11 @@ export class Database implements VisibilitySource {
   ): Promise<Result> {
     this.requireDatabase();
     await this.rules.admit(viewer);
-    const { previewPool, statements } = this.dataSource;
+    const { previewPool, statements, timeLimits } = this.dataSource;
     const run = () => {
       const cursors = this.cursorsFor(viewer);
-      const connections = { previewPool, statements, cursors, mark: markFor(viewer, this.rules) };
+      const mark = markFor(viewer, this.rules);
+      const connections = { previewPool, statements, timeLimits, cursors, mark };
       return PreviewTransaction.run(connections, work, viewer, readsRoles);
     };
     try {

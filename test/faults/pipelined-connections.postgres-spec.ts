@@ -2,8 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { OpenConnections, serverPoolOptions } from '../../src/database/connections/pool-options.js';
 import { StatementPool } from '../../src/database/connections/statement-pool.js';
+import { timeLimitsFor } from '../../src/database/connections/time-limits.js';
 import { eventually } from '../support/eventually.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+const LIMITS = timeLimitsFor(5);
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -26,10 +29,10 @@ beforeAll(async () => {
 });
 
 function open(url: string, max: number): void {
-  pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, new OpenConnections()) });
+  pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, LIMITS, new OpenConnections()) });
   // Errors of idle connections, and of lost ones.
   pool.on('error', () => undefined);
-  statements = new StatementPool(pool, true);
+  statements = new StatementPool(pool, LIMITS, true);
 }
 
 beforeEach(() => {

@@ -20,6 +20,7 @@ describe('a preview transaction', () => {
         { id: 'team', name: 'Team', members: ['@club'] },
       ],
     ),
+    environment: { DATABASE_TIMEOUT_SECONDS: '10' },
   });
   let database: Database;
 

@@ -22,7 +22,7 @@ const LIMIT = 3;
 const HOLDER = `
   const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
   const { Database } = await import('./dist/database/database.js');
-  const dataSource = new DirectoryDataSource({ kind: 'postgres', url: process.env.URL, poolSize: 2, previewPoolSize: 2 }, []);
+  const dataSource = new DirectoryDataSource({ kind: 'postgres', url: process.env.URL, poolSize: 2, previewPoolSize: 2, timeoutSeconds: 5 }, []);
   await dataSource.initialize();
   await new Database(dataSource).transaction(async (transaction) => {
     await transaction.query("update groups set name = 'Chess' where id = 'club'");
@@ -42,7 +42,12 @@ describe('a preview transaction on a server', () => {
     store = await createDatabase();
     service = await TestService.start({
       ldif: buildLdif([], [{ id: 'club', name: 'Club' }, { id: 'team' }]),
-      environment: { DATABASE_URL: store.url, LIMIT_PREVIEWS: String(LIMIT), DATABASE_POOL_SIZE: '4' },
+      environment: {
+        DATABASE_URL: store.url,
+        LIMIT_PREVIEWS: String(LIMIT),
+        DATABASE_POOL_SIZE: '4',
+        DATABASE_TIMEOUT_SECONDS: '5',
+      },
     });
     database = service.app.get(Database);
     dataSource = service.app.get<unknown, DirectoryDataSource>(DataSource);

@@ -21,7 +21,7 @@ export default async function setUp() {
 }
 
 async function makeEmbedded(directory) {
-  await migrate({ kind: 'pglite', directory });
+  await migrate({ kind: 'pglite', directory, timeoutSeconds: 60 });
   process.env.TEST_PGLITE_TEMPLATE = directory;
 }
 
@@ -33,7 +33,7 @@ async function startServer(directory) {
   await client.connect();
   await client.query(`create database ${TEMPLATE}`);
   await client.end();
-  await migrate({ kind: 'postgres', url: postgres.url(TEMPLATE), poolSize: 2 });
+  await migrate({ kind: 'postgres', url: postgres.url(TEMPLATE), poolSize: 2, timeoutSeconds: 60 });
   process.env.TEST_POSTGRES_URL = postgres.url('postgres');
   process.env.TEST_POSTGRES_TEMPLATE = TEMPLATE;
 }

@@ -23,6 +23,7 @@ export class TwinService {
       ...(other.modelFile !== null && { DIRECTORY_MODEL: other.modelFile }),
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
+      DATABASE_TIMEOUT_SECONDS: '60',
       LOG_LEVEL: 'fatal',
       ...environment,
     });

@@ -28,10 +28,14 @@ export const DATABASE_SETTINGS = {
     integer(1, 200, 10),
     'Maximum number of connections to PostgreSQL, and to each replica, for requests. Workers share them.',
   ),
+  DATABASE_TIMEOUT_SECONDS: setting(
+    integer(1, 600, 5),
+    'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long.',
+  ),
 };
 
 export type DatabaseConfig =
-  | { readonly kind: 'pglite'; readonly directory: string }
+  | { readonly kind: 'pglite'; readonly directory: string; readonly timeoutSeconds: number }
   | {
       readonly kind: 'postgres';
       readonly url: string;
@@ -39,14 +43,17 @@ export type DatabaseConfig =
       readonly replicaUrls: readonly string[];
       readonly poolSize: number;
       readonly previewPoolSize: number;
+      readonly timeoutSeconds: number;
     };
 
 export function buildDatabase(
   settings: ValuesOf<typeof DATABASE_SETTINGS>,
   previewPoolSize: number,
 ): DatabaseConfig {
+  const timeoutSeconds = settings.DATABASE_TIMEOUT_SECONDS;
   if (settings.DATABASE_URL.startsWith('pglite:')) {
-    return { kind: 'pglite', directory: resolveFile(settings.DATABASE_URL.slice('pglite:'.length)) };
+    const directory = resolveFile(settings.DATABASE_URL.slice('pglite:'.length));
+    return { kind: 'pglite', directory, timeoutSeconds };
   }
   return {
     kind: 'postgres',
@@ -54,5 +61,6 @@ export function buildDatabase(
     replicaUrls: settings.DATABASE_REPLICA_URLS,
     poolSize: settings.DATABASE_POOL_SIZE,
     previewPoolSize,
+    timeoutSeconds,
   };
 }

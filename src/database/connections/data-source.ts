@@ -15,11 +15,11 @@ import {
   OpenConnections,
   embeddedPoolOptions,
   serverPoolOptions,
-  STATEMENT_TIMEOUT,
 } from './pool-options.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
 import type { Writer } from '../statements/statement.js';
 import { StatementPool } from './statement-pool.js';
+import { type DatabaseTimeLimits, timeLimitsFor } from './time-limits.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
@@ -41,6 +41,7 @@ export class DirectoryDataSource extends DataSource {
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
   private readonly connections: OpenConnections;
+  readonly timeLimits: DatabaseTimeLimits;
   cursorKey: Buffer = Buffer.alloc(0);
 
   constructor(
@@ -49,6 +50,7 @@ export class DirectoryDataSource extends DataSource {
     private readonly own: OpeningOptions = { migrates: true },
   ) {
     const connections = new OpenConnections();
+    const limits = timeLimitsFor(database.timeoutSeconds);
     super({
       type: 'postgres',
       entities: entities ?? [],
@@ -58,10 +60,11 @@ export class DirectoryDataSource extends DataSource {
       ...(database.kind === 'postgres' ? { url: database.url } : {}),
       extra:
         database.kind === 'postgres'
-          ? serverPoolOptions(database.poolSize, connections)
-          : embeddedPoolOptions(connections),
+          ? serverPoolOptions(database.poolSize, limits, connections)
+          : embeddedPoolOptions(limits, connections),
     });
     this.connections = connections;
+    this.timeLimits = limits;
   }
 
   override async initialize(): Promise<this> {
@@ -78,8 +81,8 @@ export class DirectoryDataSource extends DataSource {
       await super.initialize();
       await refuseSharedSessions(this.database);
       await (this.own.migrates ? this.migrate() : refuseForeignTables(this.manager));
-      this.ownPreviewPool = createPreviewPool(this.database, this.connections);
-      this.ownStatements = new StatementPool(this.pool, this.database.kind === 'postgres');
+      this.ownPreviewPool = createPreviewPool(this.database, this.timeLimits, this.connections);
+      this.ownStatements = new StatementPool(this.pool, this.timeLimits, this.database.kind === 'postgres');
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -132,7 +135,7 @@ export class DirectoryDataSource extends DataSource {
       await runner.query(`set statement_timeout = ${INDEX_TIMEOUT_MS}`);
       await keepValueIndexes(runner, ...given);
     } finally {
-      await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`).catch(() => undefined);
+      await runner.query(`set statement_timeout = ${this.timeLimits.statement}`).catch(() => undefined);
       await runner.release();
     }
   }
@@ -149,8 +152,19 @@ export class DirectoryDataSource extends DataSource {
       await executor.executePendingMigrations();
       this.cursorKey = await readCursorKey(runner.manager);
     } finally {
-      await endMigration(runner);
+      await this.endMigration(runner);
     }
+  }
+
+  /** Releases the migration lock. A server that lost the connection has released it already. */
+  private async endMigration(runner: QueryRunner): Promise<void> {
+    try {
+      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      await runner.query(`set statement_timeout = ${this.timeLimits.statement}`);
+    } catch {
+      // The caller throws the first error.
+    }
+    await runner.release();
   }
 
   private async stopQuietly(): Promise<void> {
@@ -162,17 +176,6 @@ export class DirectoryDataSource extends DataSource {
     }
     this.embedded = null;
   }
-}
-
-/** Releases the migration lock. A server that lost the connection has released it already. */
-async function endMigration(runner: QueryRunner): Promise<void> {
-  try {
-    await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
-  } catch {
-    // The caller throws the first error.
-  }
-  await runner.release();
 }
 
 /** Runs before any lock is taken: with shared sessions, two processes would hold the same lock. */

@@ -2,44 +2,44 @@ import pg from 'pg';
 import type { ClientBase } from 'pg';
 import type { Config } from '../../config/config.js';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
+import type { DatabaseTimeLimits } from './time-limits.js';
 
-/** Milliseconds that a statement may take. The mirror lifts this limit for its own writes. */
-export const STATEMENT_TIMEOUT = 5000;
 /** Milliseconds after which the server ends an idle transaction, because its locks block others. */
 const IDLE_TIMEOUT = 20_000;
-/** Milliseconds that a request waits for a connection before it is rejected as retryable. */
-const CONNECTION_TIMEOUT = 2000;
 /** Milliseconds to wait for the only connection of the embedded database, which a revision holds. */
 const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 
 /** Settings that every connection receives once. */
-const GREETING =
+const greeting = ({ statement }: DatabaseTimeLimits) =>
   // Planning small pages again each time costs more than it gains (docs/adr/0004). JIT compilation is off
   // because the planner overestimates most statements and compiling them takes longer than running them.
   `${SESSION_SETTINGS}; set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
-  `set statement_timeout = ${STATEMENT_TIMEOUT}`;
-
-/** Time limit for the settings of a new connection. A connection that does not answer is useless. */
-const PROMPTLY = { query_timeout: CONNECTION_TIMEOUT };
+  `set statement_timeout = ${statement}`;
 
 /** Options of a pool of at most `max` connections to a server. */
-export function serverPoolOptions(max: number, connections: OpenConnections): object {
-  const text = `${GREETING}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
+export function serverPoolOptions(
+  max: number,
+  limits: DatabaseTimeLimits,
+  connections: OpenConnections,
+): object {
+  const text = `${greeting(limits)}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
   return {
     Client: SocketClient,
     max,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    connectionTimeoutMillis: limits.connection,
     keepAlive: true,
     pipeline: true,
     onConnect: async (client: pg.ClientBase) => {
       receive(client, connections);
-      await client.query({ text, ...PROMPTLY });
+      // A connection that does not answer is useless.
+      const options = { query_timeout: limits.connection };
+      await client.query({ text, ...options });
     },
   };
 }
 
 /** Options of a pool with one connection. It never times out, because its end would end all of PGlite. */
-export function embeddedPoolOptions(connections: OpenConnections): object {
+export function embeddedPoolOptions(limits: DatabaseTimeLimits, connections: OpenConnections): object {
   return {
     Client: SocketClient,
     max: 1,
@@ -51,7 +51,7 @@ export function embeddedPoolOptions(connections: OpenConnections): object {
       // PGlite has a single session as long as it runs. A new connection finds the prepared statements of the
       // previous one, which the driver does not know.
       await client.query('discard all');
-      await client.query(GREETING);
+      await client.query(greeting(limits));
     },
   };
 }
@@ -93,12 +93,13 @@ export class OpenConnections {
 /** Connections are opened on demand and closed after ten seconds without use. */
 export function createPreviewPool(
   database: Config['database'],
+  limits: DatabaseTimeLimits,
   connections: OpenConnections,
 ): pg.Pool | null {
   if (database.kind === 'pglite') return null;
   const pool = new pg.Pool({
     connectionString: database.url,
-    ...serverPoolOptions(database.previewPoolSize, connections),
+    ...serverPoolOptions(database.previewPoolSize, limits, connections),
   });
   // An idle connection was lost. The next preview transaction opens another one.
   pool.on('error', () => undefined);

@@ -4,6 +4,7 @@ import { ServiceError } from '../../common/errors.js';
 import { OpenConnections, serverPoolOptions } from './pool-options.js';
 import { DatabaseHeartbeat } from './heartbeat.js';
 import { StatementPool } from './statement-pool.js';
+import { timeLimitsFor } from './time-limits.js';
 import { reasonOf } from './database-start.error.js';
 import { type Revision, revisionIn } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
@@ -53,18 +54,19 @@ export class ReadReplica {
   /** @param hasHad whether the primary has or had a revision */
   constructor(
     private readonly url: string,
-    poolSize: number,
+    { poolSize, timeoutSeconds }: { readonly poolSize: number; readonly timeoutSeconds: number },
     private readonly hasHad: (id: string) => Promise<boolean>,
   ) {
     this.host = new URL(url).host;
+    const limits = timeLimitsFor(timeoutSeconds);
     this.pool = new pg.Pool({
       connectionString: url,
-      ...serverPoolOptions(poolSize, this.connections),
+      ...serverPoolOptions(poolSize, limits, this.connections),
       connectionTimeoutMillis: CONNECTION_TIMEOUT,
     });
     // An idle connection was lost. The next reader opens another one.
     this.pool.on('error', () => undefined);
-    this.statements = new StatementPool(this.pool, true);
+    this.statements = new StatementPool(this.pool, limits, true);
   }
 
   async watch(signal: AbortSignal): Promise<void> {

@@ -11,9 +11,11 @@ describe('read replicas', () => {
       url: 'postgres://127.0.0.1/directory',
       poolSize: 1,
       previewPoolSize: 1,
+      timeoutSeconds: 5,
     } as const;
     expect(Replicas.of({ ...server, replicaUrls: [] }, revision, primary)).toBeNull();
-    expect(Replicas.of({ kind: 'pglite', directory: 'mirror' }, revision, primary)).toBeNull();
+    const embedded = { kind: 'pglite', directory: 'mirror', timeoutSeconds: 5 } as const;
+    expect(Replicas.of(embedded, revision, primary)).toBeNull();
     const two = Replicas.of(
       { ...server, replicaUrls: ['postgres://a/directory', 'postgres://b/directory'] },
       revision,

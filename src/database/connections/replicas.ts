@@ -27,7 +27,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     if (database.kind === 'pglite' || database.replicaUrls.length === 0) return null;
     const hasHad = async (id: string) => id === revision.known?.id || hasHadRevision(primary.pool, id);
     return new Replicas(
-      database.replicaUrls.map((url) => new ReadReplica(url, database.poolSize, hasHad)),
+      database.replicaUrls.map((url) => new ReadReplica(url, database, hasHad)),
       revision,
     );
   }

@@ -10,13 +10,12 @@ import {
 } from '../statements/statement.js';
 import { Pipelines } from './pipelined-connections.js';
 import { destroyConnection } from './socket-client.js';
+import type { DatabaseTimeLimits } from './time-limits.js';
 
 /** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
 const MAX_PREPARED = 100;
 /** The names of this many statements that were used at least once are remembered. */
 const MAX_USED = 2000;
-/** A connection without an answer for this time is ended. It exceeds the time limit of a statement. */
-const QUERY_TIMEOUT_MS = 7000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 
 type Callback = (error: Error | null, rows: unknown[]) => void;
@@ -45,6 +44,7 @@ export class StatementPool {
   /** @param isPipelined whether short statements share connections */
   constructor(
     private readonly pool: Pool,
+    private readonly limits: DatabaseTimeLimits,
     isPipelined: boolean,
   ) {
     this.pipelines = isPipelined ? new Pipelines(pool, this) : null;
@@ -142,7 +142,7 @@ export class StatementPool {
   private endHangingConnections(): void {
     const now = performance.now();
     for (const each of this.unanswered) {
-      if (now - each.sentAt < QUERY_TIMEOUT_MS) break;
+      if (now - each.sentAt < this.limits.result) break;
       this.unanswered.delete(each);
       destroyConnection(each.client);
     }

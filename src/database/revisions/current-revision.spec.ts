@@ -18,7 +18,7 @@ describe('the current revision', () => {
     return current.noteAnswer(reported);
   }
 
-  it('is that of the primary, also if its number decreases or stays', () => {
+  it('is that of the primary, even if its number decreases or stays', () => {
     expect(current.known).toBeNull();
     for (const reported of [first, third, second, revision(2, 'other'), null, first]) {
       expect(report(reported)).toBe(true);

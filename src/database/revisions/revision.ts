@@ -57,7 +57,7 @@ export class CurrentRevision {
     return this.unexplained.size === 0 ? this.reported : null;
   }
 
-  /** The revision that the primary reported last, also while statements read another one. */
+  /** The revision that the primary reported last, even while statements read another one. */
   get latest(): Revision | null {
     return this.reported;
   }

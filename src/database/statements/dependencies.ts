@@ -88,8 +88,9 @@ export type NoteReads = (
   rows: readonly (readonly unknown[])[],
 ) => void;
 
-/** The kind of dependency of an object of a table, and on all lookups and lists of the table. */
+/** The dependency on any object of a table. */
 export const ANY_OF = { users: ANY_USER, groups: ANY_GROUP } as const;
+/** The dependency on all lookups and lists of a table. */
 export const ALL_OF = { users: ALL_USERS, groups: ALL_GROUPS } as const;
 
 /** Of a statement with one row: the key of a found object in a column, or null if it does not exist. */

@@ -6,28 +6,24 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
+import type { DatabaseTimeLimits } from '../connections/time-limits.js';
 import type { PageReader, Statement, Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
 import { selectRevision } from '../visibility/rules-in-mirror.js';
 import { forViewer } from '../visibility/visible-statement.js';
 
-/** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
-const PREVIEW_TIMEOUT_MS = 10_000;
-/** The limit for locks of a revision or another preview, below that of a statement. */
-const LOCK_TIMEOUT_MS = 4000;
-/** As an option of the driver, for one query on a server that does not answer. */
-const QUERY_TIMEOUT = { query_timeout: 7000 };
 const MAX_ATTEMPTS = 3;
-/** The pause before the second attempt; later ones are multiples. */
 const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
-const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS}`;
+const begin = ({ lock }: DatabaseTimeLimits) =>
+  `begin isolation level repeatable read; set local lock_timeout = ${lock}`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
+  readonly timeLimits: DatabaseTimeLimits;
   readonly cursors: CursorForm;
   /** See ifWrittenWith. */
   readonly mark: string;
@@ -64,7 +60,7 @@ export class PreviewTransaction implements PageReader, Writer {
    * caught the error. Throws what `work` throws, and:
    * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
    * @throws ServiceUnavailableError if no connection is free, or after three conflicts
-   * @throws ServiceError TIMEOUT after 10 seconds
+   * @throws ServiceError TIMEOUT if all attempts together take too long
    */
   static async run<Result>(
     connections: PreviewConnections,
@@ -72,7 +68,7 @@ export class PreviewTransaction implements PageReader, Writer {
     viewer: Viewer,
     readsRoles: boolean,
   ): Promise<Result> {
-    const { statements } = connections;
+    const { statements, timeLimits } = connections;
     const connection = await connections.previewPool.connect();
     const lost = new AbortController();
     const onError = (error: unknown) => {
@@ -80,7 +76,7 @@ export class PreviewTransaction implements PageReader, Writer {
     };
     const timer = setTimeout(() => {
       lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: request fewer changes at once'));
-    }, PREVIEW_TIMEOUT_MS);
+    }, timeLimits.preview);
     connection.on('error', onError);
     // The server rolls back a transaction whose connection is closed.
     lost.signal.addEventListener('abort', () => {
@@ -113,7 +109,7 @@ export class PreviewTransaction implements PageReader, Writer {
         if (!(transaction.ended instanceof LostRaceError)) throw error;
       }
       if (attempt === MAX_ATTEMPTS) throw transaction.ended;
-      await sleep(RETRY_PAUSE_MS * attempt);
+      await sleep(RETRY_PAUSE_MS * attempt); // Longer each time.
     }
   }
 
@@ -175,8 +171,9 @@ export class PreviewTransaction implements PageReader, Writer {
 
   private async begin(): Promise<void> {
     // The driver returns one result for each statement of a text; its types say otherwise.
-    const text = `${BEGIN}; ${selectRevision(this.connections.mark)}`;
-    const results: unknown = await this.connection.query({ text, ...QUERY_TIMEOUT });
+    const { timeLimits, mark } = this.connections;
+    const text = `${begin(timeLimits)}; ${selectRevision(mark)}`;
+    const results: unknown = await this.connection.query({ text, ...this.options });
     const [state] = (results as QueryResult<{ id: string | null; hides: boolean }>[]).at(-1)?.rows ?? [];
     this.revision = state?.id ?? null;
     if (state === undefined || this.revision === null) throw new NothingReadError();
@@ -192,7 +189,7 @@ export class PreviewTransaction implements PageReader, Writer {
     return this.fixedViewer?.roles.adminOf ?? [];
   }
 
-  /** What the preview itself changes shows the viewer no more than before. A failed change is forgotten. */
+  /** A change in the preview never shows the viewer more than before. That of a failed change is undone. */
   changeViewer(change: (viewer: FixedViewer) => FixedViewer): void {
     this.fixedViewer &&= change(this.fixedViewer);
   }
@@ -235,13 +232,16 @@ export class PreviewTransaction implements PageReader, Writer {
     await this.query('rollback to savepoint change; release savepoint change');
   }
 
-  private async execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
-    try {
-      const { rows } = await this.connection.query({ text, values, ...QUERY_TIMEOUT });
-      return rows as Rows;
-    } catch (error) {
-      throw databaseError(error);
-    }
+  /** For the driver: the limit for one query on a server that does not answer. */
+  private get options(): object {
+    return { query_timeout: this.connections.timeLimits.result };
+  }
+
+  private execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
+    return this.connection.query({ text, values, ...this.options }).then(
+      ({ rows }) => rows as Rows,
+      (error: unknown) => Promise.reject(databaseError(error)),
+    );
   }
 }
 

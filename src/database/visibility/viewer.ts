@@ -28,17 +28,17 @@ export interface FixedViewer extends Viewer {
   readonly joined: readonly number[];
 }
 
-/** Users who join a group that the viewer administers do not show the viewer more than before. */
+/** A user whom a preview adds to a group that the viewer administers does not become visible to the viewer. */
 export function withJoined(viewer: FixedViewer, users: readonly number[]): FixedViewer {
   return { ...viewer, joined: [...viewer.joined, ...users] };
 }
 
-/** Viewers whom a preview names in a group see this membership, and no other one that follows from it. */
+/** A viewer whom a preview adds to a group sees this membership, and no other one that follows from it. */
 export function withNamed(viewer: FixedViewer, user: number, group: number): FixedViewer {
   return viewer.roles.key === user ? { ...viewer, ownOf: [...viewer.ownOf, group] } : viewer;
 }
 
-/** Viewers see a group that they create, and who belongs to it, also if a rule hides it or they are limited to other groups. */
+/** Viewers see a group that they create, and who belongs to it, even if a rule hides it or they are limited to other groups. */
 export function withCreated(viewer: FixedViewer, { key, uuid }: { key: number; uuid: string }): FixedViewer {
   const { roles, limitedTo } = viewer;
   const withKey = (keys: readonly number[] | null) => [...(keys ?? []), key];

@@ -1,14 +1,17 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
-import { STATEMENT_TIMEOUT } from '../../database/connections/pool-options.js';
 import type { TransactionSource } from '../apply/transaction-watch.js';
 
 /** Memory of PostgreSQL for each sort or hash table of a bulk run, of which a statement has several. */
 const WORK_MEMORY = '64MB';
 
+const READ_LIMIT = `select current_setting('statement_timeout') as "limit"`;
+
 /** A connection for the temporary tables of a bulk run. It is opened when the first of them is needed. */
 export class BulkSession implements TransactionSource {
   private runner: QueryRunner | null = null;
+  /** The time limit of statements before and afterwards. */
+  private limit = '0';
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -24,6 +27,8 @@ export class BulkSession implements TransactionSource {
   async open(): Promise<QueryRunner> {
     if (this.runner === null) {
       this.runner = this.dataSource.createQueryRunner();
+      const [row] = await this.runner.manager.query<{ limit: string }[]>(READ_LIMIT);
+      this.limit = row?.limit ?? this.limit;
       // Statements take longer than those of requests.
       await this.runner.query(`set statement_timeout = 0; set work_mem = '${WORK_MEMORY}'; discard temp`);
     }
@@ -40,7 +45,7 @@ export class BulkSession implements TransactionSource {
     this.runner = null;
     if (runner === null) return;
     await runner
-      .query(`set statement_timeout = ${STATEMENT_TIMEOUT}; reset work_mem; discard temp`)
+      .query(`set statement_timeout = '${this.limit}'; reset work_mem; discard temp`)
       .catch(() => undefined);
     await runner.release();
   }

@@ -79,6 +79,7 @@ export class ServiceProcesses {
       ALLOW_EMBEDDED: 'true',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
+      DATABASE_TIMEOUT_SECONDS: '60',
       ...environment,
     };
     const each = await Promise.all(Array.from({ length: count }, () => ServiceProcess.start(settings)));
