@@ -35,6 +35,31 @@ export interface ReadinessCheck {
   check(): HealthIndicatorResult | Promise<HealthIndicatorResult>;
 }
 
+/** Milliseconds for which the result of a check is reused: anyone can ask, and a check takes a connection to the database. */
+const REUSED_MS = 200;
+
+/** Lets concurrent requests share the last result of a check. */
+export class SharedCheck implements ReadinessCheck {
+  private latest: ReturnType<ReadinessCheck['check']> | null = null;
+
+  constructor(private readonly own: ReadinessCheck) {}
+
+  check(): ReturnType<ReadinessCheck['check']> {
+    this.latest ??= this.begin();
+    return this.latest;
+  }
+
+  private async begin(): Promise<HealthIndicatorResult> {
+    try {
+      return await this.own.check();
+    } finally {
+      setTimeout(() => {
+        this.latest = null;
+      }, REUSED_MS).unref();
+    }
+  }
+}
+
 /** For load balancers and orchestrators. Responses must not be cached. */
 @Public()
 @Controller()

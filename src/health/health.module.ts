@@ -11,7 +11,7 @@ import {
   IdentityProviderIndicator,
   RedisIndicator,
 } from './indicators.js';
-import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './health.controller.js';
+import { HealthController, READINESS_CHECKS, type ReadinessCheck, SharedCheck } from './health.controller.js';
 
 /**
  * What readiness depends on; indicators.ts has the rule of each. Shutdown, database and mirror can fail it; issuer and Redis
@@ -35,7 +35,10 @@ const INDICATORS = [
       provide: READINESS_CHECKS,
       inject: [CONFIG, ...INDICATORS],
       useFactory: ({ redis }: Config, ...checks: ReadinessCheck[]) =>
-        redis === null ? checks.filter((each) => !(each instanceof RedisIndicator)) : checks,
+        checks
+          .filter((each) => redis !== null || !(each instanceof RedisIndicator))
+          // The end of the process is shown at once.
+          .map((each) => (each instanceof ProcessIndicator ? each : new SharedCheck(each))),
     },
   ],
 })

@@ -77,10 +77,12 @@ const MAX_ADDRESSES = 10_000;
 const networks = new LRUCache<string, string>({ max: MAX_ADDRESSES, memoMethod: readNetwork });
 
 /**
- * The subject that is counted for an address: the IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or
+ * The subject that is counted for an address: the IPv4 address, even if written as IPv6 (RFC 4291 §2.5.5.2), or
  * the /64 network, whose addresses all belong to one client. Any other text stays as it is.
+ * @param address undefined if the client has reset the connection, of which the server then knows no address
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string | undefined): string {
+  if (address === undefined) return 'unknown';
   return address.includes(':') ? networks.memo(address) : address;
 }
 

@@ -12,6 +12,7 @@ describe('the unit of counting for an address', () => {
     ['is the loopback address', '::1', '0:0:0:0::/64'],
     ['is other text unchanged', 'un:known', 'un:known'],
     ['is empty for empty text', '', ''],
+    ['is one for all clients that have reset their connections', undefined, 'unknown'],
   ])('%s', (_what, address, network) => {
     expect(networkOf(address)).toBe(network);
   });

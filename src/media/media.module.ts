@@ -17,7 +17,7 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
       provide: SignedUrls,
       inject: [CONFIG, SIGNING_KEYS],
       useFactory: (config: Config, keys: SigningKeys) =>
-        new SignedUrls(config.baseUrl, keys[0], () => Date.now()),
+        new SignedUrls(config.baseUrl, keys.signing, () => Date.now()),
     },
     PictureRenderer,
     PicturesService,

@@ -66,7 +66,7 @@ export class PicturesService {
   }
 
   private verify(target: string, now: Date): SignedPicture {
-    const verification = verifyUrl(target, this.keys, now);
+    const verification = verifyUrl(target, this.keys.verifyingAt(now), now);
     switch (verification.outcome) {
       case 'valid':
         return verification;

@@ -81,7 +81,15 @@ function post(
       response.destroy();
       resolveAnswer({ status: response.statusCode ?? 0, retryAfter: seconds > 0 ? seconds : null });
     });
+    // Node destroys a connection that would change its protocol, and reports nothing else.
+    sent.on('upgrade', (response, socket) => {
+      socket.destroy();
+      resolveAnswer({ status: response.statusCode ?? 0, retryAfter: null });
+    });
     sent.on('error', reject);
+    sent.on('close', () => {
+      reject(Object.assign(new Error('The connection was closed without an answer'), { code: 'ECONNRESET' }));
+    });
     sent.end(body);
   });
 }

@@ -98,8 +98,9 @@ export class WebhookStates {
       const now = await readClock(manager);
       const changed = Object.assign(state, typeof change === 'function' ? change(state, now) : change);
       await states.save(changed);
-      const pauseMs = Math.max(0, (changed.nextAttemptAt?.getTime() ?? 0) - now.getTime());
-      return Object.assign(changed, { pauseMs });
+      // The clock of the database may have been set back since.
+      const left = (changed.nextAttemptAt?.getTime() ?? 0) - now.getTime();
+      return Object.assign(changed, { pauseMs: Math.min(Math.max(0, left), LONGEST_ASKED * 1000) });
     });
   }
 

@@ -41,6 +41,8 @@ describe('webhooks', () => {
       target('hidden', ', scopes: [directory, confidential]'),
       target('failing', ', kinds: [GROUP_CREATED]'),
       target('redirected', ', kinds: [GROUP_CREATED]'),
+      target('upgrading', ', kinds: [GROUP_CREATED]'),
+      target('silent', ', kinds: [GROUP_CREATED]'),
       target('huge', ', kinds: [GROUP_CREATED]'),
       target('never', ', kinds: [GROUP_CREATED]'),
       target('operated', ', kinds: [USER_UPDATED]'),
@@ -65,7 +67,7 @@ describe('webhooks', () => {
   beforeAll(async () => {
     tokens.set('all', await service.serviceAccount('read', 'directory'));
     tokens.set('hidden', await service.serviceAccount('read', 'directory', 'confidential'));
-    await eventually(async () => (await readStates()).length, 10);
+    await eventually(async () => (await readStates()).length, 12);
     for (const [id, authorization] of tokens) {
       const { changes } = await service.read<{ changes: { completeAfter: string } }>(
         '{ changes(last: 1) { completeAfter } }',
@@ -76,6 +78,9 @@ describe('webhooks', () => {
     receiver.answer = ({ path }, response) => {
       if (path === '/failing') response.writeHead(500).end();
       else if (path === '/redirected') response.writeHead(302, { location: `${receiver.url}/all` }).end();
+      else if (path === '/upgrading')
+        response.socket?.end('HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+      else if (path === '/silent') response.socket?.destroy();
       else if (path === '/huge') write(() => response.write(Buffer.alloc(65_536)));
       else if (path !== '/never') void ACCEPT({ id: '', path, body: null as never }, response);
     };
@@ -152,8 +157,10 @@ describe('webhooks', () => {
     receiver.answer = answer;
   });
 
-  it('are not redirected, and their answers are not read', async () => {
+  it('are not redirected, change no protocol, and their answers are not read', async () => {
     await eventually(async () => (await stateOf('redirected'))?.failure, 'it answers 302');
+    await eventually(async () => (await stateOf('upgrading'))?.failure, 'it answers 101');
+    await eventually(async () => (await stateOf('silent'))?.failure, 'it cannot be reached (ECONNRESET)');
     const [created] = await list('all', 'kinds: [GROUP_CREATED]');
     await eventually(() => Promise.resolve(receiver.idsAt('/huge')), [created?.id]);
     expect((await stateOf('huge'))?.failure).toBeNull();

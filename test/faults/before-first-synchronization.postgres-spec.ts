@@ -149,7 +149,7 @@ describe('a service that has not read its directory yet', () => {
   });
 
   it.each(['photo', 'picture'] as const)('does not report a missing %s', async (kind) => {
-    const [key] = service.app.get<SigningKeys>(SIGNING_KEYS);
+    const { signing: key } = service.app.get<SigningKeys>(SIGNING_KEYS);
     const signed = signUrl({ baseUrl: '', kind, id: 'anna', size: null, now: new Date(), key });
     const response = await fetch(`${service.url}${signed}`);
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);

@@ -40,7 +40,7 @@ describe('freshness, on each kind of database', () => {
   afterAll(() => service.stop());
 
   function urlOf(id: string, kind: 'photo' | 'picture' = 'photo'): string {
-    const [key] = service.app.get<SigningKeys>(SIGNING_KEYS);
+    const { signing: key } = service.app.get<SigningKeys>(SIGNING_KEYS);
     return `${service.url}${signUrl({ baseUrl: '', kind, id, size: null, now: new Date(), key })}`;
   }
 

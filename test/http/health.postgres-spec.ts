@@ -1,4 +1,5 @@
 import { buildLdif } from '../support/builders/directory.js';
+import { statementsOf } from '../support/builders/statements.js';
 import { TestService } from '../support/servers/service.js';
 
 interface Report {
@@ -29,6 +30,12 @@ describe('the health of a service', () => {
     const headers = { authorization: 'Bearer nothing' };
     expect((await fetch(`${service.url}/_health`, { headers })).status).toBe(200);
     expect((await fetch(`${service.url}/_readiness`, { headers })).status).toBe(200);
+  });
+
+  it('reads the database once for requests at the same time', async () => {
+    const sent = await statementsOf(() => Promise.all(Array.from({ length: 50 }, report)));
+    expect(sent.length).toBeGreaterThan(0);
+    expect(sent.length).toBeLessThan(25);
   });
 
   it('contains the process, the database, the age of the mirror and the identity provider', async () => {

@@ -161,6 +161,17 @@ describe('the requested nodes of an operation', () => {
   });
 });
 
+describe('the values of a response', () => {
+  it('are at most 50 for each node that is allowed, and aliases multiply them', async () => {
+    const aliased = (selection: string) =>
+      `{ groups(first: 100) { nodes { members(first: 99) { nodes { ${selection} } } } } }`;
+    const names = `user { ${repeat(30, (at) => `a${at}: name`)} }`;
+    expect((await sendRequest(aliased(names))).status).toBe(200);
+    const users = repeat(30, (at) => `a${at}: user { id name }`);
+    expect(refusalOf(await sendRequest(aliased(users)))).toEqual(TOO_COMPLEX);
+  });
+});
+
 describe('rateLimit', () => {
   const QUERY =
     '{ rateLimit { limit cost remaining resetAt nodeCount } groups(first: 100) { nodes { parents(first: 1) { totalCount } } } }';

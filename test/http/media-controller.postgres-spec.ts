@@ -52,7 +52,7 @@ beforeAll(async () => {
   app.useGlobalFilters(new PassOnFilter());
   await app.listen(0, '127.0.0.1');
   dataSource = app.get(DataSource);
-  key = app.get<SigningKeys>(SIGNING_KEYS)[0];
+  key = app.get<SigningKeys>(SIGNING_KEYS).signing;
   await writeFirstRevision(dataSource);
   await addPictures();
 });

@@ -89,7 +89,7 @@ describe('the log line of a request', () => {
       operation: 'Members',
       field: 'group',
       principal: 'ACCESS_TOKEN',
-      price: 1,
+      cost: 1,
     };
     const { time, milliseconds, traceId, ...first } = await lineOf('first');
     expect(first).toEqual({ ...known, requestId: 'first', statements: 1 });
@@ -270,7 +270,7 @@ describe('a trace', () => {
         'graphql.operation.type': 'query',
         'graphql.operation.name': 'Traced',
         'directory.operation.field': 'user',
-        'directory.operation.price': 1,
+        'directory.operation.cost': 1,
       },
     ]);
     expect([request.name, request.parentSpanId, request.attributes]).toEqual([
@@ -371,6 +371,6 @@ describe('the log', () => {
     const requests = linesOf(ended).filter(({ msg }) => msg === 'request');
     expect(new Set(requests.map(({ requestId }) => requestId))).toEqual(new Set(ids));
     const names = ['level', 'time', 'requestId', 'route', 'status', 'milliseconds'];
-    expect(Object.keys(requests[0] ?? {})).toEqual([...names, 'operation', 'principal', 'price', 'msg']);
+    expect(Object.keys(requests[0] ?? {})).toEqual([...names, 'operation', 'principal', 'cost', 'msg']);
   });
 });

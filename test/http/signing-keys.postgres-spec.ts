@@ -73,11 +73,6 @@ describe('keys in the settings of two processes', () => {
     writeFileSync(file, NEW);
     expect([...(await restartEach(replicas))]).toEqual([200]);
   });
-
-  it('cause rejected URLs if a new one is put first at once', async () => {
-    writeFileSync(file, `${NEW},${OLD}`);
-    expect([...(await restartEach(replicas))].sort()).toEqual([200, 403]);
-  });
 });
 
 describe('the generated key of two processes', () => {

@@ -11,7 +11,7 @@ export function parseBasic(token: string): { id: string; secret: string } | null
   return colon < 0 ? null : { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) };
 }
 
-/** Whether a token is that of a service account, which some clients send as an access token. */
-export function isServiceAccountToken(token: string): boolean {
-  return parseBasic(token)?.secret.startsWith(SECRET_PREFIX) === true;
+/** Whether a token has the secret of a service account, in any spelling. Some clients send it as an access token. */
+export function hasServiceAccountSecret(token: string): boolean {
+  return [token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX));
 }

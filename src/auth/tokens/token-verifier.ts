@@ -16,7 +16,7 @@ import {
   rejectInvalidClaims,
   verifyJwt,
 } from './jwt.js';
-import { isServiceAccountToken } from './service-account-token.js';
+import { hasServiceAccountSecret } from './service-account-token.js';
 import { type Principal, type PrincipalKind, parseScopes } from '../principal.js';
 
 /** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
@@ -62,7 +62,7 @@ export class TokenVerifier {
    */
   async verify(token: string, address: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
-    if (isServiceAccountToken(token)) {
+    if (hasServiceAccountSecret(token)) {
       // The issuer must not see it.
       throw UnauthenticatedError.badToken(
         'it is the token of a service account: send it as Basic, not Bearer',

@@ -1,11 +1,15 @@
 import { Extensions } from '@nestjs/graphql';
-import { getArgumentValues, GraphQLError } from 'graphql';
+import { getArgumentValues, getNullableType, GraphQLError, isListType } from 'graphql';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
 const NODES_PER_POINT = 100;
+/** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
+const VALUES_PER_NODE = 50;
+/** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
+const LIST_SIZE = 10;
 
 export interface OperationCost {
   /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
@@ -23,28 +27,45 @@ export function computeCost(operation: Operation, variables: Variables, limits: 
   refuseAbove(limits.aliases, operation.aliases, 'aliases');
   refuseAbove(limits.directives, operation.directives, 'directives');
   refuseAbove(limits.rootFields, [...selectedAmong(operation.roots, variables)].length, 'root fields');
-  const nodeCount = countNodes(operation.roots, variables, limits, 1, 1);
+  const counted = { nodes: 0, values: 0 };
+  const once = { nodes: 1, values: 1, depth: 1, isPage: false };
+  countSelected(operation.roots, { variables, limits, counted }, once);
+  const { nodes: nodeCount, values } = counted;
   refuseAbove(limits.nodes, nodeCount, 'requested nodes');
+  refuseAbove(limits.nodes * VALUES_PER_NODE, values, 'values');
   return { nodeCount, points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
 }
 
-function countNodes(
-  fields: Map<string, SelectedField>,
-  variables: Variables,
-  limits: LimitsConfig,
-  multiplier: number,
-  depth: number,
-): number {
-  let nodes = 0;
+interface Counting {
+  readonly variables: Variables;
+  readonly limits: LimitsConfig;
+  readonly counted: { nodes: number; values: number };
+}
+
+/** How often the fields of a level occur in the response: as nodes of connections, and with other lists. */
+interface Occurrences {
+  readonly nodes: number;
+  readonly values: number;
+  readonly depth: number;
+  /** Whether they are those of a page, whose lists have the size of the page. */
+  readonly isPage: boolean;
+}
+
+/** Adds the nodes and values of fields to the counts. Aliases multiply values, but no nodes. */
+function countSelected(fields: Map<string, SelectedField>, counting: Counting, at: Occurrences): void {
+  const { variables, limits, counted } = counting;
   for (const selected of selectedAmong(fields, variables)) {
-    refuseAbove(limits.depth, depth, 'levels');
+    refuseAbove(limits.depth, at.depth, 'levels');
     const given = coerceArguments(selected, variables);
-    const size = isConnection(selected.field) ? pageSize(selected, given) : listSize(selected, given);
-    const inside = size === null ? multiplier : multiplier * size;
-    if (size !== null) nodes += inside;
-    nodes += countNodes(selected.children, variables, limits, inside, depth + 1);
+    const isPage = isConnection(selected.field);
+    const size = isPage ? pageSize(selected, given) : listSize(selected, given);
+    const isOpenList = size === null && !at.isPage && isListType(getNullableType(selected.field.type));
+    const nodes = at.nodes * (size ?? 1);
+    const values = at.values * (isOpenList ? LIST_SIZE : (size ?? 1));
+    if (size !== null) counted.nodes += nodes;
+    counted.values += values;
+    countSelected(selected.children, counting, { nodes, values, depth: at.depth + 1, isPage });
   }
-  return nodes;
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */

@@ -34,7 +34,7 @@ export class CachedResponses {
   ): PipelineResponse | undefined | Promise<PipelineResponse> {
     const cached = this.cache.find(key);
     if (cached === null) return undefined;
-    // It is valid for the current revision, also if it was read from an older one.
+    // It is valid for the current revision, even if it was read from an older one.
     const revision = cached.revision === null ? null : (this.cache.revisions.current?.id ?? cached.revision);
     if (revision === null) return this.charge(cached, null, request);
     const asOf = this.cache.revisions.freshness.asOfRevision(revision);

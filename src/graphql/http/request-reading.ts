@@ -78,7 +78,7 @@ function checkFields({ method, raw }: PipelineRequest): ResponseForm {
 
 /** RFC 9112 §3.2: a request without a valid Host is rejected with 400. */
 function hasHost({ headers: { host } }: IncomingMessage): boolean {
-  return host !== undefined && parseUrl(`http://${host}/`) !== null;
+  return host !== undefined && !/[/?#@\\]/.test(host) && parseUrl(`http://${host}/`) !== null;
 }
 
 function checkBodyFields(headers: IncomingHttpHeaders): void {

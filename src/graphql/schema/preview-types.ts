@@ -77,7 +77,7 @@ class PreviewTypes {
     const preview = new GraphQLObjectType({
       ...config,
       name,
-      description: `${config.description ?? ''} It has the values after a previewed change, and is no \`${type.name}\`.`,
+      description: `${config.description ?? ''} It has the values after a previewed change, and is not a \`${type.name}\`.`,
       interfaces: [],
       extensions: { ...config.extensions, previewOf: type.name },
       fields: () => {

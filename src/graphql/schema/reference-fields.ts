@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { isList } from '../../common/field.js';
+import { isList, MOST_REFERENCES } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { BuiltInScope } from '../../config/scopes.js';
 import {
@@ -9,9 +9,6 @@ import {
 } from '../../database/fields/field-references.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { DerivedField } from './derived-fields.js';
-
-/** Maximum number of references of one value of a list (src/mirror/map/entry-reader.ts), which its cost counts. */
-const MOST_REFERENCES = 100;
 
 /** Resolves references of own fields. The token by which src/field-references provides it. */
 export abstract class ReferenceResolver {

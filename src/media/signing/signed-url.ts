@@ -75,7 +75,7 @@ const FORMS = new Map([
 ]);
 
 /**
- * Whether a parameter is one of a signed URL, also in another spelling. Others are ignored: mail programs and analytics add
+ * Whether a parameter is one of a signed URL, in any spelling. Others are ignored: mail programs and analytics add
  * parameters to URLs.
  */
 function isOwn(name: string): boolean {

@@ -3,9 +3,15 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.js';
 import type { EmbeddedKeys } from '../../database/embedded/embedded-keys.js';
 
-/** Injection token of the keys of signed URLs. The first one signs, all verify. */
+/** Injection token of the keys of signed URLs. */
 export const SIGNING_KEYS = Symbol('SIGNING_KEYS');
-export type SigningKeys = readonly [Buffer, ...Buffer[]];
+
+export interface SigningKeys {
+  /** The key that signs. */
+  readonly signing: Buffer;
+  /** The keys that verify at a time: the one that signs, and others. */
+  verifyingAt(now: Date): readonly Buffer[];
+}
 
 const NAME = 'url-signing';
 /** RFC 2104 §3 discourages keys shorter than the hash, which has 32 bytes. */
@@ -40,11 +46,14 @@ export async function readSigningKeys(
   embeddedKeys: Pick<EmbeddedKeys, 'findOrCreate'>,
 ): Promise<SigningKeys> {
   const [first, ...others] = config.urlSigningKeys ?? [];
-  if (first !== undefined) return [first, ...others];
+  if (first !== undefined) return { signing: first, verifyingAt: () => [first, ...others] };
   const { hex, next, former } = await readGenerated(embeddedKeys);
-  const isFormerValid = former !== undefined && Date.parse(former.until) > Date.now();
-  const verifying = [next, isFormerValid ? former.hex : undefined].filter((key) => key !== undefined);
-  return [Buffer.from(hex, 'hex'), ...verifying.map((key) => Buffer.from(key, 'hex'))];
+  const signing = Buffer.from(hex, 'hex');
+  const always = [signing, ...(next === undefined ? [] : [Buffer.from(next, 'hex')])];
+  if (former === undefined) return { signing, verifyingAt: () => always };
+  const until = Date.parse(former.until);
+  const all = [...always, Buffer.from(former.hex, 'hex')];
+  return { signing, verifyingAt: (now) => (now.getTime() < until ? all : always) };
 }
 
 /**

@@ -12,7 +12,7 @@ export interface ReceivedMessage {
 }
 
 /** How a receiver answers. It can act before it answers. */
-export type Answer = (message: ReceivedMessage, response: ServerResponse) => void | Promise<void>;
+export type Answer = (message: ReceivedMessage, response: ServerResponse) => unknown;
 
 export const ACCEPT: Answer = (_, response) => void response.writeHead(204).end();
 
