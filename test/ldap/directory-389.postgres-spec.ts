@@ -4,7 +4,7 @@ import { readOne } from '../../src/ldap/client/read-one.js';
 import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { identityValues, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { readEntries } from '../support/builders/read-entries.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
@@ -132,7 +132,7 @@ describe('389 Directory Server', () => {
       const found = await readEntries(
         connection,
         PEOPLE,
-        `(${attribute}=${identityValue(uuid, attribute).toString()})`,
+        `(${attribute}=${identityValues(uuid, attribute)[0]?.toString()})`,
       );
       expect([attribute, dnsOf(found)]).toEqual([attribute, [personDn('ann')]]);
     }

@@ -52,7 +52,7 @@ describe('values that a server sends in ranges', () => {
     },
   );
 
-  it('are read for each entry of a page', async () => {
+  it('are read for each entry, between two pages', async () => {
     const groups = [names(10), names(4000, 'a'), names(1), names(3000, 'b')].map((members, index) =>
       group(`cn=${index}`, members),
     );

@@ -6,7 +6,7 @@ import { readOne } from '../../src/ldap/client/read-one.js';
 import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { identityValue, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { identityValues, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
 import { parseSid } from '../../src/ldap/naming/security-id.js';
 import { groupKeysOf, namedGroupsOf } from '../../src/sources/named-groups.js';
 import { readEntries } from '../support/builders/read-entries.js';
@@ -159,7 +159,7 @@ describe('Samba as a domain controller', () => {
     const uuid = uuidOfEntry(ann, 'objectGUID') ?? '';
     // The server itself parses the text of this form of a DN ([MS-ADTS] 3.1.1.3.1.2.4).
     expect((await read(`<GUID=${uuid}>`)).dn).toBe(personDn('Ann'));
-    const value = identityValue(uuid, 'objectGUID').toString('hex').replace(/../g, '\\$&');
+    const value = identityValues(uuid, 'objectGUID')[0]?.toString('hex').replace(/../g, '\\$&');
     expect(dnsOf(await readEntries(connection, PEOPLE, `(objectGUID=${value})`))).toEqual([personDn('Ann')]);
   });
 

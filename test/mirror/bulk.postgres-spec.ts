@@ -16,7 +16,7 @@ import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 import { repetitions } from '../support/repetitions.js';
 
-const STEPS = repetitions({ usually: 12, long: 100 });
+const STEPS = repetitions({ usually: 6, long: 100 });
 const SIZE = { people: 14, groups: 8 };
 /** More entries than ids at any time: ids move between entries. */
 const ENTRIES = 20;

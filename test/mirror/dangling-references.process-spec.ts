@@ -116,7 +116,7 @@ describe('diagnostics of the references of groups', () => {
       clubOf('people', (id) => `Mx. ${id}`),
       '',
       allOf(
-        'set groups.members.attribute to an attribute with DNs, because the values of this one are no DNs',
+        'set groups.members.attribute to an attribute with DNs, because the values of this one are not DNs',
       ),
     ],
     [

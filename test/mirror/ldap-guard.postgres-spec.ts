@@ -30,14 +30,11 @@ const OPEN = [
 const hide = (what: string) => [OPEN[0] ?? '', `access to ${what} by * none`, OPEN[1] ?? ''];
 const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
 
-describe.each([
-  ['pushed', true],
-  ['polled', false],
-])('the deletion guard, if changes are %s,', (_, syncprov) => {
+describe('the deletion guard', () => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
-    directory = await FollowedDirectory.start({ ldif: LDIF, syncprov });
+    directory = await FollowedDirectory.start({ ldif: LDIF });
   });
 
   afterAll(() => directory.stop());

@@ -18,15 +18,12 @@ const CONTENT = [person('one', 'u1'), person('two', 'u2'), person('three', 'u3')
   .join('\n');
 const SUB = `dn: ou=sub,ou=groups,${BASE_DN}\nobjectClass: organizationalUnit\n`;
 
-describe.each([
-  ['pushed', true],
-  ['polled', false],
-])('ids, if changes are %s,', (_, syncprov) => {
+describe('ids', () => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
     directory = await FollowedDirectory.start(
-      { ldif: `${CONTENT}\n${SUB}`, syncprov },
+      { ldif: `${CONTENT}\n${SUB}` },
       { DIRECTORY_GUARD_PERCENT: '100' },
     );
   });

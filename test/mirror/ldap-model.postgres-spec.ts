@@ -31,15 +31,12 @@ const move = (id: string, from: string, to: string) =>
 const rename = (id: string, parent: string, after: string) =>
   `dn: uid=${id},${parent}\nchangetype: moddn\nnewrdn: uid=${after}\ndeleteoldrdn: 1\n`;
 
-describe.each([
-  ['pushed', true],
-  ['polled', false],
-])('several bases and members by id, with changes that are %s', (_, syncprov) => {
+describe('several bases and members by id', () => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
     directory = await FollowedDirectory.start(
-      { ldif: LDIF, syncprov },
+      { ldif: LDIF },
       { ...modelSetting(MODEL), DIRECTORY_GUARD_PERCENT: '100', DIRECTORY_RECONCILE_SECONDS: '1' },
     );
   });

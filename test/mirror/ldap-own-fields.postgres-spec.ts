@@ -12,10 +12,7 @@ const LDIF = buildLdif(['anna', 'ben'].map((id) => ({ id })));
 const modify = (id: string, ...lines: string[]) =>
   [`dn: ${personDn(id)}`, 'changetype: modify', ...lines, ''].join('\n');
 
-describe.each([
-  ['content synchronization', {}],
-  ['polling', { syncprov: false }],
-])('own fields of a server that is followed by %s', (_, options) => {
+describe('own fields of a server that is followed', () => {
   let directory: FollowedDirectory;
   let authorization: string;
 
@@ -28,7 +25,7 @@ describe.each([
       }),
       own('manager', 'User', 'reference', { reference: { to: 'user', reverse: 'reports' } }),
     );
-    directory = await FollowedDirectory.start({ ldif: LDIF, ...options });
+    directory = await FollowedDirectory.start({ ldif: LDIF });
     authorization = await directory.service.serviceAccount('read', 'directory');
   });
 

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.js';
 import { type Attributes, PolledServer } from '../support/servers/polled-server.js';
 import { TestService } from '../support/servers/service.js';
 import { makeCertificates, SUFFIX } from '../support/servers/slapd.mjs';
+import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 import { variable } from '../support/servers/store.js';
 
 let PHOTO: Buffer;
@@ -39,6 +40,7 @@ describe.each(KINDS)(
     let server: PolledServer;
     let service: TestService;
     let environment: Record<string, string>;
+    let tls: Record<'key' | 'cert' | 'ca', Buffer>;
     let second = 10;
 
     const times = (): Attributes => (hasTimes ? { modifyTimestamp: [`2026-01-01T00:00:${second++}Z`] } : {});
@@ -63,11 +65,12 @@ describe.each(KINDS)(
       const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'polled-'));
       await makeCertificates(directory);
       const file = (name: string) => join(directory, name);
-      const [key, cert, ca] = ['server.key', 'server.pem', 'ca.pem'].map((name) => readFileSync(file(name)));
-      server = await PolledServer.start(
-        { key, cert, ca },
-        { vendorName: ['LLDAP'], namingContexts: [SUFFIX] },
-      );
+      tls = {
+        key: readFileSync(file('server.key')),
+        cert: readFileSync(file('server.pem')),
+        ca: readFileSync(file('ca.pem')),
+      };
+      server = await PolledServer.start(tls, { vendorName: ['LLDAP'], namingContexts: [SUFFIX] });
       server.entries.set(SUFFIX, { objectClass: ['dcObject'] });
       for (const dn of [PEOPLE, GROUPS]) server.entries.set(dn, { objectClass: ['organizationalUnit'] });
       for (const [index, id] of IDS.entries())
@@ -201,5 +204,43 @@ describe.each(KINDS)(
         server.entries.set(personDn('anna'), { ...person(0, 'Anna Berg'), photoHash: ['3'] });
         await eventually(hasPhoto, true);
       });
+
+    if (kind === 'look')
+      it('is waited for when it no longer shows its state, and lacks an entry', async () => {
+        const suffix = { objectClass: ['dcObject'] };
+        const shown = { ...suffix, contextCSN: ['20260101000000.000000Z#000000#001#000000'] };
+        server.entries.set(SUFFIX, shown);
+        await isPolledAgain();
+        await isPolledAgain();
+        const before = await readIds(service);
+        server.entries.set(SUFFIX, suffix);
+        server.entries.delete(personDn('cleo'));
+        await eventually(async () => (await readStatus(service)).state, 'FAILING');
+        expect(await readIds(service)).toEqual(before);
+        server.entries.set(SUFFIX, shown);
+        await eventually(
+          () => readIds(service),
+          before.filter((id) => id !== 'cleo'),
+        );
+      });
+
+    it('is read by the connection that follows it, though another one would reach another server', async () => {
+      const other = await PolledServer.start(tls, server.root);
+      for (const [dn, attributes] of server.entries) other.entries.set(dn, attributes);
+      other.entries.set(personDn('dora'), { ...person(0, 'Dora'), uid: ['dora'], entryUUID: [uuidOf(8)] });
+      const balancer = await TcpBalancer.start(
+        ...[server, other].map(({ url }) => Number(new URL(url).port)),
+      );
+      const second = await TestService.start({
+        environment: { ...environment, DIRECTORY_URL: balancer.url.replace('ldap:', 'ldaps:') },
+      });
+      try {
+        expect(await readIds(second)).toEqual(await readIds(service));
+      } finally {
+        await second.stop();
+        await balancer.stop();
+        await other.stop();
+      }
+    });
   },
 );

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePosition, stateOf } from '../../src/sources/ldap/position.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
+import { dump, restore } from '../support/builders/dump.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
@@ -125,6 +126,32 @@ describe('a server that is restored to an earlier state', () => {
       copy(`${data}.before`, data);
       await slapd.start();
       await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
+    } finally {
+      await directory.stop();
+    }
+  });
+});
+
+describe('a database that is restored while a server pushes changes', () => {
+  it('gets the changes since its dump again', async () => {
+    const directory = await FollowedDirectory.start(
+      { ldif: buildLdif(['anna', 'ben'].map((id) => ({ id }))) },
+      { DIRECTORY_SYNC_SECONDS: '1' },
+    );
+    try {
+      const { service } = directory;
+      const { database } = service.config;
+      if (database.kind !== 'postgres') throw new Error('This is for a server');
+      const names = () => readNames(service);
+      await directory.change(rename('anna', 'Anna'));
+      await eventually(names, { anna: 'Anna', ben: 'ben' });
+      const backup = dump(database.url);
+      await directory.change(rename('ben', 'Ben'));
+      await eventually(names, { anna: 'Anna', ben: 'Ben' });
+      restore(database.url, backup);
+      await eventually(names, { anna: 'Anna', ben: 'Ben' });
+      await directory.change(rename('anna', 'Anne'));
+      await eventually(names, { anna: 'Anne', ben: 'Ben' });
     } finally {
       await directory.stop();
     }

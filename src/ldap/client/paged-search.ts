@@ -70,10 +70,7 @@ async function* readPages(
     const control: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
     cookie = null;
     try {
-      for await (const each of readPage(connection, request, {
-        ...options,
-        controls: [...controls, control],
-      })) {
+      for await (const each of readPage(connection, request, { ...options, controls }, control)) {
         hasBegun = true;
         if (each instanceof Entry) yield each;
         else cookie = nextPage(each);
@@ -98,15 +95,24 @@ async function* readAtOnce(
   }
 }
 
-/** Yields the entries of one response, and the controls at its end. Entries that are sent in part come last. */
+/**
+ * Yields the entries of one response, and the controls at its end. Entries that are sent in part come last. The rest of their
+ * values is read by other searches, which must not have the cookie of this one (RFC 2696 §3).
+ */
 async function* readPage(
   connection: LdapConnection,
   request: SearchRequest,
   options: WaitOptions & { readonly controls?: readonly Control[] },
+  page?: PagedResultsControl,
 ): AsyncGenerator<Entry | readonly ResponseControl[], void, undefined> {
   const partial: Entry[] = [];
   let controls: readonly ResponseControl[] = [];
-  for await (const message of connection.search(request, { ...options, acceptsRanges: true })) {
+  const paged = [...(options.controls ?? []), ...(page === undefined ? [] : [page])];
+  for await (const message of connection.search(request, {
+    ...options,
+    controls: paged,
+    acceptsRanges: true,
+  })) {
     if (message.kind === 'done') ({ controls } = message);
     else if (message.kind === 'entry' && hasRanges(message.entry)) partial.push(message.entry);
     else if (message.kind === 'entry') yield message.entry;

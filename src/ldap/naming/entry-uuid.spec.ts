@@ -1,5 +1,5 @@
 import { Entry } from '../entry.js';
-import { identityValue, uuidOfDn, uuidOfEntry } from './entry-uuid.js';
+import { identityValues, uuidOfDn, uuidOfEntry } from './entry-uuid.js';
 
 describe('uuidOfDn', () => {
   // Compared with uuid.uuid5(uuid.NAMESPACE_X500, …) of Python's standard library.
@@ -56,12 +56,13 @@ describe('uuidOfEntry', () => {
   });
 
   it.each([
-    ['entryUUID', uuid],
-    ['ipaUniqueID', uuid],
-    ['nsUniqueId', '6ba7b810-9dad11d1-80b400c0-4fd430c8'],
-    ['objectGUID', Buffer.from('10b8a76bad9dd11180b400c04fd430c8', 'hex')],
-    ['GUID', Buffer.from('6ba7b8109dad11d180b400c04fd430c8', 'hex')],
-  ])('writes %s as a filter needs it', (attribute, value) => {
-    expect(identityValue(uuid, attribute)).toEqual(Buffer.from(value));
+    ['entryUUID', [uuid]],
+    ['ipaUniqueID', [uuid]],
+    ['nsUniqueId', ['6ba7b810-9dad11d1-80b400c0-4fd430c8']],
+    ['objectGUID', [Buffer.from('10b8a76bad9dd11180b400c04fd430c8', 'hex')]],
+    // Of an attribute of the operators, the syntax is unknown.
+    ['GUID', [uuid, Buffer.from('6ba7b8109dad11d180b400c04fd430c8', 'hex')]],
+  ])('writes %s as filters need it', (attribute, values) => {
+    expect(identityValues(uuid, attribute)).toEqual(values.map((value) => Buffer.from(value)));
   });
 });

@@ -32,19 +32,22 @@ export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   }
 }
 
-/** The value of an attribute that has a UUID, as a filter finds the entry by it: the inverse of uuidOfEntry. */
-export function identityValue(uuid: string, attribute: string): Buffer {
+/**
+ * The values of an attribute that has a UUID, by which filters find the entry: the inverse of uuidOfEntry. The syntax of an attribute
+ * that no kind of server has is unknown, so there are two.
+ */
+export function identityValues(uuid: string, attribute: string): readonly Buffer[] {
   const digits = uuid.replaceAll('-', '');
   switch (attribute.toLowerCase()) {
     case 'entryuuid':
     case 'ipauniqueid':
-      return Buffer.from(uuid);
+      return [Buffer.from(uuid)];
     case 'nsuniqueid':
-      return Buffer.from(digits.replace(/(.{8})(?=.)/g, '$1-'));
+      return [Buffer.from(digits.replace(/(.{8})(?=.)/g, '$1-'))];
     case 'objectguid':
-      return swapGuid(Buffer.from(digits, 'hex'));
+      return [swapGuid(Buffer.from(digits, 'hex'))];
     default:
-      return Buffer.from(digits, 'hex');
+      return [Buffer.from(uuid), Buffer.from(digits, 'hex')];
   }
 }
 

@@ -10,8 +10,8 @@ import { foundBy, type Former } from './former-entries.js';
 const USER = foundBy('u', addressOf('u'));
 const GROUP = foundBy('g', 'g.members_visible_to');
 
-/** The fingerprint of the model is the end of the fingerprint of a source (src/sources/source.ts). */
-const FINGERPRINT_LENGTH = 11;
+/** SQL for the fingerprint of the model, with the mark of its rules: the end of that of a source (src/sources/source.ts). */
+const ofModel = (fingerprint: string) => `substring(${fingerprint} from '.{11}(?:[.][0-9]+)?$')`;
 
 const list = (select: string) =>
   `array(select each.key from (${select}) each (key) limit ${MOST_CHANGED + 1})`;
@@ -84,7 +84,7 @@ function compose(
   lists as (select ${columns.join(', ')})
   select case
     when s.hides = ${HIDES_SOMETHING}
-      and right(s.source_fingerprint, ${FINGERPRINT_LENGTH}) = right(${fingerprint}, ${FINGERPRINT_LENGTH})
+      and ${ofModel('s.source_fingerprint')} = ${ofModel(fingerprint)}
       and ${count.join(' + ')} <= ${MOST_CHANGED}
     then row_to_json(l)
     end as changed

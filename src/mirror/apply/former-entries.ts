@@ -20,6 +20,7 @@ export interface Former {
   readonly membersVisibleTo: number;
   readonly isGone: boolean;
   readonly isRenamed: boolean;
+  /** Whether the entry, or the list of members of a group, has another audience afterwards. */
   readonly hasOtherAudience: boolean;
   /** See foundBy. Null in a large plan. */
   readonly found: string | null;
@@ -85,14 +86,21 @@ function selectFormer(
   const none = deleted.map(() => null);
   const ids = [...none, ...updated.map(({ value }) => value.id)];
   const levels = [...none, ...updated.map(({ value }) => value.visibleTo ?? 0)];
-  const given = `unnest(${values.add(uuids)}::uuid[], ${values.add(ids)}::text[], ${values.add(levels)}::smallint[])`;
+  const ofMembers = [
+    ...none,
+    ...updated.map(({ value }) => ('membersVisibleTo' in value ? (value.membersVisibleTo ?? 0) : 0)),
+  ];
+  const given =
+    `unnest(${values.add(uuids)}::uuid[], ${values.add(ids)}::text[], ${values.add(levels)}::smallint[], ` +
+    `${values.add(ofMembers)}::smallint[])`;
   return [
     `select '${kind}' as kind, e.entry_uuid as uuid, e.key, e.id, e.id_folded as "idFolded", e.visible_to as "visibleTo",
        ${columns.membersVisibleTo}::smallint as "membersVisibleTo", given.id is null as "isGone",
        coalesce(e.id <> given.id, false) as "isRenamed",
-       coalesce(e.visible_to <> given.visible_to, false) as "hasOtherAudience",
+       coalesce(e.visible_to <> given.visible_to or ${columns.membersVisibleTo} <> given.members_visible_to, false)
+         as "hasOtherAudience",
        ${columns.found}::text as found, ${columns.pictures}::bytea[] as pictures
-     from ${given} as given (uuid, id, visible_to) join ${ENTRY_TABLES[kind]} e on e.entry_uuid = given.uuid`,
+     from ${given} as given (uuid, id, visible_to, members_visible_to) join ${ENTRY_TABLES[kind]} e on e.entry_uuid = given.uuid`,
   ];
 }
 

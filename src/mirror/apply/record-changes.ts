@@ -49,7 +49,8 @@ export function selectRecorded(values: Values, plan: Plan, effects: PlanEffects)
   const updated = { person: plan.updatedPeople, group: plan.updatedGroups };
   const of = (kind: EntryKind, isWanted: (each: Former) => boolean) =>
     former.filter((each) => each.kind === kind && isWanted(each));
-  const isFormerId = ({ isGone, isRenamed }: Former) => isGone || isRenamed;
+  const isOther = ({ isGone, isRenamed, hasOtherAudience }: Former) =>
+    isGone || isRenamed || hasOtherAudience;
   const shifted = (kind: EntryKind) => of(kind, ({ hasOtherAudience }) => hasOtherAudience);
   const entriesOf = (kind: EntryKind, entries: readonly Entry[]) =>
     inOrder(
@@ -57,7 +58,7 @@ export function selectRecorded(values: Values, plan: Plan, effects: PlanEffects)
       of(kind, () => true),
     );
   const parts = [
-    ...(hasRoles ? [recordRemovals(values, of('person', isFormerId), of('group', isFormerId), roles)] : []),
+    ...(hasRoles ? [recordRemovals(values, of('person', isOther), of('group', isOther), roles)] : []),
     ...each(
       (kind) => of(kind, ({ isGone }) => isGone),
       (kind, gone) => recordDeletions(values, DELETED[kind], kind, gone, roles),
@@ -76,7 +77,7 @@ export function selectRecorded(values: Values, plan: Plan, effects: PlanEffects)
       (kind) => referring[kind],
       (kind, entries) => recordReferring(values, UPDATED[kind], kind, entries),
     ),
-    ...(hasRoles ? [recordRoles(roles)] : []),
+    ...(hasRoles ? [recordRoles(values, shifted('person'), shifted('group'), roles)] : []),
   ];
   return parts.length === 0 ? null : parts.map(selectChanges).join(' union all ');
 }

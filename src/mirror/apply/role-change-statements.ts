@@ -5,13 +5,8 @@ import { unnest } from '../../database/statements/unnest.js';
 import { kindColumn, type RecordedChanges } from './change-statements.js';
 import type { Former } from './former-entries.js';
 
-/** Members who leave a group, with the previous ids. */
-export function recordRemovals(
-  values: Values,
-  users: readonly Former[],
-  groups: readonly Former[],
-  changes: string,
-): RecordedChanges {
+/** SQL that joins the former users and groups of the changed roles `c`. */
+function joinFormer(values: Values, users: readonly Former[], groups: readonly Former[]): string {
   const types = ['integer', 'text', 'uuid', 'smallint'];
   const formerUser = unnest(values, types, arraysOf(users, 'key', 'id', 'uuid', 'visibleTo'));
   const formerGroup = unnest(
@@ -19,6 +14,33 @@ export function recordRemovals(
     [...types, 'smallint'],
     arraysOf(groups, 'key', 'id', 'uuid', 'visibleTo', 'membersVisibleTo'),
   );
+  return `left join ${formerUser} as former_user (key, id, uuid, visible_to) on former_user.key = c.user_key
+      left join ${formerGroup} as former_group (key, id, uuid, visible_to, members_visible_to)
+        on former_group.key = c.group_key`;
+}
+
+/** A former role is for the audiences before and after: the former one could not see it. `greatest` ignores nulls. */
+const FORMER_AUDIENCES = {
+  user_visible_to: 'greatest(u.visible_to, former_user.visible_to)',
+  group_visible_to: 'greatest(g.visible_to, former_group.visible_to)',
+  members_visible_to: 'greatest(g.members_visible_to, former_group.members_visible_to)',
+};
+const AUDIENCES = {
+  user_visible_to: 'u.visible_to',
+  group_visible_to: 'g.visible_to',
+  members_visible_to: 'g.members_visible_to',
+};
+
+/**
+ * Members who leave a group, with the previous ids.
+ * @param users those who are deleted, or have another id or audience, likewise groups
+ */
+export function recordRemovals(
+  values: Values,
+  users: readonly Former[],
+  groups: readonly Former[],
+  changes: string,
+): RecordedChanges {
   return {
     columns: {
       kind: kindColumn(ChangeKind.MEMBER_REMOVED),
@@ -30,23 +52,31 @@ export function recordRemovals(
       group_uuid: 'coalesce(former_group.uuid, g.entry_uuid)',
       role_before: 'c.role_before',
       role_after: 'c.role_after',
-      user_visible_to: 'coalesce(u.visible_to, former_user.visible_to)',
-      group_visible_to: 'coalesce(g.visible_to, former_group.visible_to)',
-      members_visible_to: 'coalesce(g.members_visible_to, former_group.members_visible_to)',
+      ...FORMER_AUDIENCES,
     },
     from: `from ${changes} c
       left join users u on u.key = c.user_key
       left join groups g on g.key = c.group_key
-      left join ${formerUser} as former_user (key, id, uuid, visible_to) on former_user.key = c.user_key
-      left join ${formerGroup} as former_group (key, id, uuid, visible_to, members_visible_to)
-        on former_group.key = c.group_key
+      ${joinFormer(values, users, groups)}
       where c.role_before is not null and c.role_after is null`,
     order: ['c.group_key', 'c.user_key'],
   };
 }
 
-/** First changed roles, then new members. A role that is only inherited in a different way is not recorded. */
-export function recordRoles(changes: string): RecordedChanges {
+/**
+ * First changed roles, then new members. A role that is only inherited in a different way is not recorded.
+ * @param users those who have another audience, likewise groups
+ */
+export function recordRoles(
+  values: Values,
+  users: readonly Former[],
+  groups: readonly Former[],
+  changes: string,
+): RecordedChanges {
+  const audiences = Object.entries(AUDIENCES).map(([name, after]) => [
+    name,
+    `case when c.role_before is null then ${after} else ${FORMER_AUDIENCES[name as keyof typeof AUDIENCES]} end`,
+  ]);
   return {
     columns: {
       kind: `case when c.role_before is null then ${kindColumn(ChangeKind.MEMBER_ADDED)}
@@ -59,13 +89,12 @@ export function recordRoles(changes: string): RecordedChanges {
       group_uuid: 'g.entry_uuid',
       role_before: 'c.role_before',
       role_after: 'c.role_after',
-      user_visible_to: 'u.visible_to',
-      group_visible_to: 'g.visible_to',
-      members_visible_to: 'g.members_visible_to',
+      ...(Object.fromEntries(audiences) as typeof AUDIENCES),
     },
     from: `from ${changes} c
       join users u on u.key = c.user_key
       join groups g on g.key = c.group_key
+      ${joinFormer(values, users, groups)}
       where c.role_after is not null and c.role_before is distinct from c.role_after`,
     order: ['(c.role_before is null)::integer', 'c.group_key', 'c.user_key'],
   };

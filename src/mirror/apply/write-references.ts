@@ -30,6 +30,7 @@ export function storedReferences({ users, groups }: DirectoryMapping, kind: Obje
 /**
  * Replaces the references of entries that were just written. Without names it does nothing.
  * @param names see storedReferences
+ * @param entries those of a preview have null for the groups that they name, which then stay
  */
 export async function writeReferences(
   writer: Writer,
@@ -38,7 +39,15 @@ export async function writeReferences(
   entries: readonly (MappedPerson | MappedGroup)[],
 ): Promise<void> {
   if (names.length === 0 || entries.length === 0) return;
-  await writer.query(deleteReferences(kind, '$1::uuid[]'), arraysOf(entries, 'uuid'));
+  const naming = kind === 'user' ? NAMED_GROUPS : GROUP_KEYS;
+  const kept = entries.filter((entry) => entry[naming] === null);
+  const others = entries.filter((entry) => entry[naming] !== null);
+  if (others.length > 0) await writer.query(deleteReferences(kind, '$1::uuid[]'), arraysOf(others, 'uuid'));
+  if (kept.length > 0)
+    await writer.query(
+      `${deleteReferences(kind, '$1::uuid[]')} and r.field <> '${naming}'`,
+      arraysOf(kept, 'uuid'),
+    );
   const references = entries.flatMap((entry) => names.flatMap((field) => referencesOf(entry, field)));
   for (const batch of chunksOf(references, BATCH)) {
     await writer.query(

@@ -43,7 +43,7 @@ export async function writeRevision(
 }
 
 /**
- * No change is earlier than one before it, also if the clock of the database goes back. Ids continue at the microseconds of the
+ * No change is earlier than one before it, even if the clock of the database goes back. Ids continue at the microseconds of the
  * clock: after a restore or a failover, a change does not get the id of a lost one, by which clients would take it for known.
  */
 const log = (recorded: string) => `,

@@ -33,6 +33,7 @@ export async function applyBulk(
     signal.throwIfAborted();
     await writer.query(text, values);
   };
+  await run(NOTE_HIDDEN);
   for (const [kind, table] of TABLES)
     await run(`delete from ${table} where key in (select key from staged_deletions where kind = '${kind}')`);
   for (const [kind, table, object] of TABLES) {
@@ -68,5 +69,26 @@ export const REFERENCES = [
 export const CHANGED_GROUPS = `
   select group_uuid as uuid from planned_memberships union select group_uuid from planned_nestings`;
 
+/** The entries that some viewers do not see, before the run. */
+const NOTE_HIDDEN = `
+  create temporary table hidden_before on commit drop as
+  select entry_uuid as uuid from users where visible_to > 0 union all
+  select entry_uuid from groups where visible_to > 0`;
+
+/** As touchedGroups (touch-groups.ts) decides for a plan: a group is updated for everyone if everyone can see one of its changes. */
 const TOUCH = `
-  update groups set updated_at = $1 where updated_at <> $1 and entry_uuid in (${CHANGED_GROUPS})`;
+  update groups g set updated_at = $1,
+    shown_updated_at = case when not r.is_shown then coalesce(g.shown_updated_at, g.updated_at) end
+  from (
+    select c.group_uuid as uuid, bool_or(o.members_visible_to = 0 and case
+        when c.after is null then h.uuid is null
+        else coalesce(u.visible_to, s.visible_to, 0) = 0 end) as is_shown
+    from (
+      select group_uuid, uuid as subject, after from planned_memberships union all
+      select group_uuid, uuid, after from planned_nestings) c
+    join groups o on o.entry_uuid = c.group_uuid
+    left join users u on u.entry_uuid = c.subject
+    left join groups s on s.entry_uuid = c.subject
+    left join hidden_before h on h.uuid = c.subject
+    group by c.group_uuid) r
+  where g.entry_uuid = r.uuid and g.updated_at <> $1`;

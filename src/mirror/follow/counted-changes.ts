@@ -6,7 +6,8 @@ import { isContainer } from '../../sources/ldap/entry-searches.js';
 import { type NumberedState, withKnownNumbers } from '../../sources/ldap/numbered-state.js';
 import { formatPosition, type Position } from '../../sources/ldap/position.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import type { PendingChanges, Reached } from './pending-changes.js';
+import type { PendingChanges } from './pending-changes.js';
+import type { Reached } from './reached.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 

@@ -13,9 +13,11 @@ export async function addGroupsNamed(
   readAgain: (uuids: readonly string[]) => Promise<readonly KnownEntry[]>,
 ): Promise<void> {
   const { users } = config.mapping;
-  if (users.memberOf === undefined || delta.people.size === 0) return;
+  if (users.memberOf === undefined || delta.people.size + delta.gonePeople.size === 0) return;
   const people = [...delta.people.values()].flatMap((entry) => mapPerson(entry, users).value ?? []);
-  const named = await findGroupsNamedOtherwise(manager, people);
+  const mapped = new Set(people.map(({ uuid }) => uuid));
+  const unmapped = [...delta.people.keys()].filter((uuid) => !mapped.has(uuid));
+  const named = await findGroupsNamedOtherwise(manager, people, [...unmapped, ...delta.gonePeople]);
   const missing = named.filter((uuid) => !delta.groups.has(uuid) && !delta.goneGroups.has(uuid));
   for (const some of chunksOf(missing, READ_TOGETHER))
     for (const { kind, uuid, entry } of await readAgain(some)) delta.put(kind, uuid, entry);

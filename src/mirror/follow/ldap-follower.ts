@@ -135,12 +135,12 @@ export class LdapFollower implements Follower {
   private async handleLaggingServer(
     { behind, state }: Choice,
     before: MirrorStatus,
-    { signal, onUpToDate }: Attempt,
+    { connection, signal, onUpToDate }: Attempt,
   ): Promise<void> {
     const step = this.behind.next(keyOfState(state), before.state === SyncState.BLOCKED);
     if (step === 'wait') throw new ServerBehindError(behind ?? '');
     if (step !== 'await') {
-      const source = new LdapSource(this.dependencies.config, this.source);
+      const source = new LdapSource(this.dependencies.config, this.source, connection);
       const outcome = await this.wholeReading.run(source, signal, step === 'hold' ? 'hold' : 'fail');
       if (outcome.kind === 'blocked') onUpToDate(outcome);
       else if (step === 'compare') return;

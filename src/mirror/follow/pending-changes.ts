@@ -9,11 +9,11 @@ import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { addGroupsNamed } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
-import type { MirrorStatus } from '../status/mirror-state.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, DifferingEntry } from '../reconcile/scan.js';
 import { stampsOf } from '../reconcile/stamped-source.js';
 import { findKnown, writeStamps } from '../reconcile/stored-scan.js';
+import type { Reached } from './reached.js';
 import { WholeReadingNeededError } from './whole-reading-needed.error.js';
 
 /**
@@ -26,14 +26,6 @@ const MOST_DIFFERENCES = 1000;
 /** Approximate maximum number of bytes of pending changes while further changes are being collected. */
 const LARGEST_PENDING = 32_000_000;
 
-/** The position and time of the mirror after all pending changes have been applied. */
-export interface Reached {
-  readonly position: string | null;
-  readonly asOf: Date;
-  /** The state of the mirror before they are completed, if it is known. */
-  readonly status?: MirrorStatus;
-}
-
 /**
  * The pending changes, and everything that has to be read before they can be applied. There is one for each connection.
  */
@@ -43,11 +35,17 @@ export class PendingChanges {
   private readonly dynamicGroups: DynamicGroups;
   private readonly reconciler: Reconciler;
   private found: ScanResult | null = null;
+  /** The position that the mirror has, as far as the follower has stored it. */
+  reached: string | null = null;
+  /** The number of the revision that was applied last; null: none. */
+  private revision: number | null = null;
 
   constructor(
     private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
+    /** What happens to changes of a server that lacks some of the mirrored ones. */
+    private readonly whenBehind: () => 'hold' | 'fail',
   ) {
     this.dynamicGroups = new DynamicGroups(dependencies, connection);
     this.reconciler = new Reconciler(dependencies, signal);
@@ -160,17 +158,22 @@ export class PendingChanges {
    * Applies the pending changes. If the deletion guard holds them, they are discarded because they may be
    * large, and have to be read again from the position of the mirror.
    */
-  async takeOver({ position, asOf, status: before }: Reached): Promise<SyncOutcome> {
+  async takeOver({ position, asOf, status }: Reached): Promise<SyncOutcome> {
     const { synchronizer, reporter, directory } = this.dependencies;
     const { pending: delta, signal } = this;
     await this.complete();
     const stamps = stampsOf(delta, directory);
-    const advance = { delta, asOf, position, signal, before, stamps };
+    const whenBehind = this.whenBehind();
+    // Large changes may have been applied since the state was read.
+    const before = this.revision === null || status?.revision === this.revision ? status : undefined;
+    const advance = { delta, asOf, position, signal, before, stamps, whenBehind };
     const outcome = await reporter.reportRun(() => synchronizer.advance(advance));
     const { found } = this;
     this.found = null;
     this.pending.clear();
     if (outcome.kind === 'blocked') return outcome;
+    this.reached = position;
+    if (outcome.kind === 'applied') this.revision = outcome.revision;
     if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.differing));
     return outcome;
   }

@@ -2,11 +2,12 @@ import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { formatPosition, mergeStates, type Position } from '../../sources/ldap/position.js';
+import { formatPosition, mergeStates, type Position, whereShown } from '../../sources/ldap/position.js';
 import { compareWithServer } from '../../sources/ldap/server-state.js';
 import { ShownNumbers } from '../../sources/ldap/shown-numbers.js';
 import { ServerBehindError } from '../../sources/source.error.js';
-import type { PendingChanges, Reached } from './pending-changes.js';
+import type { PendingChanges } from './pending-changes.js';
+import type { Reached } from './reached.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 
@@ -25,23 +26,30 @@ export class PolledChanges {
    * Applies what has changed since the last poll.
    * @param position the position at the end of the last poll
    * @param isLater whether the last poll ended at least one second ago
+   * @returns the outcome, or that of a plan that is held
    * @throws ServerBehindError if the position is from a server that was ahead of this one
    */
-  async take(before: MirrorStatus, position: PolledPosition, isLater: boolean): Promise<void> {
+  async take(before: MirrorStatus, position: PolledPosition, isLater: boolean): Promise<SyncOutcome> {
     const { connection, pendingChanges } = this;
     const { directory, manager, reporter } = this.dependencies;
     const asOf = await readClock(manager);
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const { changed, next } =
       position.kind === 'hash' ? { changed: [], next: position } : await this.listChanged(position, isLater);
+    // A background comparison may have ended before the latest deletions: they are found by the next poll.
+    const isCompared = before.state !== SyncState.IDLE || !pendingChanges.hasFinding;
     const held =
-      (await pendingChanges.readAgain(changed, unmoved)) ?? (await this.compare(before.state, unmoved));
+      (await pendingChanges.readAgain(changed, unmoved)) ??
+      (await this.compare(before.state, isCompared, unmoved));
     const refusals = directory.refusals(connection);
     for (const risk of refusals) reporter.reportRisk(risk);
-    if (held !== null) return;
+    if (held !== null) return held;
     const numbers = await ShownNumbers.of(directory, connection, position);
     const reached = { ...next, refusals, ...(await numbers.read()) };
-    await pendingChanges.takeOver({ position: formatPosition(reached), asOf });
+    return pendingChanges.takeOver({
+      position: formatPosition(reached),
+      asOf: isCompared ? asOf : unmoved.asOf,
+    });
   }
 
   /** The entries with a later time, and the next position. */
@@ -63,15 +71,17 @@ export class PolledChanges {
     const since = sinceAfter(position, latest, isLater);
     // After a crash, the contextCSN stays older than what was read until the next change.
     const known = mergeStates(state, position.state);
-    const next = { kind: 'look', state: known, reached: known, since, latest } as const;
+    // A server that hides a state which it showed before may lack changes: see findBehind in check-plan.ts.
+    const reached = whereShown(known, state);
+    const next = { kind: 'look', state: known, reached, since, latest } as const;
     return { changed: [...changed], next };
   }
 
   /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */
-  private async compare(state: SyncState, before: Reached): Promise<SyncOutcome | null> {
+  private async compare(state: SyncState, isCompared: boolean, before: Reached): Promise<SyncOutcome | null> {
     const { pendingChanges } = this;
     if (state !== SyncState.IDLE) return pendingChanges.compareAfterTrouble(before);
-    if (pendingChanges.hasFinding) return pendingChanges.applyRechecks(before);
-    return (await pendingChanges.applyRechecks(before)) ?? pendingChanges.compareNow(before);
+    const held = await pendingChanges.applyRechecks(before);
+    return held !== null || !isCompared ? held : pendingChanges.compareNow(before);
   }
 }

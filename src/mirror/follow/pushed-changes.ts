@@ -3,7 +3,8 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { ContentSession } from '../../sources/ldap/content-session.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import type { Position } from '../../sources/ldap/position.js';
+import { hasSameCookies, type Position } from '../../sources/ldap/position.js';
+import { PositionReplacedError } from './position-replaced.error.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
 import type { PendingChanges } from './pending-changes.js';
@@ -78,27 +79,32 @@ export class PushedChanges {
       // can still be read by polling.
       throw refusals[0] ?? error;
     });
+    this.pendingChanges.reached = session.position();
     reporter.reportMethod(METHOD);
     return outcome;
   }
 
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<SyncOutcome> {
     const begun = performance.now();
-    const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
+    this.pendingChanges.reached = before.position;
+    // The position of the last batch is stored only when all of it has been applied.
+    const behind = { position: before.position, asOf: before.asOf ?? this.asOf };
     const { pendingChanges } = this;
     const { manager, reporter } = this.dependencies;
     let outcome: SyncOutcome = { kind: 'unchanged' };
     for await (const { changes, isLast } of session.readChanges((kind) => readKnownUuids(manager, kind))) {
       pendingChanges.add(changes.delta);
-      const tooMuch = await pendingChanges.readAgain(changes.unread, behind());
+      const tooMuch = await pendingChanges.readAgain(changes.unread, behind);
       if (tooMuch !== null) return tooMuch;
       // A server that hides entries it showed before sends no message about them, and the cause of the
       // earlier failure may persist.
       const held =
-        isLast && before.state !== SyncState.IDLE && (await pendingChanges.compareAfterTrouble(behind()));
+        isLast && before.state !== SyncState.IDLE && (await pendingChanges.compareAfterTrouble(behind));
       if (held) return held;
       if (isLast) await session.numbers.read();
-      outcome = await pendingChanges.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
+      outcome = await pendingChanges.takeOver(
+        isLast ? { position: session.position(), asOf: this.asOf } : behind,
+      );
       if (outcome.kind === 'blocked') return outcome;
     }
     reporter.reportMethod(METHOD);
@@ -147,8 +153,14 @@ export class PushedChanges {
     return (await this.pendingChanges.readAgain(changes.unread, before)) ?? true;
   }
 
+  /**
+   * Reads the state of the mirror.
+   * @throws PositionReplacedError if its position is not that of this session, as after a restore of the database: changes between
+   * the two would be missing
+   */
   private async readStatus(): Promise<void> {
     this.status = await this.dependencies.state.get();
+    if (!hasSameCookies(this.status.position, this.pendingChanges.reached)) throw new PositionReplacedError();
     this.asOf = this.status.now;
   }
 }

@@ -68,9 +68,12 @@ export class ServerFollower {
   }
 
   /** Waits until an operator has decided about the held plan, or the plan has to be checked again. */
-  async awaitDecision(signal: AbortSignal): Promise<void> {
-    const { config, state } = this.dependencies;
-    const latest = performance.now() + config.syncSeconds * 1000;
+  async awaitDecision(
+    signal: AbortSignal,
+    longest = this.dependencies.config.syncSeconds * 1000,
+  ): Promise<void> {
+    const { state } = this.dependencies;
+    const latest = performance.now() + longest;
     for (;;) {
       await sleep(DECISION_INTERVAL_MS, undefined, { signal });
       if ((await state.get()).state !== SyncState.BLOCKED || performance.now() > latest) return;
@@ -85,7 +88,8 @@ export class ServerFollower {
     { connection, signal }: Attempt,
     follow: (pendingChanges: PendingChanges) => Promise<void>,
   ): Promise<void> {
-    const pendingChanges = new PendingChanges(this.dependencies, connection, signal);
+    const whenBehind = () => (this.behind.isOver ? 'hold' : 'fail');
+    const pendingChanges = new PendingChanges(this.dependencies, connection, signal, whenBehind);
     try {
       await follow(pendingChanges);
     } catch (error) {
@@ -141,7 +145,7 @@ export class ServerFollower {
         const position = this.wholeReading.isNeeded ? null : positionOf(before, config, 'count');
         const outcome =
           (position === null ? null : await counted.take(before, position)) ??
-          (await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal));
+          (await this.readWhole(this.sourceOn(connection), pendingChanges, signal));
         onUpToDate(outcome);
         if (outcome.kind === 'blocked') break;
         // Without a position, everything is read each time.
@@ -173,12 +177,22 @@ export class ServerFollower {
       const before = await state.get();
       const position = positionOf(before, config, directory.isHashed ? 'hash' : 'look');
       const isWhole = position === null || this.wholeReading.isNeeded;
-      if (isWhole) await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
-      else await polled.take(before, position, isLater);
-      onUpToDate({ kind: 'unchanged' });
+      const outcome = isWhole
+        ? await this.readWhole(this.sourceOn(connection), pendingChanges, signal)
+        : await polled.take(before, position, isLater);
+      onUpToDate(outcome);
       const rest = isWhole || directory.isHashed ? (performance.now() - begun) * WHOLE_POLL_REST_FACTOR : 0;
-      await sleep(Math.max(config.syncSeconds * 1000, rest), undefined, { signal });
+      const pause = Math.max(config.syncSeconds * 1000, rest);
+      if (outcome.kind === 'blocked') {
+        await this.awaitDecision(signal, pause);
+        return;
+      }
+      await sleep(pause, undefined, { signal });
     }
+  }
+
+  private sourceOn(connection: LdapConnection): LdapSource {
+    return new LdapSource(this.dependencies.config, this.source, connection);
   }
 
   private readWhole(

@@ -3,6 +3,7 @@ import {
   type FieldReader,
   isList,
   mappedFields,
+  MOST_REFERENCES,
   otherAttributesOf,
   storedName,
 } from '../../common/field.js';
@@ -27,8 +28,6 @@ export const LONGEST_TEXT = 10_000;
 export const LONGEST_LABEL = 64;
 /** Maximum number of values of a list. Further values are omitted. */
 const MOST_VALUES = 1000;
-/** The same for references, each of which is an object in a response. */
-const MOST_REFERENCES = 100;
 
 /** Maximum number of characters of a value. For all other readers it is that of a line. */
 const LONGEST: Partial<Record<FieldReader, number>> = {
@@ -45,8 +44,8 @@ const REFERENCES_PER_STEP = 1000;
 
 const UNREADABLE: Readonly<Record<NamedBy, string>> = {
   dn: 'are not UTF-8',
-  id: 'are no ids',
-  uuid: 'are no UUIDs',
+  id: 'are not ids',
+  uuid: 'are not UUIDs',
 };
 
 /** The result of mapping an entry: the value, or null if the entry is quarantined, and what was omitted. */
@@ -83,7 +82,10 @@ export class EntryReader {
     const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
     if (uuid === null) {
       const hasUuid = this.entry.bytes(mapping.uuid).length > 0;
-      return this.quarantine(null, hasUuid ? `has an ${mapping.uuid} that is none` : 'has a malformed DN');
+      return this.quarantine(
+        null,
+        hasUuid ? `has an ${mapping.uuid} that is not a UUID` : 'has a malformed DN',
+      );
     }
     const id = this.single(mapping.id, LONGEST_ID);
     if (id === null) return this.quarantine(null, `has no usable ${mapping.id}, which is its id`);

@@ -88,7 +88,7 @@ describe('the mapping of a user', () => {
   it.each<[string, Values, string]>([
     ['id', { uid: '  ' }, 'has no usable uid, which is its id'],
     ['name', { cn: '' }, 'has no usable displayName or cn, which is its name'],
-    ['a valid entryUUID', { entryUUID: 'nonsense' }, 'has an entryUUID that is none'],
+    ['a valid entryUUID', { entryUUID: 'nonsense' }, 'has an entryUUID that is not a UUID'],
   ])('skips an entry without %s', (_, values, reason) => {
     const { value, quarantined } = person(values);
     expect(value).toBeNull();

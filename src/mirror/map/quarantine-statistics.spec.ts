@@ -66,11 +66,11 @@ describe('entries that would be quarantined', () => {
       'problem people: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
     ],
     [
-      'some with an entryUUID that is none',
+      'some with an entryUUID that is not a UUID',
       [...PEOPLE, person('f', { entryUUID: ['1'] }), person('g', { entryUUID: ['2'] })],
       [],
       BUILT_IN,
-      'warning people: 2 of 7 entries would be quarantined: an entry has an entryUUID that is none (2). Set uuid to the attribute with the permanent id of an entry',
+      'warning people: 2 of 7 entries would be quarantined: an entry has an entryUUID that is not a UUID (2). Set uuid to the attribute with the permanent id of an entry',
     ],
     [
       'values that do not fit their type',
@@ -84,7 +84,7 @@ describe('entries that would be quarantined', () => {
       [],
       [{ cn: ['club'], member: ['uid=a,dc=example,dc=org'] }],
       'groups: {members: {attribute: member, by: uuid}}',
-      'warning groups: member of 1 of the 1 entries that have it would be quarantined: it has 1 values that are no UUIDs. Set by of the role in groups to what its values are: dn, id or uuid',
+      'warning groups: member of 1 of the 1 entries that have it would be quarantined: it has 1 values that are not UUIDs. Set by of the role in groups to what its values are: dn, id or uuid',
     ],
   ])('are reported: %s', (_, people, groups, model, expected) => {
     expect(findingsOf(people, groups, model)).toEqual([expected]);

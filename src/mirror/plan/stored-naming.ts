@@ -43,23 +43,28 @@ export async function readNamingUsers(
   return naming;
 }
 
-/** Returns the entryUUIDs of the mirrored groups that users name, or do not name any more, unlike before. */
+/**
+ * Returns the entryUUIDs of the mirrored groups that users name, or do not name any more, unlike before. Groups store the DNs of
+ * their members, so a user who is renamed names groups otherwise.
+ * @param gone entryUUIDs of users who are deleted or no longer mirrored
+ */
 export async function findGroupsNamedOtherwise(
   manager: Writer,
   people: readonly MappedPerson[],
+  gone: readonly string[],
 ): Promise<string[]> {
-  const stored: { uuid: string; target: string }[] = await manager.query(
-    `select u.entry_uuid as uuid, r.target from user_references r join users u on u.key = r.from_key
+  const stored: { dnKey: string; target: string }[] = await manager.query(
+    `select u.dn_key as "dnKey", r.target from user_references r join users u on u.key = r.from_key
      where r.field = $1 and u.entry_uuid = any ($2::uuid[])`,
-    [NAMED_GROUPS, people.map(({ uuid }) => uuid)],
+    [NAMED_GROUPS, [...people.map(({ uuid }) => uuid), ...gone]],
   );
-  const before = new Set(stored.map(({ uuid, target }) => `${uuid} ${target}`));
+  const before = new Set(stored.map(({ dnKey, target }) => `${dnKey} ${target}`));
   const after = new Set(
-    people.flatMap((person) => groupsNamedBy(person).map((key) => `${person.uuid} ${key}`)),
+    people.flatMap((person) => groupsNamedBy(person).map((key) => `${person.dnKey} ${key}`)),
   );
   const differing = [...before].filter((each) => !after.has(each));
   differing.push(...[...after].filter((each) => !before.has(each)));
-  const keys = [...new Set(differing.map((each) => each.split(' ')[1] ?? ''))];
+  const keys = [...new Set(differing.map((each) => each.slice(each.indexOf(' ') + 1)))];
   if (keys.length === 0) return [];
   const groups: { uuid: string }[] = await manager.query(
     `select entry_uuid as uuid from groups where dn_key = any ($2::uuid[])

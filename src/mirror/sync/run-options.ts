@@ -31,4 +31,6 @@ export interface Advance {
   readonly stamps?: ReadonlyMap<string, string>;
   /** The fingerprint of the source with these changes. Default: that of a server. */
   readonly fingerprint?: string;
+  /** What happens to changes of a server that lacks some of the mirrored ones. Default: they are held. */
+  readonly whenBehind?: 'hold' | 'fail';
 }

@@ -54,20 +54,23 @@ export class Synchronizer {
     return this.runs.watch('all', () => this.retry(attempt, fail));
   }
 
-  /** Applies changes without reading the rest of the directory. Every error is thrown. */
+  /**
+   * Applies changes without reading the rest of the directory. Every error is thrown.
+   * @throws OutdatedPlanError if the mirror is no longer as in `before`: the changes continue a position that it had then
+   */
   advance(advance: Advance): Promise<SyncOutcome> {
-    const attempt = (before: MirrorStatus) => this.advanceFrom(before, advance);
-    return this.runs.watch('changes', () => this.retry(attempt, undefined, advance.before));
+    const { before } = advance;
+    const attempt = (current: MirrorStatus) => this.advanceFrom(current, advance);
+    return this.runs.watch('changes', () => (before === undefined ? this.retry(attempt) : attempt(before)));
   }
 
   /** Another process may apply a revision first. A new attempt finds the remaining changes. */
   private async retry(
     attempt: (before: MirrorStatus) => Promise<SyncOutcome>,
     fail?: (error: unknown, before: MirrorStatus) => Promise<SyncOutcome>,
-    known?: MirrorStatus,
   ): Promise<SyncOutcome> {
     for (let count = 1; ; count++) {
-      const before = (count === 1 ? known : undefined) ?? (await this.state.get());
+      const before = await this.state.get();
       try {
         return await attempt(before);
       } catch (error) {
@@ -78,10 +81,15 @@ export class Synchronizer {
     }
   }
 
-  private async advanceFrom(
-    before: MirrorStatus,
-    { delta, asOf, position, signal, stamps, fingerprint = fingerprintOf(this.config.directory) }: Advance,
-  ): Promise<SyncOutcome> {
+  private async advanceFrom(before: MirrorStatus, given: Advance): Promise<SyncOutcome> {
+    const {
+      delta,
+      asOf,
+      position,
+      signal,
+      stamps,
+      fingerprint = fingerprintOf(this.config.directory),
+    } = given;
     const { manager } = this.dataSource;
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
@@ -90,10 +98,8 @@ export class Synchronizer {
     const left = { quarantined: snapshot.quarantined, skipped: null };
     const planned = await plannedInMemory(manager, plan, mapping, left);
     const covers = identitiesIn(delta);
-    return this.conclude(planned, before, {
-      ...{ asOf, fingerprint, position, covers, signal },
-      ...(stamps && { stamps }),
-    });
+    const reading = { asOf, fingerprint, position, covers, signal, ...(stamps && { stamps }) };
+    return this.conclude(planned, before, reading, given);
   }
 
   private async runFrom(

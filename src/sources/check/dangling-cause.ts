@@ -56,7 +56,7 @@ function cureOfName({ key }: ReferenceOrigin, named: NamedBy | 'text'): string {
   // The references of fields are DNs.
   if (key.includes('.fields.')) return `set ${key}.type to String, because its values are ${what}`;
   return named === 'text'
-    ? `set ${key}.attribute to an attribute with DNs, because the values of this one are no DNs`
+    ? `set ${key}.attribute to an attribute with DNs, because the values of this one are not DNs`
     : `set ${key}.by to ${named}, because its values are ${what}`;
 }
 

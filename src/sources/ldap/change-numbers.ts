@@ -77,7 +77,7 @@ export class ChangeNumbers {
   }
 
   /**
-   * What the server shows of its changes and of those of others, also where it has no numbers, or none for this account.
+   * What the server shows of its changes and of those of others, even where it has no numbers, or none for this account.
    * @throws {LdapError}
    */
   async readShown(): Promise<NumberedState | null> {

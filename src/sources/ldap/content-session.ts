@@ -91,14 +91,20 @@ export class ContentSession {
   async *readAll(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     for (const kind of KINDS) {
       for await (const event of refreshOf(this.streams[kind])) {
-        if (event.kind === 'refreshed') this.buffer.keepCookie(kind, event.cookie);
+        if (event.kind === 'refreshed') this.endReading(kind, event.cookie);
         if (event.kind === 'entry') yield { kind, entry: event.entry };
       }
       if (this.options.follows) this.followKind(kind);
       else await this.streams[kind].return(undefined);
     }
-    this.cookies = new Map(this.buffer.cookies);
     await this.numbers.read();
+  }
+
+  /** The cookie of a kind covers what was read. Changes that arrive while the other kind is read are in the buffer. */
+  private endReading(kind: EntryKind, cookie: Buffer | null): void {
+    this.buffer.keepCookie(kind, cookie);
+    const kept = this.buffer.cookies.get(kind);
+    if (kept !== undefined) this.cookies.set(kind, kept);
   }
 
   /**

@@ -5,7 +5,7 @@ import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js'
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
-import { identityValue, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { identityValues, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { Filter } from '../../ldap/filter/filter-parser.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../ldap/client/limit-error.js';
@@ -80,7 +80,9 @@ export class LdapDirectory {
     if (this.isNamedByDn) return this.listed.readAgain(connection, uuids);
     const found: KnownEntry[] = [];
     for (const some of chunksOf(uuids, VALUES_OF_FILTER)) {
-      const filters = some.map((uuid) => isEqual(this.uuid, identityValue(uuid, this.uuid)));
+      const filters = some
+        .flatMap((uuid) => identityValues(uuid, this.uuid))
+        .map((value) => isEqual(this.uuid, value));
       for (const kind of KINDS) {
         for await (const each of this.readChosen(connection, kind, { kind: 'or', filters })) found.push(each);
       }

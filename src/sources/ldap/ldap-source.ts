@@ -18,9 +18,14 @@ export class LdapSource implements DirectorySource {
   private readonly directory: LdapDirectory;
   private reached: string | null = null;
 
+  /**
+   * @param open the connection to read from, which stays open; by default the first server that accepts the account is read. The
+   * follower of a server must not read another one, which may lag.
+   */
   constructor(
     private readonly config: DirectoryConfig,
     source: LdapSourceConfig,
+    private readonly open: LdapConnection | null = null,
   ) {
     this.directory = new LdapDirectory(config, source);
   }
@@ -30,7 +35,7 @@ export class LdapSource implements DirectorySource {
   }
 
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    const connection = await this.directory.servers.connect(signal);
+    const connection = this.open ?? (await this.directory.servers.connect(signal));
     try {
       await requireKind(this.config, connection);
       const { mode } = await chooseMode(this.directory, connection, signal);
@@ -38,7 +43,7 @@ export class LdapSource implements DirectorySource {
         ? this.readBySession(connection, signal)
         : this.readByPages(connection, mode.kind === 'counted' ? mode.numbers : null, signal);
     } finally {
-      connection.close();
+      if (this.open === null) connection.close();
     }
   }
 

@@ -103,6 +103,15 @@ function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
+/** Whether two stored positions continue content synchronization from the same state, or neither does. */
+export function hasSameCookies(one: string | null, other: string | null): boolean {
+  const cookies = [one, other].map((text) => {
+    const position = parsePosition(text);
+    return position?.kind === 'cookies' ? formatted({ ...position, refusals: [] }) : null;
+  });
+  return JSON.stringify(cookies[0]) === JSON.stringify(cookies[1]);
+}
+
 /** What the server of a position refuses, one sentence each. */
 export function refusalsOf(position: Position | null): readonly string[] {
   return position === null ? [] : (position.refusals ?? []);
@@ -130,6 +139,11 @@ export function mergeStates(one: ServerState, other: ServerState): ServerState {
     return first === null || second === null ? (first ?? second) : mergeVectors(first, second);
   };
   return { person: merge('person'), group: merge('group') };
+}
+
+/** A state without the kinds whose state a server hides. */
+export function whereShown({ person, group }: ServerState, shown: ServerState): ServerState {
+  return { person: shown.person && person, group: shown.group && group };
 }
 
 /** Compares two states, possibly of two servers. A kind that either state does not contain is ignored. */

@@ -30,8 +30,6 @@ export interface Vocabulary {
   /** Attributes, in lower case. */
   readonly photo: string;
   readonly members: readonly string[];
-  /** Whether members are named by the ids of users, so that no group contains another one. Otherwise by DNs. */
-  readonly namesIds?: boolean;
   readonly personDn: (id: string) => string;
   readonly groupDn: (id: string) => string;
   /** A container below that of the users. */
@@ -77,7 +75,7 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
   const users = parseDump(await server.search(vocabulary.queries.users));
   const groups = parseDump(await server.search(vocabulary.queries.groups));
   const { ids, photo } = vocabulary;
-  const usersByName = new Map(users.map((user) => [keyOf(nameOf(user)), textOf(user, ids.user)]));
+  const usersByName = new Map(users.map((user) => [keyOf(user.dn), textOf(user, ids.user)]));
   const groupsByDn = new Map(groups.map((group) => [keyOf(group.dn), group]));
   const direct = (group: DumpedEntry) => [
     ...vocabulary.members
@@ -100,10 +98,6 @@ export async function readExpected({ server, vocabulary }: BehaviorDirectory): P
     users: sorted(users.map((user) => [textOf(user, ids.user), shownOf(user)])),
     groups: sorted(groups.map((group) => [textOf(group, ids.group), membersOf(group)])),
   };
-
-  function nameOf(user: DumpedEntry) {
-    return vocabulary.namesIds === true ? textOf(user, ids.user) : user.dn;
-  }
 
   function shownOf(user: DumpedEntry) {
     const [bytes] = user.values.get(photo) ?? [];
@@ -162,11 +156,6 @@ export class OldCopy implements Swap {
 
 export function textOf({ values }: DumpedEntry, attribute: string): string {
   return values.get(attribute)?.[0]?.toString() ?? '';
-}
-
-/** The value in the first part of a DN. */
-export function idOf(dn: string): string {
-  return dn.replace(/^[^=]*=|,.*/gs, '');
 }
 
 function keyOf(dn: string): string {

@@ -1,9 +1,13 @@
 import type { Socket } from 'node:net';
 import { BerInput } from '../../../src/ldap/client/ber.js';
 import { MessageFrames } from '../../../src/ldap/client/message-frames.js';
-import { entry, FakeLdapServer, result } from './fake-ldap-server.js';
+import { ber, entry, FakeLdapServer, message as messageOf, octets, result } from './fake-ldap-server.js';
 
 const SEARCH_REQUEST = 0x63;
+const CONTROLS = 0xa0;
+const UNAVAILABLE_CRITICAL_EXTENSION = 12;
+const PAGED_RESULTS = '1.2.840.113556.1.4.319';
+const BOOLEAN = 0x01;
 const ENUMERATED = 0x0a;
 const OPERATIONS_ERROR = 1;
 
@@ -17,7 +21,7 @@ export interface RangedGroup {
 
 /**
  * Emulates how Active Directory sends the values of an attribute with more values than a limit: range retrieval as
- * [MS-ADTS] 3.1.1.3.1.3.3 documents it. Samba sends all values unless a range is requested.
+ * [MS-ADTS] 3.1.1.3.1.3.3 documents it, and pages of one group. Samba sends all values unless a range is requested.
  * @param limit MaxValRange
  */
 export function startRangingServer(groups: readonly RangedGroup[], limit: number): Promise<FakeLdapServer> {
@@ -41,17 +45,47 @@ function answer(socket: Socket, frame: Buffer, groups: readonly RangedGroup[], l
   const list = search.enter();
   const attributes: string[] = [];
   while (!list.isAtEnd) attributes.push(list.readText());
+  const cookie = message.isNext(CONTROLS) ? cookieIn(message.enter(CONTROLS)) : null;
+  // A cookie belongs to the search that received it (RFC 2696 §3).
+  if (isBase && cookie !== null && cookie !== '') {
+    socket.write(result(id, UNAVAILABLE_CRITICAL_EXTENSION));
+    return;
+  }
+  const place = Number(cookie);
   try {
-    const found = groups.filter(({ dn }) => !isBase || dn === base);
+    const all = groups.filter(({ dn }) => !isBase || dn === base);
+    const found = cookie === null ? all : all.slice(place, place + 1);
     for (const group of found) {
       const values = { uSNChanged: [String(group.usn)], ...membersOf(group, attributes, limit) };
       socket.write(entry(id, group.dn, values));
       group.onRange?.(group);
     }
-    socket.write(result(id));
+    const next = place + 1 < all.length ? String(place + 1) : '';
+    socket.write(cookie === null ? result(id) : pageEnd(id, next));
   } catch {
     socket.write(result(id, OPERATIONS_ERROR, '00002120: SvcErr: ERROR_DS_CANT_RETRIEVE_ATTS'));
   }
+}
+
+/** The cookie of a page; empty in the request of the first one; null without the control. */
+function cookieIn(controls: BerInput): string | null {
+  while (!controls.isAtEnd) {
+    const control = controls.enter();
+    const oid = control.readText();
+    if (control.isNext(BOOLEAN)) control.skip();
+    if (oid !== PAGED_RESULTS) continue;
+    const value = new BerInput(control.readOctets()).enter();
+    value.readInteger();
+    return value.readText();
+  }
+  return null;
+}
+
+/** The end of a page, with the cookie of the next one. */
+function pageEnd(id: number, cookie: string): Buffer {
+  const value = ber(0x30, ber(0x02, Buffer.of(0)), octets(cookie));
+  const done = ber(0x65, ber(ENUMERATED, Buffer.of(0)), '', '');
+  return messageOf(id, done, ber(0x30, PAGED_RESULTS, octets(value)));
 }
 
 /** @throws when the range begins after the last value */
