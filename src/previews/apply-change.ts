@@ -114,14 +114,24 @@ export async function addGroup(
   );
   const { value } = mapGroup(entry, mapping.groups);
   if (value === null) throw new Error('The mirror would not show the new group');
+  const { administeredGroups } = transaction;
   await applyDelta(transaction, [value], [], mapping);
   if (!transaction.isPersonal) return;
   const [created] = await transaction.query<{ key: number; uuid: string }[]>(READ_CREATED, [uuid]);
   if (created === undefined) throw new Error('The new group was not written');
-  transaction.changeViewer((viewer) => withCreated(viewer, created));
+  // Users can name the group already. The preview does not show the creator more of them than before.
+  const joined = await transaction.query<{ key: number }[]>(READ_JOINED, [created.key, administeredGroups]);
+  const users = joined.map(({ key }) => key);
+  transaction.changeViewer((viewer) => withJoined(withCreated(viewer, created), users));
 }
 
 const READ_CREATED = 'select key, entry_uuid as uuid from groups where entry_uuid = $1';
+
+/** The members of the group $1 who belong to none of the groups $2. */
+const READ_JOINED = `
+  select m.user_key as key from effective_memberships m
+  where m.group_key = $1 and not exists (
+    select from effective_memberships o where o.user_key = m.user_key and o.group_key = any ($2::integer[]))`;
 
 /** Removes a group from a preview transaction, and from the groups that name it. */
 export async function removeGroup(

@@ -164,7 +164,8 @@ function entryOf(
   const read = Object.fromEntries(
     fields.map((field, index) => [storedName(field), values[index]]),
   ) as IdentityFields;
-  return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues, visibleTo } };
+  const naming = { [NAMED_GROUPS]: null, [GROUP_KEYS]: null };
+  return { key, contentHash, value: { ...read, ...naming, uuid, dn, dnKey, sourceValues, visibleTo } };
 }
 
 /** The attributes by which a group names another one, by their keys. */

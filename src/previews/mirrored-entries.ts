@@ -180,11 +180,12 @@ export async function forgetReferences(
 }
 
 /**
- * Returns whether an entry already has this id or this DN, including entries in quarantine. An entry that the viewer does not
- * see is renamed in the preview instead: the answer is as if it did not exist, and the directory rejects the LDIF.
+ * Reserves the id and the DN of a new group in the preview. Returns false if an entry has one of them already, including entries
+ * in quarantine. An entry that the viewer does not see is renamed in the preview instead: the answer is as if it did not exist,
+ * and the directory rejects the LDIF.
  * @param id id of a group, which its DN contains
  */
-export async function isTaken(
+export async function reserveNames(
   transaction: PreviewTransaction,
   id: string,
   dn: string,
@@ -195,13 +196,13 @@ export async function isTaken(
   const subjects = await readSubjects(transaction, [dnKey]);
   const uuids = [...holders, ...subjects.map(([, { uuid }]) => uuid)];
   if (uuids.length > 0) {
-    if ((await transaction.read(IS_AMONG, [uuids])).length > 0) return true;
+    if ((await transaction.read(IS_AMONG, [uuids])).length > 0) return false;
     for (const text of RENAME) await transaction.query(text, [uuids]);
     if (subjects.length > 0) await forgetReferences(transaction, dn, mapping);
-    if ((await readIdHolders(transaction, 'group', [foldId(id)])).length > 0) return true;
+    if ((await readIdHolders(transaction, 'group', [foldId(id)])).length > 0) return false;
   }
   const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
-  return quarantined.some(([other]) => keyOfDn(other) === dnKey);
+  return !quarantined.some(([other]) => keyOfDn(other) === dnKey);
 }
 
 /**

@@ -3,8 +3,10 @@ import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js'
 import { BadUserInputError } from '../common/errors.js';
 import { builtInConfig } from '../../test/support/builders/built-in-config.js';
 import { Entry } from '../ldap/entry.js';
+import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { mapGroup, mapPerson } from '../mirror/map/map.js';
-import { validateGroupChange, validatePersonChange } from './validate.js';
+import { USER_FIELDS } from '../users/user.fields.js';
+import { validateChange } from './validate.js';
 
 const { mapping } = builtInConfig().directory;
 const group = { id: 'chess-club' };
@@ -26,7 +28,7 @@ describe('an accepted value', () => {
   ] as const)('as %s is what the mirror shows for a user who has it as %s', (field, attribute) => {
     fc.assert(
       fc.property(text, (given) => {
-        const wanted = accepted(() => validatePersonChange({ [field]: given }))?.[field] ?? null;
+        const wanted = accepted(() => validateChange({ [field]: given }, USER_FIELDS))?.[field] ?? null;
         if (wanted === null) return;
         const entry = entryWith({ uid: 'ada', cn: 'Ada', [attribute]: wanted });
         const { value, quarantined } = mapPerson(entry, mapping.users);
@@ -44,7 +46,8 @@ describe('an accepted value', () => {
   ] as const)('as %s is what the mirror shows for a group that has it as %s', (field, attribute) => {
     fc.assert(
       fc.property(text, (given) => {
-        const wanted = accepted(() => validateGroupChange({ group, [field]: given }))?.[field] ?? null;
+        const wanted =
+          accepted(() => validateChange({ group, [field]: given }, GROUP_FIELDS))?.[field] ?? null;
         if (wanted === null) return;
         const { value, quarantined } = mapGroup(entryWith({ cn: 'go', [attribute]: wanted }), mapping.groups);
         expect([value?.[field], quarantined]).toEqual([wanted, []]);

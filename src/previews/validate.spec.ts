@@ -1,11 +1,7 @@
 import { BadUserInputError } from '../common/errors.js';
-import {
-  validateClientMutationId,
-  validateGroupChange,
-  validateNewGroup,
-  validatePersonChange,
-  withChange,
-} from './validate.js';
+import { GROUP_FIELDS } from '../groups/group.fields.js';
+import { USER_FIELDS } from '../users/user.fields.js';
+import { validateClientMutationId, validateChange, validateNewGroup, withChange } from './validate.js';
 
 const group = { id: 'chess-club' };
 
@@ -23,13 +19,16 @@ function refusedBy(act: () => unknown): string | null {
 describe('the change of a user', () => {
   it('has the given values, without leading and trailing white space', () => {
     expect(
-      validatePersonChange({
-        name: ' Ada Martin\n',
-        givenName: 'Ada',
-        familyName: '\u00a0Martin',
-        email: 'ada@example.org ',
-        schoolYear: '3B',
-      }),
+      validateChange(
+        {
+          name: ' Ada Martin\n',
+          givenName: 'Ada',
+          familyName: '\u00a0Martin',
+          email: 'ada@example.org ',
+          schoolYear: '3B',
+        },
+        USER_FIELDS,
+      ),
     ).toEqual({
       name: 'Ada Martin',
       givenName: 'Ada',
@@ -40,7 +39,7 @@ describe('the change of a user', () => {
   });
 
   it('distinguishes removed from unchanged values', () => {
-    const change = validatePersonChange({ givenName: null, email: ' ' });
+    const change = validateChange({ givenName: null, email: ' ' }, USER_FIELDS);
     expect(change).toEqual({ givenName: null, email: null });
     expect(change.schoolYear).toBeUndefined();
   });
@@ -59,7 +58,7 @@ describe('the change of a user', () => {
     ['givenName', { givenName: '\ud800' }],
     ['schoolYear', { schoolYear: 'x'.repeat(65) }],
   ])('is rejected for its %s: %j', (argument, input) => {
-    expect(refusedBy(() => validatePersonChange(input))).toBe(argument);
+    expect(refusedBy(() => validateChange(input, USER_FIELDS))).toBe(argument);
   });
 
   it.each([
@@ -69,7 +68,7 @@ describe('the change of a user', () => {
     `${'x'.repeat(64)}@example.org`,
     `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(61)}`,
   ])('accepts the address %s', (email) => {
-    expect(validatePersonChange({ email })).toEqual({ email });
+    expect(validateChange({ email }, USER_FIELDS)).toEqual({ email });
   });
 
   it.each([
@@ -85,21 +84,25 @@ describe('the change of a user', () => {
     `${'x'.repeat(65)}@example.org`,
     `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(62)}`,
   ])('rejects the address %s', (email) => {
-    expect(refusedBy(() => validatePersonChange({ email }))).toBe('email');
+    expect(refusedBy(() => validateChange({ email }, USER_FIELDS))).toBe('email');
   });
 });
 
 describe('the change of a group', () => {
   it('may have line feeds and tabs in the description only', () => {
-    expect(validateGroupChange({ group, description: 'one\n\ttwo' })).toEqual({ description: 'one\n\ttwo' });
-    expect(refusedBy(() => validateGroupChange({ group, description: 'one\rtwo' }))).toBe('description');
-    expect(refusedBy(() => validateGroupChange({ group, name: 'one\ttwo' }))).toBe('name');
+    expect(validateChange({ group, description: 'one\n\ttwo' }, GROUP_FIELDS)).toEqual({
+      description: 'one\n\ttwo',
+    });
+    expect(refusedBy(() => validateChange({ group, description: 'one\rtwo' }, GROUP_FIELDS))).toBe(
+      'description',
+    );
+    expect(refusedBy(() => validateChange({ group, name: 'one\ttwo' }, GROUP_FIELDS))).toBe('name');
   });
 
   it.each(['http://example.org', 'https://example.org/a?b#c', 'https://bücher.example/é'])(
     'accepts the website %s',
     (website) => {
-      expect(validateGroupChange({ group, website })).toEqual({ website });
+      expect(validateChange({ group, website }, GROUP_FIELDS)).toEqual({ website });
     },
   );
 
@@ -113,7 +116,7 @@ describe('the change of a group', () => {
     'https://example.org/<b>',
     'https://example.org/"x',
   ])('rejects the website %s', (website) => {
-    expect(refusedBy(() => validateGroupChange({ group, website }))).toBe('website');
+    expect(refusedBy(() => validateChange({ group, website }, GROUP_FIELDS))).toBe('website');
   });
 
   it.each([
@@ -123,7 +126,7 @@ describe('the change of a group', () => {
     ['website', { website: `https://example.org/${'x'.repeat(10_000)}` }],
     ['email', { email: 'chess' }],
   ])('is rejected for its %s: %#', (argument, input) => {
-    expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
+    expect(refusedBy(() => validateChange({ group, ...input }, GROUP_FIELDS))).toBe(argument);
   });
 });
 
@@ -142,19 +145,19 @@ describe('a text of many combining marks', () => {
     ['website', { website: `http://a${marks(40)}/` }],
     ['website', { website: `http://example.org/${marks(40)}` }],
   ])('is rejected for its %s', (argument, input) => {
-    expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
+    expect(refusedBy(() => validateChange({ group, ...input }, GROUP_FIELDS))).toBe(argument);
   });
 
   it('is accepted with as many as writing systems need', () => {
     const name = `e${'\u0301\u0323'.repeat(15)}x`;
-    expect(validateGroupChange({ group, name })).toEqual({ name });
+    expect(validateChange({ group, name }, GROUP_FIELDS)).toEqual({ name });
   });
 
   it('is neither normalized nor parsed, which takes time quadratic in the marks', () => {
     const spies = [jest.spyOn(String.prototype, 'normalize'), jest.spyOn(URL, 'canParse')];
     const website = `http://a${MANY}/`;
-    expect(refusedBy(() => validateGroupChange({ group, website }))).toBe('website');
-    expect(refusedBy(() => validateGroupChange({ group, name: MANY }))).toBe('name');
+    expect(refusedBy(() => validateChange({ group, website }, GROUP_FIELDS))).toBe('website');
+    expect(refusedBy(() => validateChange({ group, name: MANY }, GROUP_FIELDS))).toBe('name');
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
     jest.restoreAllMocks();
   });
@@ -208,10 +211,10 @@ describe('the change of a number', () => {
   const int = { ...rest, name: 'level', type: 'Int', reader: 'integer' } as const;
 
   it('is a value that the mirror shows', () => {
-    expect(validatePersonChange({ level: 1e21 }, [float])).toEqual({ level: '1e+21' });
-    expect(validatePersonChange({ level: -7 }, [int])).toEqual({ level: '-7' });
-    expect(refusedBy(() => validatePersonChange({ level: Infinity }, [float]))).toBe('level');
-    expect(refusedBy(() => validatePersonChange({ level: 1.5 }, [int]))).toBe('level');
+    expect(validateChange({ level: 1e21 }, [float])).toEqual({ level: '1e+21' });
+    expect(validateChange({ level: -7 }, [int])).toEqual({ level: '-7' });
+    expect(refusedBy(() => validateChange({ level: Infinity }, [float]))).toBe('level');
+    expect(refusedBy(() => validateChange({ level: 1.5 }, [int]))).toBe('level');
   });
 
   it('does not become part of an entry otherwise', () => {

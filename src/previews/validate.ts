@@ -8,7 +8,6 @@ import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
-import { USER_FIELDS } from '../users/user.fields.js';
 import type { ChangeInput } from './change.model.js';
 
 /**
@@ -49,20 +48,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 /**
  * @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change
  */
-export function validatePersonChange(
-  input: object,
-  fields: readonly FieldDefinition[] = USER_FIELDS,
-): FieldChanges {
-  return withSomething(validateFields(input, fields));
-}
-
-/**
- * @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change
- */
-export function validateGroupChange(
-  input: object,
-  fields: readonly FieldDefinition[] = GROUP_FIELDS,
-): FieldChanges {
+export function validateChange(input: object, fields: readonly FieldDefinition[]): FieldChanges {
   return withSomething(validateFields(input, fields));
 }
 

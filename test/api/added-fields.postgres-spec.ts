@@ -2,9 +2,6 @@
 import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
-import { AccessLog } from '../../src/access-log/access-log.js';
-import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { reportPlan } from '../../src/commands/plan-report.js';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
@@ -100,9 +97,6 @@ const VALUES = {
   mobiles: ['+41 79 1', '+41 79 2'],
   badge: 'B-7',
 };
-const NOTHING = Object.fromEntries(
-  Object.keys(VALUES).map((name) => [name, name === 'mobiles' ? [] : null]),
-) as Record<string, unknown>;
 const SELECTION = Object.keys(VALUES).join(' ');
 
 function directory(attributes = ATTRIBUTES): string {
@@ -236,52 +230,6 @@ describe('added fields', () => {
     expect(errors.map(({ extensions: { code } }) => code)).toEqual(['INSUFFICIENT_SCOPE']);
   });
 
-  it('are null or empty if an entry has no value, also for groups', async () => {
-    expect(
-      await sendRequest(`{ user(user: {id: "ben"}) { ${SELECTION} } group(group: {id: "club"}) { room } }`),
-    ).toEqual({
-      user: NOTHING,
-      group: { room: 'A 1' },
-    });
-    const both = '... on User { nickname } ... on Group { room }';
-    expect(await sendRequest(`{ search(query: "club", first: 5) { nodes { ${both} } } }`)).toEqual({
-      search: { nodes: [{ room: 'A 1' }] },
-    });
-  });
-
-  it('can be changed by previews, one after another', async () => {
-    const data = await sendRequest(
-      `mutation {
-        first: updateUser(input: {user: {id: "${OWNER}"}, nickname: "ada"}) { user { ${SELECTION} } preview { ldif } }
-        second: updateUser(input: {user: {id: "${OWNER}"}, phone: null}) { user { ${SELECTION} } }
-      }`,
-    );
-    expect(data).toMatchObject({
-      first: {
-        user: { ...VALUES, nickname: 'ada' },
-        preview: { ldif: expect.stringContaining('nickName') as string },
-      },
-      second: { user: { ...VALUES, nickname: 'ada', phone: null } },
-    });
-  });
-
-  it('are counted by the access log', async () => {
-    const log = service.app.get(AccessLog);
-    await log.flush();
-    await dataSource.query('delete from access_log');
-    await sendRequest(`{ users(first: 2) { nodes { nickname phone } } }`);
-    await log.flush();
-    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
-      from: '2000-01-01',
-      to: '2100-01-01',
-      principal: null,
-    });
-    expect(counts.map(({ field, people }) => [field, people])).toEqual([
-      ['User.nickname', 2],
-      ['User.phone', 2],
-    ]);
-  });
-
   it('are in the report of a dry run, and a change of a value is a change of the user', async () => {
     const changed = ATTRIBUTES.map(([name, value]): [string, string] =>
       name === 'shortName' ? [name, 'lady'] : [name, value],
@@ -300,16 +248,6 @@ describe('added fields', () => {
       `{ changes(first: 10, filter: {kinds: [USER_UPDATED]}) { nodes { userId user { nickname mobiles } } } }`,
     )) as { changes: { nodes: unknown[] } };
     expect(changes.nodes).toEqual([{ userId: OWNER, user: { nickname: 'lady', mobiles: [] } }]);
-  });
-
-  it('are quarantined one by one if a value is invalid', async () => {
-    service.replaceDirectory(
-      directory([...ATTRIBUTES.filter(([name]) => name !== 'isActive'), ['isActive', 'maybe']]),
-    );
-    const outcome = await service.synchronize({ dryRun: true });
-    expect(outcome).toMatchObject({
-      quarantined: [{ attribute: 'isActive', reason: 'is neither TRUE nor FALSE' }],
-    });
   });
 });
 

@@ -160,6 +160,20 @@ describe('changes of what is hidden', () => {
     expect(all['machine']).toEqual([]);
   });
 
+  it('of members do not show former ones when the group, its members or a user become visible', async () => {
+    const choir: TestGroup = { id: 'choir', members: ['mia', 'nina', 'olaf'], admins: ['vera'] };
+    const withYara = { ...CLUB, members: ['anna', 'mia', 'yara'] };
+    const hidden = [{ id: 'yara', familyName: 'hidden' }, { id: 'nina' }];
+    await apply(hidden, [withYara, { ...choir, description: 'private' }]);
+    await newsOfAll();
+    const open = { ...choir, members: ['mia'], admins: ['vera', 'olaf'] };
+    await apply([{ id: 'yara' }, { id: 'nina' }], [CLUB, open]);
+    const { machine = [], confidant = [] } = await newsOfAll();
+    expect([...machine].sort()).toEqual(['GROUP_UPDATED choir', 'USER_CREATED yara']);
+    const former = ['MEMBER_REMOVED yara club', 'MEMBER_REMOVED nina choir', 'ROLE_CHANGED olaf choir'];
+    expect(confidant).toEqual(expect.arrayContaining(former));
+  });
+
   it('are not found by the id of a hidden user', async () => {
     await apply([{ id: 'zoe', familyName: 'hidden' }], [CLUB]);
     const sendRequest = (who: string, id: string) =>

@@ -100,6 +100,7 @@ describe('a preview of a new group', () => {
   const MODEL = `users:
   memberOf: businessCategory
   fields:
+    phone: {attribute: telephoneNumber, type: String, description: Phone, visibleTo: groupAdmins}
     likes: {attribute: seeAlso, type: Group, description: Liked., reverse: likedBy}
 groups:
   fields:
@@ -107,16 +108,22 @@ groups:
 scopes: {confidential: Hidden groups.}
 visibility:
   bypass: confidential
+  users: [{where: (employeeType=hidden), to: groupAdmins}]
   groups: [{where: (description=secret), to: members}]
 `;
   /** The group `unseen` is hidden, and `later` does not exist. */
   const NAMING: Record<string, string[]> = {
     vera: [`seeAlso: ${groupDn('unseen')}`],
-    dan: [`businessCategory: ${groupDn('unseen')}`, `businessCategory: ${groupDn('later')}`],
+    dan: [
+      `businessCategory: ${groupDn('unseen')}`,
+      `businessCategory: ${groupDn('later')}`,
+      'telephoneNumber: 7',
+    ],
+    hans: [`businessCategory: ${groupDn('later')}`, 'employeeType: hidden'],
     club: [`seeAlso: ${groupDn('unseen')}`],
   };
   const DIRECTORY = buildLdif(
-    ['vera', 'ben', 'dan'].map((id) => ({ id })),
+    ['vera', 'ben', 'dan', 'hans'].map((id) => ({ id })),
     [
       { id: 'club', members: ['ben'] },
       { id: 'unseen', members: ['ben'], description: 'secret' },
@@ -134,7 +141,7 @@ visibility:
   const create = (authorization: string, id: string, more = '') =>
     service.query(
       `mutation { createGroup(input: {id: "${id}", name: "New"${more}}) {
-        group { members(first: 9) { totalCount nodes { user { id } } }
+        group { members(first: 9) { totalCount nodes { user { id phone } } }
           parents(first: 9) { nodes { id members(first: 9) { nodes { user { id } } } } }
           likedBy(first: 9) { totalCount nodes { id } } areaOf(first: 9) { totalCount nodes { id } } } } }`,
       { authorization },
@@ -149,7 +156,8 @@ visibility:
       expect({ data, errors }).toEqual({ data: { createGroup: { group: NEW } }, errors: [] });
     }
     const { data } = await create(authorization, 'later');
-    const members = { totalCount: 1, nodes: [{ user: { id: 'dan' } }] };
+    // The creator administers the new group only in the preview, which shows nothing more of its members.
+    const members = { totalCount: 1, nodes: [{ user: { id: 'dan', phone: null } }] };
     expect(data).toEqual({ createGroup: { group: { ...NEW, members } } });
   });
 

@@ -1,7 +1,9 @@
 import { ServiceError } from '../../src/common/errors.js';
 import type { UpdateGroupInput } from '../../src/previews/groups/group-change.model.js';
 import type { UpdateUserInput } from '../../src/previews/users/user-change.model.js';
-import { validateGroupChange, validatePersonChange } from '../../src/previews/validate.js';
+import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { validateChange } from '../../src/previews/validate.js';
+import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import type { Payload } from '../support/clients/previews.js';
@@ -13,10 +15,10 @@ const CHUNK = 6;
 
 /** The strings that are valid names, with a description each. */
 const NAMES = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
-  isAccepted(() => validateGroupChange({ name })),
+  isAccepted(() => validateChange({ name }, GROUP_FIELDS)),
 );
 /** The strings of this run. */
-const EVERY = repetitions({ usually: 4, long: 1 });
+const EVERY = repetitions({ usually: 12, long: 1 });
 const TEXTS = NAMES.filter((_, index) => index % EVERY === 0);
 
 function isAccepted(validate: () => unknown): boolean {
@@ -34,7 +36,7 @@ function extrasOfGroup(text: string): Partial<UpdateGroupInput> {
   return Object.assign(
     {},
     ...[{ website: `https://example.org/${text}` }, { email: `${text}@example.org` }].filter((extra) =>
-      isAccepted(() => validateGroupChange(extra)),
+      isAccepted(() => validateChange(extra, GROUP_FIELDS)),
     ),
   ) as Partial<UpdateGroupInput>;
 }
@@ -43,7 +45,7 @@ function extrasOfPerson(text: string): Partial<UpdateUserInput> {
   return Object.assign(
     {},
     ...[{ schoolYear: text }, { email: `${text}@example.org` }].filter((extra) =>
-      isAccepted(() => validatePersonChange(extra)),
+      isAccepted(() => validateChange(extra, USER_FIELDS)),
     ),
   ) as Partial<UpdateUserInput>;
 }

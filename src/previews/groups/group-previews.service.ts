@@ -25,7 +25,7 @@ import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.j
 import {
   forgetReferences,
   isNamed,
-  isTaken,
+  reserveNames,
   MirroredEntries,
   readNesting,
   readCallerRole,
@@ -34,7 +34,7 @@ import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { changesOfValue, changesOfFields, changesOfRoles } from '../previewed-changes.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
-import { validateClientMutationId, validateGroupChange, validateNewGroup, withChange } from '../validate.js';
+import { validateClientMutationId, validateChange, validateNewGroup, withChange } from '../validate.js';
 
 const { OWNER, ADMIN } = GroupRole;
 
@@ -90,7 +90,7 @@ export class GroupPreviewsService {
     const callerRole = await readCallerRole(transaction, principal, before);
     refuseUnless(canUpdateGroup(principal, callerRole), OWNER, 'change it', callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const change = validateGroupChange(input, this.fields);
+    const change = validateChange(input, this.fields);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
     const value = { ...withChange(before.value, change, this.fields), sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
@@ -147,7 +147,7 @@ export class GroupPreviewsService {
     { transaction, principal }: PreviewContext,
   ): Promise<void> {
     const isFree =
-      !(await isTaken(transaction, id, dn, this.mapping)) &&
+      (await reserveNames(transaction, id, dn, this.mapping)) &&
       (canReadAll(principal) || !(await isNamed(transaction, dn, this.mapping.users.memberOf !== undefined)));
     if (isFree) return;
     throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', { argument: 'id' });

@@ -10,10 +10,11 @@ import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
 import { configFor } from '../../config/config.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
+import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
 import type { OriginalGroup } from '../stored-entry.js';
-import { type FieldChanges, type NewGroup, validateGroupChange } from '../validate.js';
+import { type FieldChanges, type NewGroup, validateChange } from '../validate.js';
 
 const mapping = builtInConfig().directory.mapping.groups;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
@@ -99,7 +100,7 @@ describe('the change of a group', () => {
     fc.assert(
       fc.property(entries, inputs, (entry, input) => {
         const before = storedGroup(entry);
-        const wanted = withoutRefusal(() => validateGroupChange({ group: { id: '' }, ...input }));
+        const wanted = withoutRefusal(() => validateChange({ group: { id: '' }, ...input }, GROUP_FIELDS));
         const outcome = wanted && withoutRefusal(() => changeGroup(before, wanted, mapping));
         if (outcome === null) return;
         const after = storedGroup(applyRecord(entry, outcome.record));

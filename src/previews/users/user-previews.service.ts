@@ -19,7 +19,7 @@ import type {
   UpdateUserPayload,
 } from './user-change.model.js';
 import { changePerson } from '../text-record.js';
-import { validateClientMutationId, validatePersonChange, withChange } from '../validate.js';
+import { validateClientMutationId, validateChange, withChange } from '../validate.js';
 
 @Injectable()
 export class UserPreviewsService {
@@ -60,7 +60,7 @@ export class UserPreviewsService {
   ): Promise<ChangePayload & { user: User }> {
     const { fields } = this.mapping.users;
     const clientMutationId = validateClientMutationId(input);
-    const change = validatePersonChange(input, fields);
+    const change = validateChange(input, fields);
     const { record, sourceValues } = changePerson(value, change, this.mapping.users);
     const changed = { ...withChange(value, change, fields), sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);

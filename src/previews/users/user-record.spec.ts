@@ -6,8 +6,9 @@ import { builtInConfig } from '../../../test/support/builders/built-in-config.js
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import { Entry } from '../../ldap/entry.js';
 import { mapPerson } from '../../mirror/map/map.js';
+import { USER_FIELDS } from '../../users/user.fields.js';
 import { changePerson } from '../text-record.js';
-import { type FieldChanges, validatePersonChange } from '../validate.js';
+import { type FieldChanges, validateChange } from '../validate.js';
 
 const mapping = builtInConfig().directory.mapping.users;
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
@@ -200,7 +201,7 @@ const changes = fc
     },
     { requiredKeys: [] },
   )
-  .map((input) => withoutRefusal(() => validatePersonChange(input)) ?? { email: 'ada@example.org' });
+  .map((input) => withoutRefusal(() => validateChange(input, USER_FIELDS)) ?? { email: 'ada@example.org' });
 
 /** Returns null when the action is rejected, which is allowed here. */
 function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
