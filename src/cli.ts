@@ -24,7 +24,7 @@ import {
 import { run } from './run.js';
 import { readUsableConfig } from './start/preconditions.js';
 
-/** Asked before anything is understood: also what is not understood is answered in this form. */
+/** Read before the command line is parsed, so that wrong use is answered as JSON, too. */
 const asJson = process.argv.includes('--json');
 const explain = asJson ? explainFailureAsJson : explainFailure;
 
@@ -82,7 +82,7 @@ try {
   loadEnvironmentFile();
   await program.parseAsync();
 } catch (error) {
-  // What has been opened by then would keep the process alive; the embedded database survives worse.
+  // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.
   process.exit(error instanceof CommanderError ? endOfUse(error) : explain(error));
 }
 

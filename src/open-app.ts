@@ -9,7 +9,7 @@ import { MetricsServer } from './monitoring/metrics/metrics.controller.js';
 import { previousKind } from './start/previous-kind.js';
 import { buildStartupServer, readStartupMetrics } from './start/startup-server.js';
 
-const OPENING = 'The database is being opened, and made where there is none';
+const OPENING = 'Opening the database; it is created if it does not exist';
 
 /** An application with an open database, which does not listen yet, and its configuration. */
 interface OpenedApp {

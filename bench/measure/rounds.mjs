@@ -1,7 +1,10 @@
 // Each round measures all scenarios, so that a temporarily slow machine affects all of them.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Figures } from './figures.mjs';
 import { timeOf, timeOfFamily, timeOfMachine } from './processor-time.mjs';
 
+/** Maximum number of measurements of a scenario in a round. */
+const MAX_ATTEMPTS = 3;
 /** Maximum number of warm-up runs of a scenario. */
 const MAX_WARM_UP_RUNS = 8;
 
@@ -25,7 +28,7 @@ export async function measureRounds(scenarios, { rounds, seconds, warmUp }, { cl
     const ordered = round % 2 === 1 ? scenarios : [...scenarios].reverse();
     await runStep(`round ${round} of ${rounds}`, async () => {
       for (const scenario of ordered)
-        samples.get(scenario.name).push(await sample(scenario, seconds, cluster, cores));
+        samples.get(scenario.name).push(await sampleSteadily(scenario, seconds, cluster, cores));
     });
   }
   return new Figures(samples);
@@ -35,6 +38,20 @@ export async function measureRounds(scenarios, { rounds, seconds, warmUp }, { cl
 async function warm({ contender, run }, { seconds, responses }) {
   let missing = responses * contender.pids.length;
   for (let turn = 0; missing > 0 && turn < MAX_WARM_UP_RUNS; turn++) missing -= (await run(seconds)).requests;
+}
+
+/** Repeats a measurement in which a request was rejected: another program of the machine can stall all of them. */
+async function sampleSteadily(scenario, seconds, cluster, cores) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sample(scenario, seconds, cluster, cores);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error;
+      console.error(`${scenario.name} is measured again: ${error.message.split('\n')[0]}`);
+      // The other requests of the failed measurement end.
+      await sleep(seconds * 2000);
+    }
+  }
 }
 
 async function sample({ contender, run, countsLoadTime }, seconds, cluster, cores) {

@@ -148,6 +148,9 @@ export function pluralOf(name: string): string {
   return `${name}s`;
 }
 
+/** Maximum number of references of one value of a list, each of which is an object in a response. Further ones are omitted. */
+export const MOST_REFERENCES = 100;
+
 /** Whether the field has all values of its attribute, or the first one. */
 export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');

@@ -98,6 +98,6 @@ function find(references: ReadonlyMap<string, Reference>, { parentType, fieldNam
   const reference = references.get(
     `${nameOfOriginal(parentType) === 'Group' ? 'group' : 'user'} ${fieldName}`,
   );
-  if (reference === undefined) throw new Error(`${parentType.name}.${fieldName} is no reference`);
+  if (reference === undefined) throw new Error(`${parentType.name}.${fieldName} is not a reference`);
   return reference;
 }

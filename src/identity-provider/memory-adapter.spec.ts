@@ -48,7 +48,7 @@ describe('the store of the embedded provider', () => {
     expect(await adapter.find('a')).toEqual({ consumed: expect.any(Number) as number });
   });
 
-  it('allows one use of an artifact, also by concurrent requests', async () => {
+  it('allows one use of an artifact, even by concurrent requests', async () => {
     const adapter = new MemoryAdapter('AuthorizationCode');
     await adapter.upsert('a', {}, 60);
     const used = await Promise.allSettled([adapter.consume('a'), adapter.consume('a')]);

@@ -5,7 +5,7 @@ import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { fieldConditions, hasOnly, searchCondition } from '../database/fields/filter-conditions.js';
-import { filterTypeOf, valueConditions } from '../database/fields/value-filters.js';
+import { valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type PageOrder, type PageReads, type PageSource } from '../database/paging/page-source.js';
 import { ALL_GROUPS, ALL_USERS } from '../database/statements/dependencies.js';
@@ -63,9 +63,7 @@ export interface MembershipColumns {
 /** The memberships of users or of groups, as a connection lists them. */
 export class MembershipList<Node extends object> {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
-  /** Names of the members of UserMemberFilter that compare values of users. */
-  private readonly valueFilters: readonly string[];
-  /** Those of fields with `filter`, such as `schoolYear` and `schoolYears`. */
+  /** Members of UserMemberFilter for fields with `filter`, such as `schoolYear` and `schoolYears`. */
   private readonly exactFilters: readonly string[];
 
   /** @param projection reads the listed objects. @param userFields some of which filter memberships */
@@ -74,11 +72,9 @@ export class MembershipList<Node extends object> {
     private readonly projection: Projection<Node>,
     private readonly userFields: readonly Field[],
   ) {
-    const own = userFields.filter((field) => filterTypeOf(field) !== null).map(({ name }) => name);
     this.exactFilters = userFields
       .filter((field) => field.filter !== undefined)
       .flatMap(({ name }) => [name, pluralOf(name)]);
-    this.valueFilters = [...own, ...this.exactFilters];
   }
 
   /** Equal for equal pages of different parents, which are read together, and of equal lists: see MembershipsService. */
@@ -110,21 +106,15 @@ export class MembershipList<Node extends object> {
     { filter, orderBy }: MembershipArguments,
     { role: roleColumns, node }: MembershipColumns,
   ): PageSource {
-    const { role, origin = MembershipOrigin.ANY, search } = filter ?? {};
+    const { origin = MembershipOrigin.ANY } = filter ?? {};
     const { binding, joined, ofAlias, parent, total } = SIDES[this.side];
     const columns = [...roleColumns.columns, ...node.columns];
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
     const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
-    const byField = this.valueFilters.map((name) => [name, filter?.[name]]);
     if (this.side === 'groups') refuseGiven(filter ?? {}, this.exactFilters);
     return {
-      binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, {
-        role,
-        origin,
-        search,
-        ...(Object.fromEntries(byField) as Record<string, unknown>),
-      }),
+      binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,
       instants: this.projection.instants,

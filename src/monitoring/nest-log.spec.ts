@@ -51,12 +51,12 @@ describe('the log', () => {
     });
     expect(line).toMatch(new RegExp(`^${time} INFO  \\[Mirror\\] Revision 1:\n  people\n$`));
     for (const [isTerminal, form] of [
-      [true, new RegExp(`^${time} INFO  request status=200 price=null\n$`)],
-      [false, /^\{"level":"info",.*"status":200,"price":null,"msg":"request"\}\n$/],
+      [true, new RegExp(`^${time} INFO  request status=200 cost=null\n$`)],
+      [false, /^\{"level":"info",.*"status":200,"cost":null,"msg":"request"\}\n$/],
     ] as const) {
       const written: string[] = [];
       const stream = { write: (text: string) => written.push(text) };
-      createLog(readConfig({}), stream, isTerminal).lines.info({ status: 200, price: null }, 'request');
+      createLog(readConfig({}), stream, isTerminal).lines.info({ status: 200, cost: null }, 'request');
       expect(written).toEqual([expect.stringMatching(form)]);
     }
   });
@@ -69,7 +69,7 @@ describe('the log', () => {
       stream.write(JSON.stringify({ ...request, ...more, msg: 'request' }));
       return written.join('').replace(/\d\d:\d\d:\d\d/, 'TIME');
     };
-    const answered = { status: 200, milliseconds: 3.214, operation: 'Members', principal: null, price: 1 };
+    const answered = { status: 200, milliseconds: 3.214, operation: 'Members', principal: null, cost: 1 };
     expect(lineOf(false, answered)).toBe('TIME.123 200     3.2 ms /graphql/v1 Members\n');
     expect(lineOf(false, { status: 503, milliseconds: 1000, operation: null })).toBe(
       'TIME.123 503  1000.0 ms /graphql/v1\n',

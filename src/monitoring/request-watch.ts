@@ -94,15 +94,15 @@ export class RequestWatch {
     const count = this.counts.of(route, label?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
     count.statements += statements;
-    const price = rateLimits === null ? null : priceIn(rateLimits);
+    const cost = rateLimits === null ? null : costIn(rateLimits);
     const principal = request.principal?.kind ?? null;
     if (rateLimits !== null) {
       this.counts.addOperation(principal ?? 'NONE');
-      count.points += price ?? 0;
+      count.points += cost ?? 0;
     }
     if (this.lines === null) return;
     const { id, method, traceId } = request;
-    const operation = rateLimits === null ? null : { label, principal, price, statements };
+    const operation = rateLimits === null ? null : { label, principal, cost, statements };
     this.lines.write({ id, method, route, status, milliseconds, operation, traceId });
   }
 }
@@ -138,7 +138,7 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }
 
-function priceIn(rateLimits: readonly RateLimitState[]): number | null {
+function costIn(rateLimits: readonly RateLimitState[]): number | null {
   for (const { cost } of rateLimits) if (cost !== null) return cost;
   return null;
 }
@@ -162,7 +162,7 @@ interface LoggedOperation {
   readonly label: OperationLabel | null;
   readonly principal: PrincipalKind | null;
   /** In points. */
-  readonly price: number | null;
+  readonly cost: number | null;
   readonly statements: number;
 }
 
@@ -189,10 +189,10 @@ class RequestLines {
     );
   }
 
-  private textOf({ label, principal, price, statements }: LoggedOperation): string {
+  private textOf({ label, principal, cost, statements }: LoggedOperation): string {
     const field = this.isDetailed ? `,"field":${quoted(label?.field)}` : '';
     const details = this.isDetailed ? `,"statements":${statements}` : '';
-    return `,"operation":${quoted(label?.name)}${field},"principal":${quoted(principal)},"price":${price}${details}`;
+    return `,"operation":${quoted(label?.name)}${field},"principal":${quoted(principal)},"cost":${cost}${details}`;
   }
 
   /** Many lines are written within a millisecond. */

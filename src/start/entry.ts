@@ -14,7 +14,7 @@ export async function runEntry(work: (config: Config) => Promise<void>): Promise
     loadEnvironmentFile();
     await work(readUsableConfig());
   } catch (error) {
-    // What has been opened by then would keep the process alive; the embedded database survives worse.
+    // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.
     process.exit(explainFailure(error));
   }
 }

@@ -29,7 +29,7 @@ export const USER_TABLE = {
   total: 'u.group_count',
 } as const;
 
-/** The names, with the audience of the addresses by which users are looked up. */
+/** USER_TABLE with the audience of the e-mail address, which lookups by address respect. */
 export function userTable(fields: readonly Field[]): TableNames {
   return { ...USER_TABLE, addressVisibleTo: addressField(fields)?.visibleTo };
 }
@@ -69,7 +69,7 @@ export function userSource(
   };
 }
 
-/** Lists with these filters depend on what users are found by, and others on all values. */
+/** A cached list with only these filters depends on ids, names and memberships; one with others on all values of users. */
 const FOUND_BY = ['ids', 'memberOf', 'role', 'search'];
 
 const IS_ACTIVE = 'u.is_active';

@@ -30,10 +30,4 @@ describe("TypeORM's command line with ormconfig.ts", () => {
     expect(applied).toEqual(MIGRATIONS.map(({ name }) => name));
     expect(output).not.toContain('[ ]');
   });
-
-  it('generates no migration, because the entities match the tables', async () => {
-    const { code, output } = await run('migration:generate', 'Difference', '--dryrun');
-    expect(output).toContain('No changes in database schema were found');
-    expect(code).toBe(1);
-  });
 });

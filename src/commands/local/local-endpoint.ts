@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectIn, listenIn } from '../../database/embedded/lock-socket.js';
 import type { AccountOperations } from '../../service-accounts/account-operations.js';
 
-/** A directory in that of an embedded database. Only its user can enter it, also if others can enter the outer one. */
+/** A directory in that of an embedded database. Only its user can enter it, even if others can enter the outer one. */
 const DIRECTORY = '.service.commands';
 const SOCKET = 'socket';
 

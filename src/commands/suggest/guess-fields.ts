@@ -42,7 +42,7 @@ const REVERSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Attributes that servers maintain, in lower case, also where the directory publishes no types. */
+/** Attributes that servers maintain, in lower case, even where the directory publishes no types. */
 const OPERATIONAL: ReadonlySet<string> = new Set(
   [
     'objectClass structuralObjectClass subschemaSubentry hasSubordinates numSubordinates numAllSubordinates',

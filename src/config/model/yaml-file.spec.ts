@@ -16,9 +16,7 @@ describe('the problems of a model file', () => {
     const shift = rest.startsWith('\n') ? 0 : 1;
     expect(problemsIn(yaml)).toEqual([
       expect.stringMatching(
-        new RegExp(
-          `^${Number(line) + shift}:${column} .*without quotes\\. quote it: "\\[(String|Int)!\\]!"$`,
-        ),
+        new RegExp(`^${Number(line) + shift}:${column} .* has to be quoted: "\\[(String|Int)!\\]!"$`),
       ),
       expect.stringMatching(/^\d+:7 users\.id is not the name/),
     ]);

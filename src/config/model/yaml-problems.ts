@@ -89,10 +89,9 @@ export function findUnquotedTypes({ errors }: Document, text: string) {
   const rest = text.replace(UNQUOTED_TYPE, (type, value: string, offset: number) => {
     const isMalformed = errors.some(({ pos: [at] }) => at >= offset && at <= offset + type.length);
     if (!isMalformed) return type;
-    const cure = `quote it: "[${clean(value, 60)}!]!"`;
     problems.push({
       offset,
-      text: `The YAML is malformed: ${quote(type)} is no text without quotes. ${cure}`,
+      text: `The YAML is malformed: ${quote(type)} has to be quoted: "[${clean(value, 60)}!]!"`,
     });
     return value.padEnd(type.length);
   });

@@ -16,7 +16,7 @@ describe('the minutes of the last hour', () => {
     expect(minutes).toEqual([minute(0, 15, 3), minute(1, 1, null)]);
   });
 
-  it('are at most sixty, also after a pause', () => {
+  it('are at most sixty, even after a pause', () => {
     let minutes: readonly Minute[] = [];
     for (let number = 0; number < 100; number++) minutes = withMeasurement(minutes, minute(number, 1, 0));
     expect(minutes).toEqual(Array.from({ length: 60 }, (_, index) => minute(40 + index, 1, 0)));

@@ -108,7 +108,7 @@ function end({ request: span, operation }: RequestTrace, request: FastifyRequest
 }
 
 function endOperation({ span, context: { charge } }: Traced, payload: unknown): void {
-  if (charge !== null) span.setAttribute('directory.operation.price', charge.cost);
+  if (charge !== null) span.setAttribute('directory.operation.cost', charge.cost);
   // `errors` is the first member of a response.
   if (typeof payload === 'string' && payload.startsWith('{"errors"')) {
     span.setStatus({ code: SpanStatusCode.ERROR });
