@@ -51,6 +51,8 @@ export interface BehaviorDirectory {
   readonly vocabulary: Vocabulary;
   /** Settings of the service. */
   readonly settings: Environment;
+  /** Number of further users. Default: more than a page has. */
+  readonly crowdSize?: number;
   /** Whether the server shows that it lacks changes, by its contextCSN or its numbers. Others are compared as a whole. */
   readonly showsLag: boolean;
   /** Prepares a server that lacks all changes from now on: `of` a server that runs, or of one that is stopped. */

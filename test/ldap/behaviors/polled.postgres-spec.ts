@@ -36,6 +36,8 @@ describe('An emulated server without times, numbers, pages and comparisons', () 
       server,
       vocabulary,
       showsLag: false,
+      // The whole server is read by each poll, which then rests nine times as long.
+      crowdSize: 60,
       lag: OldCopy.lagOf(server),
       settings: {
         DIRECTORY_URL: server.url,
