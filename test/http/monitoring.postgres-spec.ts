@@ -120,7 +120,7 @@ describe('the log line of a request', () => {
       route: 'none',
       status: 404,
     });
-    expect(service.output).not.toMatch(/anna|aaaa/);
+    expect(service.output).not.toMatch(/anna|a{20}/);
   });
 
   it('is written once with 499 for a connection that closes before the response', async () => {
