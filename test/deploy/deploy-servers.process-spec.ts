@@ -81,7 +81,7 @@ describe('the configuration of', () => {
         certificates: null,
       });
       let problem = await counts.examine();
-      while (/ECONNREFUSED/.test(problem ?? '')) {
+      while (/ECONNREFUSED/.test(problem ?? '') && server.exitCode === null) {
         // For a while after a failure it answers at once: without a pause, this loop would keep everything else from running.
         await sleep(50);
         problem = await counts.examine();
