@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { DeclaredRoutes } from './declared-routes.js';
-import { ScopesGuard } from './scopes.guard.js';
+import { ScopesGuard } from './access.js';
 import { OAuthGuard, TokenCache } from './oauth.guard.js';
 import { ProtectedResourceController } from './protected-resource.controller.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';

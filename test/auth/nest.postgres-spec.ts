@@ -46,8 +46,8 @@ import {
   RequireScopes,
   RequireToken,
   CurrentPrincipal,
+  ScopesGuard,
 } from '../../src/auth/access.js';
-import { ScopesGuard } from '../../src/auth/scopes.guard.js';
 import type { Principal, Scope } from '../../src/auth/principal.js';
 import { readConfig } from '../../src/config/config.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';

@@ -10,9 +10,8 @@ import type { DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestj
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA, Extensions } from '@nestjs/graphql';
 import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
-import type { ResolverMethod } from '../../auth/access.js';
+import { type ResolverMethod, ScopesGuard } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
-import { ScopesGuard } from '../../auth/scopes.guard.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
 
 /**
