@@ -70,7 +70,11 @@ describe.each(KINDS)(
         cert: readFileSync(file('server.pem')),
         ca: readFileSync(file('ca.pem')),
       };
-      server = await PolledServer.start(tls, { vendorName: ['LLDAP'], namingContexts: [SUFFIX] });
+      server = await PolledServer.start(tls, {
+        objectClass: ['top'],
+        vendorName: ['LLDAP'],
+        namingContexts: [SUFFIX],
+      });
       server.entries.set(SUFFIX, { objectClass: ['dcObject'] });
       for (const dn of [PEOPLE, GROUPS]) server.entries.set(dn, { objectClass: ['organizationalUnit'] });
       for (const [index, id] of IDS.entries())

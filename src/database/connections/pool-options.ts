@@ -4,8 +4,6 @@ import type { Config } from '../../config/config.js';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 import type { DatabaseTimeLimits } from './time-limits.js';
 
-/** Milliseconds after which the server ends an idle transaction, because its locks block others. */
-const IDLE_TIMEOUT = 20_000;
 /** Milliseconds to wait for the only connection of the embedded database, which a revision holds. */
 const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 
@@ -22,7 +20,7 @@ export function serverPoolOptions(
   limits: DatabaseTimeLimits,
   connections: OpenConnections,
 ): object {
-  const text = `${greeting(limits)}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
+  const text = `${greeting(limits)}; set idle_in_transaction_session_timeout = ${limits.idle}`;
   return {
     Client: SocketClient,
     max,

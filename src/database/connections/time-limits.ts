@@ -10,6 +10,8 @@ export interface DatabaseTimeLimits {
   readonly result: number;
   /** All attempts of a preview transaction together, because a revision waits for the rows that it has changed. */
   readonly preview: number;
+  /** A transaction without statements, which the server then ends because its locks block others. Previews end before. */
+  readonly idle: number;
 }
 
 /** @param seconds the limit of a statement: see DATABASE_TIMEOUT_SECONDS */
@@ -20,5 +22,6 @@ export function timeLimitsFor(seconds: number): DatabaseTimeLimits {
     lock: seconds * 800,
     result: seconds * 1400,
     preview: seconds * 2000,
+    idle: seconds * 4000,
   };
 }

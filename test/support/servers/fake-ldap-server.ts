@@ -54,9 +54,11 @@ export function octets(value: Buffer | string, tag = 0x04): Buffer {
 }
 
 export function message(id: number, operation: Buffer, ...controls: Buffer[]): Buffer {
+  const number = Buffer.alloc(4);
+  number.writeInt32BE(id);
   return ber(
     0x30,
-    ber(0x02, Buffer.of(id)),
+    ber(0x02, number),
     operation,
     ...(controls.length === 0 ? [] : [ber(0xa0, ...controls)]),
   );
