@@ -56,12 +56,7 @@ export function octets(value: Buffer | string, tag = 0x04): Buffer {
 export function message(id: number, operation: Buffer, ...controls: Buffer[]): Buffer {
   const number = Buffer.alloc(4);
   number.writeInt32BE(id);
-  return ber(
-    0x30,
-    ber(0x02, number),
-    operation,
-    ...(controls.length === 0 ? [] : [ber(0xa0, ...controls)]),
-  );
+  return ber(0x30, ber(0x02, number), operation, ...(controls.length === 0 ? [] : [ber(0xa0, ...controls)]));
 }
 
 export function entry(id: number, dn: string, attributes: Record<string, (Buffer | string)[]> = {}): Buffer {
