@@ -114,6 +114,7 @@ export class MembershipList<Node extends object> {
     const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
     if (this.side === 'groups') refuseGiven(filter ?? {}, this.exactFilters);
     return {
+      // All parts of the filter, of which an omitted origin is the default.
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,

@@ -222,7 +222,10 @@ describe.each(KINDS)(
         await isPolledAgain();
         await isPolledAgain();
         server.entries.delete(personDn('cleo'));
-        await eventually(async () => (await readStatus(service)).state, 'FAILING');
+        const read = () => service.app.get(MirrorState).get();
+        const lacking = 'The directory server no longer shows its contextCSN';
+        await eventually(async () => (await read()).reason, lacking);
+        expect((await read()).state).toBe('FAILING');
         expect(await readIds(service)).toEqual(before);
         server.entries.set(SUFFIX, shown);
         await eventually(

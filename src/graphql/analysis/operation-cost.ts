@@ -32,7 +32,7 @@ export function computeCost(operation: Operation, variables: Variables, limits: 
   countSelected(operation.roots, { variables, limits, counted }, once);
   const { nodes: nodeCount, values } = counted;
   refuseAbove(limits.nodes, nodeCount, 'requested nodes');
-  refuseAbove(limits.nodes * VALUES_PER_NODE, values, 'values');
+  refuseAbove(limits.nodes * VALUES_PER_NODE, values, 'values in its response');
   return { nodeCount, points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
 }
 

@@ -36,7 +36,7 @@ export class PendingChanges {
   private readonly reconciler: Reconciler;
   private found: ScanResult | null = null;
   /** The position that the mirror has, as far as the follower has stored it. */
-  reached: string | null = null;
+  storedPosition: string | null = null;
   /** The number of the revision that was applied last; null: none. */
   private revision: number | null = null;
 
@@ -172,7 +172,7 @@ export class PendingChanges {
     this.found = null;
     this.pending.clear();
     if (outcome.kind === 'blocked') return outcome;
-    this.reached = position;
+    this.storedPosition = position;
     if (outcome.kind === 'applied') this.revision = outcome.revision;
     if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.differing));
     return outcome;

@@ -79,14 +79,14 @@ export class PushedChanges {
       // can still be read by polling.
       throw refusals[0] ?? error;
     });
-    this.pendingChanges.reached = session.position();
+    this.pendingChanges.storedPosition = session.position();
     reporter.reportMethod(METHOD);
     return outcome;
   }
 
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<SyncOutcome> {
     const begun = performance.now();
-    this.pendingChanges.reached = before.position;
+    this.pendingChanges.storedPosition = before.position;
     // The position of the last batch is stored only when all of it has been applied.
     const behind = { position: before.position, asOf: before.asOf ?? this.asOf };
     const { pendingChanges } = this;
@@ -160,7 +160,8 @@ export class PushedChanges {
    */
   private async readStatus(): Promise<void> {
     this.status = await this.dependencies.state.get();
-    if (!hasSameCookies(this.status.position, this.pendingChanges.reached)) throw new PositionReplacedError();
+    if (!hasSameCookies(this.status.position, this.pendingChanges.storedPosition))
+      throw new PositionReplacedError();
     this.asOf = this.status.now;
   }
 }
