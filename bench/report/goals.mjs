@@ -52,6 +52,8 @@ const REASONS = {
     'Where there are rules, the cursor of a page is encrypted, and each statement proves that the mirror was written with these rules.',
   ownFields:
     'Each page has 250 more values, and its body half as many bytes again. A server written by hand that reads them as ordinary columns of one clustered table needs 1.23 to 1.26 × as much processor time for them, too.',
+  ownFieldValues:
+    'An own field is a value of a JSONB column with its own type and scope. PostgreSQL finds it by its name in each row, where a built-in field is a column.',
   idle: 'A process that is mostly idle pays for each request what a busy one shares among many: waking up, reading from sockets, timers, and caches of the processor that other processes have used.',
   cores:
     'The load generator, PostgreSQL and slapd share the two cores with the service, so two processes do not have two cores.',
@@ -260,6 +262,7 @@ const REASON_OF = [
   [/^Q1 by two processes/, REASONS.cores],
   [/a process for each core/, REASONS.cores],
   [/five own fields ÷ without/, REASONS.ownFields],
+  [/five own fields ÷ with five/, REASONS.ownFieldValues],
   [/^A page with its total/, REASONS.total],
   [/uncached: newer Node/, REASONS.newerNode],
   [/request log/, REASONS.log],
