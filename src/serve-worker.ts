@@ -56,5 +56,6 @@ async function listen(
   app.get(ProcessIndicator).isReplaced = signal === 'SIGHUP';
   const closable: Closable = app;
   await closable.close(signal);
+  await messenger.notify('unused', link.counts.giveBackAll());
   await messenger.notify('ended', await metrics?.lastFamilies());
 }

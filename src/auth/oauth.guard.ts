@@ -194,7 +194,8 @@ export class OAuthGuard extends AuthGuard() {
     try {
       return await this.failedLogins.guard(presented.ip, () => this.runStrategies(presented), isRejection);
     } catch (error) {
-      if (isRejection(error)) await earliest;
+      // Also beyond the limit of failed logins, whose rejection would otherwise have the duration of the lookup.
+      await earliest;
       throw error;
     }
   }

@@ -9,6 +9,8 @@ export interface GrantRequest {
   readonly window: number;
   readonly subject: string;
   readonly amount: number;
+  /** What the worker has learned from Redis, which is down now; null: nothing. `left` has milliseconds until the window ends. */
+  readonly known: { readonly taken: number; readonly left: number } | null;
 }
 
 export interface Grant {
@@ -19,6 +21,13 @@ export interface Grant {
   readonly left: number;
   /** What this worker may take within the window without asking again. */
   readonly extra: number;
+}
+
+/** What a worker was granted of a limit, and has not used. It is JSON. */
+export interface UnusedGrant {
+  readonly name: string;
+  readonly subject: string;
+  readonly unused: number;
 }
 
 /** Asks every worker to return what it was granted and has not used. Returns the sum. */
@@ -47,8 +56,10 @@ export class GrantedCounts {
   ) {}
 
   async take(request: GrantRequest): Promise<Grant> {
-    const { name, subject, amount } = request;
+    const { name, subject, amount, known } = request;
     const limit = this.limitOf(request);
+    if (known !== null && known.taken > limit.take(subject, 0).taken)
+      limit.note(subject, { isTaken: true, taken: known.taken, until: this.clock() + known.left });
     const key = `${name} ${subject}`;
     const isShort = () => limit.remaining(limit.take(subject, 0)) < amount;
     while (isShort() && (this.recalls.has(key) || this.granted.delete(key))) {
@@ -63,10 +74,16 @@ export class GrantedCounts {
     return { isTaken: first.isTaken, taken, left: until - this.clock(), extra };
   }
 
+  /** Called with what a worker that ends has not used. */
+  takeBack(grants: readonly UnusedGrant[]): void {
+    for (const { name, subject, unused } of grants) {
+      const limit = this.limits.get(name);
+      if (limit !== undefined) giveBack(limit, subject, unused);
+    }
+  }
+
   private async recallAll(limit: Limit, subject: string, key: string): Promise<void> {
-    const returned = await this.recall(limit.name, subject);
-    const { taken, until } = limit.take(subject, 0);
-    limit.note(subject, { isTaken: true, taken: Math.max(0, taken - returned), until });
+    giveBack(limit, subject, await this.recall(limit.name, subject));
     this.recalls.delete(key);
   }
 
@@ -82,4 +99,9 @@ export class GrantedCounts {
     }
     return found;
   }
+}
+
+function giveBack(limit: Limit, subject: string, unused: number): void {
+  const { taken, until } = limit.take(subject, 0);
+  limit.note(subject, { isTaken: true, taken: Math.max(0, taken - unused), until });
 }

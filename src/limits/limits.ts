@@ -127,7 +127,7 @@ export class Limits {
   /** Takes one after another, up to the first that does not fit. Later ones are only read. */
   take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
     const asked = this.shared?.take(takings) ?? null;
-    if (asked === null) return this.ofWorkers?.take(takings) ?? takeHere(takings);
+    if (asked === null) return this.takeWithoutRedis(takings);
     return asked.then(
       (counts) => {
         takings.forEach(({ limit, subject }, index) => {
@@ -137,8 +137,14 @@ export class Limits {
         return counts;
       },
       // The reason is in the log. This process goes on from the counts that it has got last.
-      () => takeHere(takings),
+      () => this.takeWithoutRedis(takings),
     );
+  }
+
+  private takeWithoutRedis(
+    takings: readonly Taking[],
+  ): readonly LimitResult[] | Promise<readonly LimitResult[]> {
+    return this.ofWorkers?.take(takings) ?? takeHere(takings);
   }
 
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {

@@ -24,7 +24,12 @@ function createWorkers(count: number, clock: () => number = () => 0) {
     const results = await workers[index % count]?.take([{ limit, subject: 'anna', amount }]);
     return results?.[0];
   };
-  return { take, askedTimes: () => asked };
+  /** Another process takes the place of a worker. */
+  const replace = (index: number) => {
+    const unused = workers[index]?.giveBackAll() ?? [];
+    counts.takeBack(unused);
+  };
+  return { take, replace, askedTimes: () => asked };
 }
 
 describe('counts of several workers', () => {
@@ -61,5 +66,25 @@ describe('counts of several workers', () => {
     expect((await take(0, limit))?.isTaken).toBe(false);
     now = 60_001;
     expect(await take(0, limit)).toMatchObject({ isTaken: true, taken: 1 });
+  });
+
+  it('continue with what a worker has learned from Redis', async () => {
+    const { take } = createWorkers(2);
+    const limits = [0, 1].map(() => new Limit('failed-logins', 10, 60, () => 0));
+    const [first, second] = limits;
+    if (first === undefined || second === undefined) throw new Error('There are two workers');
+    first.note('anna', { isTaken: false, taken: 10, until: 30_000 });
+    expect(await take(0, first)).toMatchObject({ isTaken: false, taken: 10, until: 30_000 });
+    expect(await take(1, second)).toMatchObject({ isTaken: false, taken: 10, until: 30_000 });
+  });
+
+  it('lose nothing of a worker that is replaced', async () => {
+    const { take, replace } = createWorkers(2);
+    const limit = new Limit('requests', 1000, 60, () => 0);
+    expect(await take(0, limit)).toMatchObject({ isTaken: true });
+    replace(0);
+    let taken = 1;
+    while ((await take(1, limit))?.isTaken === true) taken++;
+    expect(taken).toBe(1000);
   });
 });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Grant, GrantRequest } from './granted-counts.js';
-import type { LimitResult, Taking } from './limits.js';
+import type { Grant, GrantRequest, UnusedGrant } from './granted-counts.js';
+import type { Limit, LimitResult, Taking } from './limits.js';
 
 /** What this process may still take without asking. */
 interface Held {
@@ -37,6 +37,16 @@ export class WorkerCounts {
     return held === undefined || held.until <= this.clock() ? 0 : held.unused;
   }
 
+  /** Returns everything that is unused, when this process ends. */
+  giveBackAll(): UnusedGrant[] {
+    return [...this.held.keys()].flatMap((key) => {
+      const end = key.indexOf(' ');
+      const [name, subject] = [key.slice(0, end), key.slice(end + 1)];
+      const unused = this.giveBack(name, subject);
+      return unused === 0 ? [] : [{ name, subject, unused }];
+    });
+  }
+
   private async takeAll(takings: readonly Taking[]): Promise<readonly LimitResult[]> {
     const results: LimitResult[] = [];
     for (const taking of takings) {
@@ -60,7 +70,14 @@ export class WorkerCounts {
   private async takeAsked({ limit, subject, amount }: Taking): Promise<LimitResult> {
     const { name, amount: most, window } = limit;
     const asked = this.clock();
-    const grant = await this.ask({ name, limit: most, window, subject, amount });
+    const grant = await this.ask({
+      name,
+      limit: most,
+      window,
+      subject,
+      amount,
+      known: this.knownOf(limit, subject),
+    });
     // Without the process that counts, this one is about to end.
     if (grant === null) return limit.take(subject, amount);
     const { isTaken, extra } = grant;
@@ -69,6 +86,12 @@ export class WorkerCounts {
     const taken = grant.taken - extra;
     if (extra > 0) this.hold(`${name} ${subject}`, { unused: extra, taken, until });
     return { isTaken, taken, until };
+  }
+
+  /** Counts of all processes, as Redis had them last. */
+  private knownOf(limit: Limit, subject: string): GrantRequest['known'] {
+    const { taken, until } = limit.take(subject, 0);
+    return taken === 0 ? null : { taken, left: until - this.clock() };
   }
 
   /** Simultaneous requests may each have been granted something. */

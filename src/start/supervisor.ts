@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Config, ConfigError, configFor } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
-import { GrantedCounts, type GrantRequest } from '../limits/granted-counts.js';
+import { GrantedCounts, type GrantRequest, type UnusedGrant } from '../limits/granted-counts.js';
 import { FollowerProcess } from '../mirror/follower-process.js';
 import { NestLog } from '../monitoring/log.js';
 import { EndedMetrics } from '../monitoring/metrics/ended-metrics.js';
@@ -81,6 +81,9 @@ class Supervisor {
       args: [index === 0 ? 'first' : 'other', this.server ?? ''],
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),
+        unused: (grants) => {
+          this.counts.takeBack(grants as UnusedGrant[]);
+        },
         followerState: () => this.follower?.readState() ?? null,
         otherMetrics: (own) => this.readMetrics(worker, own as MetricFamilies),
         otherHistories: () => this.readOthers(worker, (other) => other.ask('history', null)),
