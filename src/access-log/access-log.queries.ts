@@ -1,5 +1,6 @@
-import { LessThan, type Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { arraysOf } from '../common/chunks.js';
+import { LOG_CLOCK } from '../database/revisions/log-clock.js';
 import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 
@@ -23,9 +24,14 @@ export async function addCounts(
   await accessLog.query(ADD, columns);
 }
 
-/** @param since the first day that stays; null deletes all days */
-export async function deleteDays(accessLog: AccessLogRepository, since: string | null): Promise<void> {
-  await (since === null ? accessLog.deleteAll() : accessLog.delete({ day: LessThan(since) }));
+/** By the guarded clock of the database: one process whose clock leaps ahead must not delete what others have counted. */
+const DELETE_EXPIRED = `
+  delete from access_log
+  where day < (select (${LOG_CLOCK} at time zone 'UTC')::date - $1::integer from mirror_state k)`;
+
+/** Deletes days that are older than this. */
+export async function deleteExpiredDays(accessLog: AccessLogRepository, days: number): Promise<void> {
+  await accessLog.query(DELETE_EXPIRED, [days]);
 }
 
 export interface CountFilter {

@@ -7,9 +7,9 @@ import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
-import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf, keptSince } from './access-counts.js';
+import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
-import { addCounts, deleteDays } from './access-log.queries.js';
+import { addCounts, deleteExpiredDays } from './access-log.queries.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
 /** Time between two writes. A process that is killed may lose the counts of this time. */
@@ -131,7 +131,7 @@ export class AccessLog implements OnModuleInit {
   private async write(): Promise<void> {
     this.sumUp();
     try {
-      await this.prune(new Date());
+      await this.prune();
       while (this.counts.size > 0) await this.writeRows();
       this.isFailing = false;
     } catch (error) {
@@ -152,10 +152,10 @@ export class AccessLog implements OnModuleInit {
   }
 
   /** Deletes old days, once a day and once after a start, because the setting may have changed. */
-  private async prune(now: Date): Promise<void> {
-    const today = dayOf(now);
+  private async prune(): Promise<void> {
+    const today = dayOf(new Date());
     if (this.prunedOn === today) return;
-    await deleteDays(this.accessLog, this.isOff ? null : keptSince(now, this.days));
+    await (this.isOff ? this.accessLog.deleteAll() : deleteExpiredDays(this.accessLog, this.days));
     this.prunedOn = today;
   }
 }

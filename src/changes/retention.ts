@@ -1,8 +1,7 @@
+import { LOG_CLOCK } from '../database/revisions/log-clock.js';
+
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-
-/** How far the clock of the log follows the clock of the database at once. */
-export const LEAP_HOURS = 24;
 
 export interface LogClock {
   readonly at: Date;
@@ -35,7 +34,6 @@ export const PORTION = 20_000;
  */
 export function changesKeptSince(days: string): string {
   return `(
-      select greatest(k.changes_clock, least(now(), k.changes_clock + interval '${LEAP_HOURS} hours'))
-        - make_interval(hours => 24 * ${days})
+      select ${LOG_CLOCK} - make_interval(hours => 24 * ${days})
       from mirror_state k)`;
 }

@@ -11,6 +11,7 @@ import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/
 import { Executions } from '../support/builders/executions.js';
 import { get } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
+import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 
 /** The user of the client `demo-basic`. */
@@ -223,6 +224,12 @@ describe('the access log', () => {
     const readDays = async () =>
       (await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS)).map(({ day }) => day);
     await anotherLog().flush();
+    expect(await readDays()).toEqual(days.slice(0, 2));
+
+    // The clock of one process leaps ahead.
+    jest.useFakeTimers({ now: Date.now() + 400 * 86_400_000, doNotFake: [...TIMERS] });
+    await anotherLog().flush();
+    jest.useRealTimers();
     expect(await readDays()).toEqual(days.slice(0, 2));
 
     const off = anotherLog(0);
