@@ -53,3 +53,29 @@ describe('an issuer whose metadata has no introspection endpoint', () => {
     expect(asked).toBeNull();
   });
 });
+
+describe('an issuer that moves its introspection endpoint', () => {
+  it('is found again, without a restart', async () => {
+    let path = '/former';
+    const server = createServer(({ url: asked }, response) => {
+      if (asked === '/.well-known/openid-configuration')
+        response.end(
+          JSON.stringify({ issuer: url, jwks_uri: `${url}/keys`, introspection_endpoint: `${url}${path}` }),
+        );
+      else if (asked === path) response.end(JSON.stringify({ active: true, sub: 'anna' }));
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const issuer = new ExternalIssuer(url, { url: null, client: null, mayLackAudience: false });
+      await expect(issuer.introspect('token')).resolves.toMatchObject({ active: true });
+      path = '/moved';
+      await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+      await expect(issuer.introspect('token')).resolves.toMatchObject({ active: true });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});

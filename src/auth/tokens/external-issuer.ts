@@ -100,6 +100,8 @@ export class ExternalIssuer {
         Introspection,
       );
     } catch (error) {
+      // As for keys: the issuer may have moved its endpoint.
+      if ((this.introspection?.url ?? null) === null) this.metadata = null;
       throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', {
         cause: error,
       });

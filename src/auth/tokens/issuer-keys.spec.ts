@@ -142,4 +142,14 @@ describe('the keys of an issuer', () => {
     await new Promise(setImmediate);
     expect(await judge(first)).toBe('bad');
   });
+
+  it('are fetched before a token is verified after hours without tokens, if the issuer is available', async () => {
+    await judge(first);
+    published = [second];
+    now = 8 * HOUR;
+    expect([await judge(first), fetches]).toEqual(['bad', 2]);
+    isAway = true;
+    now = 16 * HOUR;
+    expect([await judge(second), fetches]).toEqual(['good', 3]);
+  });
 });

@@ -4,6 +4,8 @@ import { Injectable } from '@nestjs/common';
 
 /** Age at which the key set is fetched again, although no key is missing. */
 const REFRESH_SECONDS = 600;
+/** Time without an attempt to fetch the keys after which a token waits for one. */
+const MAX_IDLE_SECONDS = 2 * REFRESH_SECONDS;
 /** Age up to which keys are used while the issuer cannot be reached. */
 const MAX_AGE_SECONDS = 24 * 3600;
 /** The limit of fetches, for any tokens from clients and any responses of the issuer. */
@@ -30,6 +32,8 @@ export class IssuerKeys {
   private fetches = 0;
   /** The start times of the fetches of the last minute. */
   private begun: number[] = [];
+  /** When the last fetch began, in seconds. */
+  private attemptedAt = -Infinity;
   private failures = 0;
   /** No fetch starts before this time. */
   private retryAt = -Infinity;
@@ -64,9 +68,12 @@ export class IssuerKeys {
     const { known } = this;
     const age = known === null ? Infinity : this.clock() - known.at;
     if (known === null || age >= MAX_AGE_SECONDS) return this.next();
-    // In the background. If it fails, the known keys are still used.
-    if (age >= REFRESH_SECONDS) void this.next().catch(() => undefined);
-    return known;
+    if (age < REFRESH_SECONDS) return known;
+    // After a time without tokens, a key may have been withdrawn long ago.
+    const mustWait = this.clock() - this.attemptedAt >= MAX_IDLE_SECONDS;
+    // If it fails, the known keys are still used.
+    const refreshed = this.next().catch(() => known);
+    return mustWait ? refreshed : known;
   }
 
   /** The keys of the running fetch, or else of a new one. */
@@ -84,6 +91,7 @@ export class IssuerKeys {
       throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
     }
     this.begun.push(now);
+    this.attemptedAt = now;
     this.fetches += 1;
     const fetch = this.fetches;
     try {

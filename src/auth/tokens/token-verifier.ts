@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { createLocalJWKSet, type JWTPayload } from 'jose';
 import { ServiceError } from '../../common/errors.js';
@@ -88,6 +89,7 @@ export class TokenVerifier {
       principal: this.principalOf(
         { ...claimsOf(payload), expiresAt: new Date(expiresAt) },
         kindOfToken(payload),
+        token,
       ),
       cacheFrom: now,
       cacheUntil: Math.min(now + JWT_CACHE_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
@@ -120,16 +122,18 @@ export class TokenVerifier {
           expiresAt: expiresAt === null ? null : new Date(expiresAt),
         },
         kindOfToken(introspection),
+        token,
       ),
       cacheFrom: now,
       cacheUntil: Math.min(now + INTROSPECTION_CACHE_SECONDS * 1000, expiresAt ?? Infinity),
     };
   }
 
-  private principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: PrincipalKind): Principal {
+  private principalOf(claims: Claims, kind: PrincipalKind, token: string): Principal {
+    const { subject, clientId, scope, expiresAt } = claims;
     return Object.freeze({
       kind,
-      countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,
+      countedAs: countedAs(claims, token),
       scopes: new Set(parseScopes(scope, this.config.scopes)),
       clientId,
       // RFC 9068 §2.2: a client that acts for itself has its own id as subject. It is no user, even if a user has the same
@@ -197,4 +201,10 @@ export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): P
 /** With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0. */
 function isClientCredentials(grant: unknown): boolean {
   return grant === 'client_credentials' || grant === 'client-credentials';
+}
+
+/** A token without a subject and a client, which RFC 7662 §2.2 allows, is counted on its own. JSON, because ids may contain any separator. */
+function countedAs({ subject, clientId }: Claims, token: string): string {
+  const isAnonymous = subject === null && clientId === null;
+  return `token:${isAnonymous ? createHash('sha256').update(token).digest('base64url') : JSON.stringify([subject, clientId])}`;
 }
