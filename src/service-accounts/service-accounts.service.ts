@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, IsNull, MoreThan, Not, Or, Repository } from 'typeorm';
+import { type EntityManager, IsNull, Not, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
@@ -201,14 +201,11 @@ async function getLocked(manager: EntityManager, id: string): Promise<ServiceAcc
 /** Keeps the newest secret until `end`, and deletes older ones: an account has at most two secrets. */
 async function retireSecrets(manager: EntityManager, id: string, end: Date): Promise<void> {
   const secrets = manager.getRepository(ServiceAccountSecretEntity);
-  const [newest] = await secrets.find({
-    where: { serviceAccountId: id },
-    order: { createdAt: 'DESC' },
-    take: 1,
-  });
-  if (newest === undefined) return;
+  // Not by the time of its creation: the clock may have been set back since.
+  const newest = await secrets.findOneBy({ serviceAccountId: id, expiresAt: IsNull() });
+  if (newest === null) return;
   await secrets.delete({ serviceAccountId: id, sha256: Not(newest.sha256) });
-  await secrets.update({ serviceAccountId: id, expiresAt: Or(IsNull(), MoreThan(end)) }, { expiresAt: end });
+  await secrets.update({ serviceAccountId: id }, { expiresAt: end });
 }
 
 function newSecret(): string {

@@ -263,6 +263,19 @@ describe('a service account', () => {
     ]);
   });
 
+  it('keeps the token in use when it is rotated, also if the clock has been set back since', async () => {
+    const { id } = await create();
+    const ahead = new Date(Date.now() + 86_400_000);
+    await dataSource.manager.update(
+      ServiceAccountSecretEntity,
+      { serviceAccountId: id },
+      { createdAt: ahead },
+    );
+    const { token: used } = await accounts.rotate(id, 600);
+    const { token: fresh } = await accounts.rotate(id, 600);
+    expect([await isAccepted(used), await isAccepted(fresh)]).toEqual([true, true]);
+  });
+
   it('has two valid tokens also after several simultaneous rotations', async () => {
     const { id } = await create();
     const rotated = await Promise.all([1, 2, 3, 4].map(() => accounts.rotate(id, 600)));
