@@ -95,22 +95,12 @@ export class Database implements VisibilitySource {
     readsRoles = false,
   ): Promise<Result> {
     this.requireDatabase();
-    await this.rules.admit(viewer);
     const { previewPool, statements, timeLimits } = this.dataSource;
-    const run = () => {
-      const cursors = this.cursorsFor(viewer);
-      const mark = markFor(viewer, this.rules);
-      const connections = { previewPool, statements, timeLimits, cursors, mark };
-      return PreviewTransaction.run(connections, work, viewer, readsRoles);
-    };
     try {
-      return await run();
-    } catch (error) {
-      if (this.rules.mark === '' || !(error instanceof NothingReadError)) throw databaseError(error);
-    }
-    await this.rules.admitAgain(viewer);
-    try {
-      return await run();
+      return await readWithRules(this.rules, viewer, (mark) => {
+        const connections = { previewPool, statements, timeLimits, cursors: this.cursorsFor(viewer), mark };
+        return PreviewTransaction.run(connections, work, viewer, readsRoles);
+      });
     } catch (error) {
       throw databaseError(error);
     }
@@ -174,17 +164,8 @@ export class VisibleReader implements Reader {
     readonly viewer: Viewer,
   ) {}
 
-  async read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { source, viewer } = this;
-    if (!source.rules.areApplied) await source.rules.admit(viewer);
-    const mark = markFor(viewer, source.rules);
-    try {
-      return await this.readWith<Row>(mark, asked, values);
-    } catch (error) {
-      if (mark === '' || !(error instanceof NothingReadError)) throw error;
-    }
-    await source.rules.admitAgain(viewer);
-    return this.readWith<Row>(markFor(viewer, source.rules), asked, values);
+  read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return readWithRules(this.source.rules, this.viewer, (mark) => this.readWith<Row>(mark, asked, values));
   }
 
   private async readWith<Row extends unknown[]>(
@@ -209,7 +190,28 @@ export class VisibleReader implements Reader {
   }
 }
 
-/** What statements of a viewer have to find at the end of the fingerprint of the mirror; empty: nothing. */
+/**
+ * Reads the mirror for a viewer, and once more if it was written with other rules meanwhile.
+ * @param read gets what statements have to find at the end of the fingerprint of the mirror (ifWrittenWith); empty: nothing. It
+ *   throws NothingReadError if they do not find it
+ * @throws ServiceUnavailableError while the rules await a reading of the directory
+ */
+export async function readWithRules<Result>(
+  rules: VisibilitySource['rules'],
+  viewer: Viewer,
+  read: (mark: string) => Promise<Result>,
+): Promise<Result> {
+  if (!rules.areApplied) await rules.admit(viewer);
+  const mark = markFor(viewer, rules);
+  try {
+    return await read(mark);
+  } catch (error) {
+    if (mark === '' || !(error instanceof NothingReadError)) throw error;
+  }
+  await rules.admitAgain(viewer);
+  return read(markFor(viewer, rules));
+}
+
 function markFor({ seesHidden }: Viewer, { areApplied, mark }: VisibilitySource['rules']): string {
   return areApplied && !seesHidden ? mark : '';
 }

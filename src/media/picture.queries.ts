@@ -1,7 +1,8 @@
 import { foldId } from '../common/identity.js';
-import type { Database } from '../database/database.js';
+import { type Database, readWithRules } from '../database/database.js';
 import { NothingReadError } from '../database/revisions/revision.js';
 import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';
+import { OUTSIDER } from '../database/visibility/viewer.js';
 import type { PictureKind, SignedPicture } from './signing/signed-url.js';
 
 /**
@@ -12,7 +13,7 @@ const findDigest = (kind: PictureKind) =>
   statement(
     `select u.${kind}, s.revision_uuid from mirror_state s
      left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
-     where ${IS_COMPLETE}`,
+     where ${IS_COMPLETE} and ($3::text = '' or right(source_fingerprint, length($3::text)) = $3::text)`,
     { returnsRevision: true, isShort: true },
   );
 
@@ -31,16 +32,21 @@ interface FoundDigest {
   readonly revision: string;
 }
 
-/** @throws ServiceUnavailableError when the digest cannot be read */
+/**
+ * No picture is read while the rules of visibility await a reading of the directory, also not for a URL that was given before.
+ * @throws ServiceUnavailableError when the digest cannot be read
+ */
 export async function findPictureDigest(
   database: Database,
   { kind, id, isForAudience }: Pick<SignedPicture, 'kind' | 'id' | 'isForAudience'>,
 ): Promise<FoundDigest> {
-  const values = [foldId(id), isForAudience];
-  const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], values);
-  if (row === undefined) throw new NothingReadError();
-  const [sha256, revision] = row;
-  return { sha256, revision };
+  return readWithRules(database.rules, OUTSIDER, async (mark) => {
+    const values = [foldId(id), isForAudience, mark];
+    const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], values);
+    if (row === undefined) throw new NothingReadError();
+    const [sha256, revision] = row;
+    return { sha256, revision };
+  });
 }
 
 /** Reads the picture with this digest. Returns null when the mirror has removed it in the meantime. */

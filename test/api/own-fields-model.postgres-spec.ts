@@ -1,6 +1,8 @@
 import { appendFileSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { signUrl } from '../../src/media/signing/signed-url.js';
+import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { runCommand } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
@@ -219,10 +221,17 @@ describe('rules of visibility that a model file adds', () => {
     for (const text of texts)
       codes.push((await service.query(text, { authorization: token })).errors[0]?.extensions.code);
     const { status } = await fetch(`${service.url}/changes/v1`, { headers: { authorization: token } });
-    return [...codes, status, await readinessOf(service)];
+    return [...codes, status, await statusOfPhoto(service), await readinessOf(service)];
   }
 
-  const REFUSED = [...Array<string>(5).fill('SERVICE_UNAVAILABLE'), 503, 503];
+  /** Of a URL that was given before the user was hidden. */
+  async function statusOfPhoto(service: TestService): Promise<number> {
+    const { signing: key } = service.app.get<SigningKeys>(SIGNING_KEYS);
+    const path = signUrl({ baseUrl: '', kind: 'photo', id: 'anna', size: null, now: new Date(), key });
+    return (await fetch(`${service.url}${path}`)).status;
+  }
+
+  const REFUSED = [...Array<string>(5).fill('SERVICE_UNAVAILABLE'), 503, 503, 503];
 
   it('answer those from whom they can hide something only when the directory has been read', async () => {
     await first.app.close();
