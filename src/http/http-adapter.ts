@@ -54,14 +54,20 @@ export class HttpAdapter extends FastifyAdapter {
   /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
     const headers = securityHeaders(config);
-    const page = rejectionPage(config);
-    const rejections = new RejectionWriter(forms, PROBLEM_FORM, page, config);
+    const rejections = new RejectionWriter(forms, PROBLEM_FORM, rejectionPage(config), config);
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });
-    super(optionsOf(config, headers, rejections, unparsed));
+    const cors = config.corsOrigins.length === 0 ? null : new CorsHeaders(config.corsOrigins);
+    // Such an error occurs before all hooks.
+    const rejectUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      const given = { ...headers, ...cors?.of(request.raw), 'x-request-id': request.id };
+      void rejections.send(error, request, reply.headers(given));
+      this.onUnparsed?.({ id: request.id, status: reply.statusCode });
+    };
+    super(optionsOf(config, rejectUrl, unparsed));
     this.headers = headers;
-    this.cors = config.corsOrigins.length === 0 ? null : new CorsHeaders(config.corsOrigins);
+    this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     this.prepareServer(fastify, config, unparsed);
@@ -86,6 +92,7 @@ export class HttpAdapter extends FastifyAdapter {
     });
     const listeners = server.listeners('request') as RequestListener[];
     server.removeAllListeners('request').on('request', (request, response) => {
+      unparsed.begin(response);
       this.handleFirst(request, response, () => {
         for (const listener of listeners) listener(request, response);
       });
@@ -97,7 +104,7 @@ export class HttpAdapter extends FastifyAdapter {
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(this.headers).header('x-request-id', request.id);
       if (this.cors !== null) void reply.headers(this.cors.of(request.raw));
-      unparsed.begin(reply);
+      unparsed.noteRead(reply);
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
@@ -184,8 +191,7 @@ export class HttpAdapter extends FastifyAdapter {
 
 function optionsOf(
   { limits, trustedProxies, basePath }: Config,
-  headers: Readonly<Record<string, string>>,
-  rejections: RejectionWriter,
+  rejectUrl: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
   unparsed: UnparsedRequests,
 ): FastifyHttpOptions<RawServerDefault> {
   const timeout = limits.requestSeconds * 1000;
@@ -209,10 +215,7 @@ function optionsOf(
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
       unparsed.reject(error, socket);
     },
-    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      // These errors occur before all hooks.
-      void rejections.send(error, request, reply.headers(headers).header('x-request-id', request.id));
-    },
+    frameworkErrors: rejectUrl,
   };
 }
 
@@ -240,11 +243,8 @@ function readJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Decoding alone would replace invalid bytes by U+FFFD, which may be a valid request.
-    if (!isUtf8(body)) {
-      done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
-      return;
-    }
-    request.bodyText = body.toString();
-    done(null);
+    const isText = isUtf8(body);
+    if (isText) request.bodyText = body.toString();
+    done(isText ? null : new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
   });
 }

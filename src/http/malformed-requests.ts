@@ -1,5 +1,10 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { RejectionError, type RejectionWriter, type WrittenRejection } from './rejection.js';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  type RejectedRequest,
+  RejectionError,
+  type RejectionWriter,
+  type WrittenRejection,
+} from './rejection.js';
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -124,8 +129,10 @@ export interface UnparsedRejection {
 
 /** Rejects requests that Node does not read to their end: malformed ones, and those that do not arrive in time. */
 export class UnparsedRequests {
-  /** The last request of a connection. */
-  private readonly last = new WeakMap<Socket, FastifyReply>();
+  /** The response to the last request of a connection. */
+  private readonly last = new WeakMap<Socket, ServerResponse>();
+  /** Requests that Fastify reads, because the form of a rejection is that of the path. */
+  private readonly requests = new WeakMap<ServerResponse, RejectedRequest>();
 
   /** `note` is called for each rejection of a request without a known path. */
   constructor(
@@ -135,21 +142,26 @@ export class UnparsedRequests {
   ) {}
 
   /** Notes a request whose head has arrived; its body may still arrive. */
-  begin(reply: FastifyReply): void {
-    this.last.set(reply.request.raw.socket, reply);
+  begin(response: ServerResponse): void {
+    this.last.set(response.req.socket, response);
+  }
+
+  /** Notes that Fastify reads the request. */
+  noteRead({ raw, request }: FastifyReply): void {
+    this.requests.set(raw, request);
   }
 
   /** @param error of Node's parser or timer */
   reject(error: Error & { code?: string }, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;
-    const reply = this.last.get(socket);
+    const response = this.last.get(socket);
     const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    if (isLate && reply !== undefined && !reply.raw.writableFinished) {
-      this.rejectLate(reply, socket);
+    if (isLate && response !== undefined && !response.writableFinished) {
+      this.rejectLate(response, socket);
       return;
     }
     // A request that was answered before its body was read has its response.
-    const isAnswered = isLate && reply?.request.raw.complete === false;
+    const isAnswered = isLate && response?.req.complete === false;
     // A connection that is opened in advance and not used has sent nothing.
     if (socket.bytesRead > 0 && socket.writable && !isAnswered)
       this.rejectUnknown(toRejectionError(error.code), socket);
@@ -167,13 +179,14 @@ export class UnparsedRequests {
   }
 
   /** In the form of its path. */
-  private rejectLate({ raw: response, request }: FastifyReply, socket: Socket): void {
-    if (request.raw.complete) {
+  private rejectLate(response: ServerResponse, socket: Socket): void {
+    if (response.req.complete) {
       // The request behind it has not arrived. The connection closes after the response to this one.
       response.shouldKeepAlive = false;
       return;
     }
-    if (response.headersSent) {
+    const request = this.requests.get(response);
+    if (response.headersSent || request === undefined) {
       socket.destroy();
       return;
     }

@@ -115,6 +115,19 @@ describe('a request that can be answered before Fastify handles it', () => {
     );
   });
 
+  it.each([
+    [406, { accept: 'text/plain' }],
+    [415, { 'content-type': 'text/plain' }],
+    [400, { 'directory-max-staleness': 'x' }],
+  ])('is counted on both paths if its head is rejected with %d', async (status, fields) => {
+    const headers = { authorization, 'x-request-id': 'equal', ...fields };
+    const one = await post(service, { query: CLUB }, headers);
+    expect(short).toEqual([status]);
+    expect(one.headers['ratelimit']).toMatch(/^"requests";r=\d+;t=\d+$/);
+    const other = await post(service, { query: CLUB }, { ...headers, ...BY_FASTIFY });
+    expect(comparable(one)).toEqual(comparable(other));
+  });
+
   it('is answered in order on a connection with pipelined requests', async () => {
     const received = await write(
       [

@@ -2,6 +2,10 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ERROR_CODES } from '../../src/common/errors.js';
+import pg from 'pg';
+import { LoadShedder } from '../../src/graphql/http/request-admission.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { type HttpAnswer, post, send, sendBytes } from '../support/clients/http.js';
@@ -97,6 +101,62 @@ describe('a request that does not arrive in time', () => {
     const slow = sendBytes(service, `${head('/graphql/v1', 'Content-Type: application/json\r\n')}\r\n{`);
     expect((await post(service, { query: QUERY })).status).toBe(200);
     expect((await slow).status).toBe(408);
+  });
+});
+
+describe('a request whose operation waits while the rest does not arrive in time', () => {
+  const impatient = TestService.forSuite({
+    ldif: buildLdif([{ id: 'anna' }]),
+    environment: { LIMIT_REQUEST_SECONDS: '1' },
+    compared: false,
+  });
+  let locking: pg.Client;
+  let authorization: string;
+
+  beforeAll(async () => {
+    authorization = await impatient.accessToken('read');
+    // From now on the token is cached.
+    await impatient.read('{ user(user: {id: "anna"}) { id } }', { authorization });
+  });
+
+  beforeEach(async () => {
+    const { database } = impatient.config;
+    if (database.kind !== 'postgres') throw new Error('This needs a server');
+    locking = new pg.Client(database.url);
+    await locking.connect();
+    await locking.query('begin; lock table users');
+  });
+
+  afterEach(() => locking.end());
+
+  const fields = () =>
+    `Host: ${impatient.config.host}:${impatient.config.port}\r\nAuthorization: ${authorization}`;
+
+  function write(bytes: string): Promise<string> {
+    const socket = connect(impatient.config.port, impatient.config.host, () => socket.write(bytes));
+    return text(socket);
+  }
+
+  it('is under way no longer after 408 and the end of its operation', async () => {
+    const query = encodeURIComponent('{user(user:{id:"anna"}){name}}');
+    const answer = write(
+      `GET /graphql/v1?query=${query} HTTP/1.1\r\n${fields()}\r\nContent-Length: 10\r\n\r\n`,
+    );
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+    const { state } = impatient.app.get(LoadShedder);
+    expect(state.underWay).toBe(1);
+    await locking.query('rollback');
+    await eventually(() => Promise.resolve(impatient.app.get(LoadShedder).state.underWay), 0);
+  });
+
+  it('has its own response, although a later request on its connection does not arrive', async () => {
+    const body = JSON.stringify({ query: '{ user(user: {id: "anna"}) { id name } }' });
+    const complete = `POST /graphql/v1 HTTP/1.1\r\n${fields()}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const answer = write(`${complete}POST /graphql/v1 HTTP/1.1\r\nHost: x\r\n`);
+    // Node.js has looked for late requests meanwhile.
+    await sleep(3000);
+    await locking.query('rollback');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 
@@ -215,6 +275,8 @@ describe('a request that Node.js accepts', () => {
 
   it('is logged even if it is not a valid request', async () => {
     await expectRefusal(await sendBytes(service, 'HELLO\r\n\r\n'), [400, 'BAD_REQUEST']);
+    const unreadable = 'GET /graphql/v1/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    await expectRefusal(await sendBytes(service, unreadable), [400, 'BAD_REQUEST']);
   });
 
   it('is answered with 100 if it expects that', async () => {

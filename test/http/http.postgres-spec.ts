@@ -272,6 +272,8 @@ describe('a page of another origin', () => {
       expect(answer.headers['access-control-expose-headers']).toContain('retry-after');
       expect(answer.headers.vary).toContain('Origin');
     }
+    const malformed = await send(service, { path: '/graphql/v1/%zz', headers: { origin: ORIGIN } });
+    expect(malformed.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN, vary: 'Origin' });
   });
 
   it('is not allowed otherwise', async () => {

@@ -56,17 +56,16 @@ export function compressed<Response extends WithBody>(
   { coding, above }: Compression,
   kept: Kept | null = null,
 ): Response | Promise<Response> {
-  if (response.body.length <= above) return response;
+  const bytes = Buffer.byteLength(response.body);
+  if (bytes <= above) return response;
   const known = kept?.known[coding];
   if (known !== undefined) return withBody(response, coding, known);
-  const use = (bytes: Buffer) => {
-    kept?.keep(coding, bytes);
-    return withBody(response, coding, bytes);
+  const use = (smaller: Buffer) => {
+    kept?.keep(coding, smaller);
+    return withBody(response, coding, smaller);
   };
   const { now, later } = compressors[coding];
-  return response.body.length > MAX_SYNCHRONOUS_BYTES
-    ? later(response.body).then(use)
-    : use(now(response.body));
+  return bytes > MAX_SYNCHRONOUS_BYTES ? later(response.body).then(use) : use(now(response.body));
 }
 
 function withBody<Response extends WithBody>(response: Response, coding: Coding, body: Buffer): Response {

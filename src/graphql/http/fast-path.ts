@@ -97,7 +97,14 @@ export class FastPath {
     preparsed.bodyText = bodyText;
     const respond = begin(preparsed);
     this.pipeline.runAll(preparsed, (error, response) => {
-      respond(response ?? this.reject(error, preparsed));
+      const answer = response ?? this.reject(error, preparsed);
+      // A request that is rejected by its head was not counted yet.
+      const settling = this.admission.settle(preparsed);
+      if (settling === undefined) respond(answer);
+      else
+        void settling.then((rejection) => {
+          respond(rejection ?? answer);
+        });
     });
   }
 

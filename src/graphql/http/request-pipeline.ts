@@ -76,6 +76,8 @@ export class RequestPipeline {
         return;
       }
       this.runAll(request, (error, response) => {
+        // Here, because nothing is sent, and no later hook runs, if the request was rejected in the meantime as a late one.
+        this.admission.endOperation(request);
         if (response === undefined) done(error ?? undefined);
         else send(response, reply);
       });
@@ -131,7 +133,6 @@ export class RequestPipeline {
     payload: unknown,
     done: (error: Error | null, payload?: unknown) => void,
   ): void {
-    this.admission.endOperation(request);
     const settling = this.admission.settle(request);
     if (settling === undefined) {
       this.setHeaders(request, reply);
@@ -144,10 +145,11 @@ export class RequestPipeline {
         done(null, payload);
         return;
       }
-      const { status, headers, body } = rejection;
+      const { status, headers, type, body } = rejection;
       void reply
         .code(status)
         .headers(headers)
+        .type(type)
         .removeHeader('content-length')
         .removeHeader('www-authenticate');
       done(null, body);
