@@ -21,6 +21,18 @@ export class Contender {
     return this.children.map(({ pid }) => pid);
   }
 
+  /**
+   * How often the first process has found a response in its response cache, or not; 0 for contenders without metrics.
+   * @param {'hits' | 'misses'} count
+   */
+  async readCacheCount(count) {
+    if (this.metricsPort === undefined) return 0;
+    const metrics = await (await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`)).text();
+    const found = new RegExp(`^directory_cache_${count}_total{cache="responses"} (\\d+)$`, 'm').exec(metrics);
+    if (found === null) throw new Error(`${this.name} does not count the ${count} of its response cache`);
+    return Number(found[1]);
+  }
+
   /** Executes a query. @returns its content in comparable form */
   async execute(queryName, variables, token) {
     const { operationName, query, contentOf } = this.queries[queryName];

@@ -10,14 +10,7 @@ const SECONDS = (2 * MARGIN_MS) / 1000;
 export async function measureFullMinute({ contender, run }) {
   await run(SECONDS);
   await sleep((2 * MINUTE_MS - MARGIN_MS - (Date.now() % MINUTE_MS)) % MINUTE_MS);
-  const before = await countCacheMisses(contender.metricsPort);
+  const before = await contender.readCacheCount('misses');
   const { requests } = await run(SECONDS);
-  return (100 * ((await countCacheMisses(contender.metricsPort)) - before)) / requests;
-}
-
-async function countCacheMisses(port) {
-  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-  const found = /^directory_cache_misses_total(?:\{[^}]*\})? (\d+)$/m.exec(await response.text());
-  if (found === null) throw new Error('The service does not count the misses of its cache');
-  return Number(found[1]);
+  return (100 * ((await contender.readCacheCount('misses')) - before)) / requests;
 }

@@ -13,6 +13,7 @@ const MAX_WARM_UP_RUNS = 8;
  * @property {number} perSecond responses
  * @property {number} p50 milliseconds, likewise p99
  * @property {number} server milliseconds of processor time per response, likewise postgres
+ * @property {number} cacheHits responses from the response cache of the first process, divided by the responses of all
  * @property {number} loadProcess share of a core that the load process used
  * @property {number} others share of the machine that other processes used
  */
@@ -60,9 +61,11 @@ async function sample({ contender, run, countsLoadTime }, seconds, cluster, core
     postgres: timeOfFamily(cluster.pid),
     machine: timeOfMachine(),
   });
+  const hits = (await contender.readCacheCount?.('hits')) ?? 0;
   const before = readCounters();
   const result = await run(seconds);
   const after = readCounters();
+  const hitsSince = ((await contender.readCacheCount?.('hits')) ?? 0) - hits;
   const spent = (label) => after[label] - before[label];
   const { requests, loaderMilliseconds } = result;
   const accounted = spent('server') + spent('postgres') + loaderMilliseconds;
@@ -72,6 +75,7 @@ async function sample({ contender, run, countsLoadTime }, seconds, cluster, core
     p99: result.p99,
     server: (spent('server') + (countsLoadTime ? loaderMilliseconds : 0)) / requests,
     postgres: spent('postgres') / requests,
+    cacheHits: hitsSince / requests,
     loadProcess: loaderMilliseconds / (result.seconds * 1000),
     others: Math.max(0, spent('machine') - accounted) / (result.seconds * 1000 * cores),
   };
