@@ -72,6 +72,8 @@ export class DirectoryDataSource extends DataSource {
       this.embedded = await EmbeddedPostgres.start(this.database.directory);
       this.setOptions({
         host: this.embedded.host,
+        // The name of the socket contains it, and the driver would take PGPORT.
+        port: 5432,
         username: 'postgres',
         database: 'postgres',
         password: 'none',
