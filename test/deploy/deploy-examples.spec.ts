@@ -135,6 +135,7 @@ describe('the realm of Keycloak', () => {
   it('has a client for a page and one for a program, whose tokens are at+jwt', () => {
     for (const { attributes, defaultClientScopes, optionalClientScopes } of realm.clients) {
       expect(attributes['access.token.header.type.rfc9068']).toBe('true');
+      expect(attributes['oauth2.device.authorization.grant.enabled']).toBe('false');
       expect(defaultClientScopes).toContain('directory-service');
       const names = realm.clientScopes.map(({ name }) => name);
       expect(
@@ -147,8 +148,15 @@ describe('the realm of Keycloak', () => {
         publicClient: true,
         standardFlowEnabled: true,
         attributes: { 'pkce.code.challenge.method': 'S256', 'post.logout.redirect.uris': '+' },
+        optionalClientScopes: ['read'],
       },
-      { clientId: 'reports', publicClient: false, standardFlowEnabled: false, serviceAccountsEnabled: true },
+      {
+        clientId: 'reports',
+        publicClient: false,
+        standardFlowEnabled: false,
+        serviceAccountsEnabled: true,
+        optionalClientScopes: ['read', 'directory'],
+      },
     ]);
   });
 });

@@ -22,6 +22,35 @@ describe('docs/settings.md and .env.example', () => {
   });
 });
 
+describe('docs/install.md', () => {
+  const text = commandBlocksOf('docs/install.md')
+    .map((block) => block.text)
+    .join('\n');
+
+  it('installs Node.js where the unit starts it', () => {
+    const [, installed] = / -C (\S+) --strip-components=1/.exec(text) ?? [];
+    const [, started] = /^ExecStart=(\S+)\/bin\/node /m.exec(text) ?? [];
+    expect([installed, started]).toEqual(['/usr/local', '/usr/local']);
+  });
+
+  it('installs the packages of its commands', () => {
+    const [, installed = ''] = /apt-get install (.+)/.exec(text) ?? [];
+    const packages = {
+      curl: 'curl',
+      git: 'git',
+      ldapmodify: 'ldap-utils',
+      openssl: 'openssl',
+      psql: 'postgresql',
+      slappasswd: 'slapd',
+      sudo: 'sudo',
+    };
+    for (const [program, name] of Object.entries(packages)) {
+      expect(text).toMatch(new RegExp(`\\b${program} `));
+      expect(installed.split(' ')).toContain(name);
+    }
+  });
+});
+
 describe('the chapters about errors', () => {
   it('have a section for every code, and for no other', () => {
     const shown = [...read('docs/http.md').matchAll(/^### (.+)$/gm)].map(([, code]) => code);
@@ -74,7 +103,7 @@ describe.each(pages())('%s', (page) => {
 });
 
 /** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
-const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
+const KINDS = ['graphql', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
 const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
 
 describe.each(pages())('%s', (page) => {

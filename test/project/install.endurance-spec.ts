@@ -24,6 +24,7 @@ describe('the installation of docs/install.md', () => {
       PORT: port,
     });
     try {
+      await shell.run('sudo() { shift 2; "$@"; }');
       await shell.run(block?.text ?? 'false');
       const output = await shell.run(`
         exec {serving}< <(exec npm start 2>&1)

@@ -38,10 +38,21 @@ npm() {
 # The servers of the tests accept the current user. Commands that would change the machine are not run.
 sudo() {
   if [ "$1" = -u ]; then shift 2; fi
-  case "$1" in psql | createdb | ldapadd | ldapmodify | ldap/*) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
+  case "$1" in
+    psql | createdb | ldapadd | ldapmodify | ldap/* | ./directory) "$@" ;;
+    *) echo "Not here: $1" >&2; return 1 ;;
+  esac
 }
-# Starts the service and leaves it running. Pages do not test how it ends.
-systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/bundled/main.js; }
+# The machine of the tests has no such users, and their files belong to the current one.
+chown() {
+  case "$1" in openldap: | directory:) shift; ls "$@" > /dev/null ;; *) echo "Unknown user: $1" >&2; return 1 ;; esac
+}
+# Starts what the unit starts, and leaves it running. Pages do not test how it ends.
+systemctl() {
+  export PORT=$FREE_PORT
+  grep -q '^User=directory$' directory.service
+  start_until 'Ready at' $(sed -n 's|^ExecStart=/usr/local/bin/||p' directory.service)
+}
 serve_once() { PORT=$FREE_PORT start_until "$@"; kill -KILL $SERVED; }
 start_until() {
   local awaited=$1 line said=; shift
@@ -71,7 +82,7 @@ export class PageShell {
     const server = new URL(database);
     const port = String(await findFreePort());
     // Files that the reader of a page writes.
-    if (needs.slapd === 'with people') writeFileSync(join(directory, 'ldap-password'), MIRROR_PASSWORD);
+    if (needs.slapd === 'with people') writeFileSync(join(directory, 'mirror-password'), MIRROR_PASSWORD);
     writeFileSync(join(directory, 'change.ldif'), shownLdif());
     const shell = new Shell(directory, {
       PATH: `${process.env.PATH ?? ''}:${findPostgres() ?? ''}:/usr/sbin`,
@@ -83,7 +94,8 @@ export class PageShell {
       PGHOST: server.hostname,
       PGPORT: server.port,
       PGUSER: 'postgres',
-      DIRECTORY_CA_FILE: slapd?.authority,
+      // A page that sets up the server makes its certificate, too.
+      DIRECTORY_CA_FILE: needs.slapd === 'with people' ? slapd?.authority : undefined,
       LDAPURI: slapd?.socket,
       // A page that writes its own settings keeps them.
       DATABASE_URL: needs.slapd === 'bare' ? undefined : database,
@@ -95,7 +107,11 @@ export class PageShell {
       ['ldap://ldap.example.org', slapd?.url ?? ''],
       ['ldap://directory.example.org', slapd?.url ?? ''],
       ['ldapi:///', slapd?.socket ?? ''],
-      ['/run/secrets/ldap', 'ldap-password'],
+      ['ldap.example.org', 'localhost'],
+      ['/etc/ldap/server.', `${directory}/server.`],
+      ['/etc/systemd/system/', `${directory}/`],
+      ['/run/secrets/ldap', 'mirror-password'],
+      ["'…' > ldap-password", `'${MIRROR_PASSWORD}' > ldap-password`],
       ['postgres://directory:…@db.example.org/directory', database],
       // A user that one page creates and others refer to.
       ...(needs.slapd === 'bare'
@@ -158,7 +174,7 @@ function copyProject(): string {
   return directory;
 }
 
-/** Debian's package creates the suffix only. The test adds users and an account with read access. */
+/** Debian's package creates the suffix only. The test adds a certificate, users and an account with read access. */
 function startSlapd(kind: 'bare' | 'with people'): Promise<InstalledSlapd> {
   if (kind === 'bare') return InstalledSlapd.start();
   const sample = readFileSync('sample/directory.ldif', 'utf8');
@@ -177,7 +193,8 @@ objectClass: simpleSecurityObject
 cn: mirror
 userPassword: ${MIRROR_PASSWORD}
 `;
-  return InstalledSlapd.start([...units, account, ada, club].join('\n'), 'ldap/directory.ldif');
+  const ldif = [...units, account, ada, club].join('\n');
+  return InstalledSlapd.start({ ldif, schema: 'ldap/directory.ldif', hasCertificate: true });
 }
 
 /** The change of docs/clients.md, which other pages apply. */

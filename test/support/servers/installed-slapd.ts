@@ -11,6 +11,15 @@ import { requireProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
+export interface InstalledOptions {
+  /** Content besides the suffix. */
+  readonly ldif?: string;
+  /** A schema file in addition to those of the package. */
+  readonly schema?: string;
+  /** Whether it has a certificate, which the package does not make. */
+  readonly hasCertificate?: boolean;
+}
+
 /**
  * An OpenLDAP server as Debian's package installs it, configured by `cn=config` and administered through a socket by the current
  * user.
@@ -22,18 +31,14 @@ export class InstalledSlapd {
     private readonly child: ChildProcess,
   ) {}
 
-  /**
-   * @param ldif content besides the suffix
-   * @param schema a schema file in addition to those of the package
-   */
-  static async start(ldif = '', schema?: string): Promise<InstalledSlapd> {
+  static async start(options: InstalledOptions = {}): Promise<InstalledSlapd> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'installed-slapd-'));
     for (const name of ['config', 'data']) mkdirSync(join(directory, name));
-    await makeCertificates(directory);
+    if (options.hasCertificate === true) await makeCertificates(directory);
     const configuration = join(directory, 'config.ldif');
     const content = join(directory, 'content.ldif');
-    writeFileSync(configuration, configurationOf(directory, schema));
-    writeFileSync(content, `${FRAME}\n${ldif}`);
+    writeFileSync(configuration, configurationOf(directory, options));
+    writeFileSync(content, `${FRAME}\n${options.ldif ?? ''}`);
     const config = ['-F', join(directory, 'config')];
     const slapadd = requireProgram('slapadd');
     await execute(slapadd, [...config, '-n', '0', '-l', configuration]);
@@ -83,17 +88,18 @@ dc: example
 o: Example
 `;
 
-function configurationOf(directory: string, schema?: string): string {
+function configurationOf(directory: string, { schema, hasCertificate }: InstalledOptions): string {
   const [user, group] = ['-u', '-g'].map((option) => execFileSync('id', [option]).toString().trim());
   const administrator = `gidNumber=${group ?? ''}+uidNumber=${user ?? ''},cn=peercred,cn=external,cn=auth`;
   const all = `olcAccess: {0}to * by dn.exact=${administrator} manage by * break`;
+  const certificate = `olcTLSCACertificateFile: ${directory}/ca.pem
+olcTLSCertificateFile: ${directory}/server.pem
+olcTLSCertificateKeyFile: ${directory}/server.key
+`;
   return `dn: cn=config
 objectClass: olcGlobal
 cn: config
-olcTLSCACertificateFile: ${directory}/ca.pem
-olcTLSCertificateFile: ${directory}/server.pem
-olcTLSCertificateKeyFile: ${directory}/server.key
-
+${hasCertificate === true ? certificate : ''}
 dn: cn=module{0},cn=config
 objectClass: olcModuleList
 cn: module{0}
