@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
 import { ClubPage } from '../support/clients/club-page.js';
 import { eventually } from '../support/eventually.js';
@@ -14,6 +14,7 @@ import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 import { readData } from '../support/clients/graphql.js';
 import { signIn } from '../support/clients/sign-in.js';
+import { signUrl } from '../../src/media/signing/signed-url.js';
 import { EXAMPLES } from '../../web/explorer/source/examples.js';
 
 const execute = promisify(execFile);
@@ -21,6 +22,18 @@ const execute = promisify(execFile);
 /** Whether the first photo of each role is loaded. */
 const ARE_LOADED = `[...document.querySelectorAll('.people li:first-child img')]
   .every((image) => image.naturalWidth === 256)`;
+
+/** Widths of the photo of the first owner, whose section is in sight. */
+const WIDTHS = `[...document.querySelectorAll('[aria-label=Owners] li:first-child img')]
+  .map((image) => image.naturalWidth)`;
+const SIGNING_KEY = 'ab'.repeat(32);
+
+/** The body of a request of the page. */
+interface Operation {
+  readonly operationName?: string;
+  readonly query?: string;
+  readonly variables?: { readonly isFirst?: boolean };
+}
 
 interface Person {
   role: { value: string };
@@ -45,6 +58,7 @@ describe('the examples, with a service on the sample', () => {
       DATABASE_URL: database.url,
       AUTH_EMBEDDED_CLIENTS: clients,
       CORS_ORIGINS: `http://localhost:${port}`,
+      URL_SIGNING_KEYS: SIGNING_KEY,
     });
     url = `http://127.0.0.1:${service.port}`;
     people = await readPeople();
@@ -103,7 +117,11 @@ describe('the examples, with a service on the sample', () => {
       expect(visit.complaints.filter((message) => !complaint.test(message))).toEqual([]);
     }
 
+    const operationOf = (request: Request) => (request.postDataJSON() ?? {}) as Operation;
+
     it('shows the members of the club of the signed-in user by role, with photos, in pages', async () => {
+      const operations: Operation[] = [];
+      visit.context.on('request', (request) => operations.push(operationOf(request)));
       const shown = await visit.open(page.url);
       await expectAccessible(shown);
       await shown.close();
@@ -113,6 +131,9 @@ describe('the examples, with a service on the sample', () => {
       await club.getByRole('button', { name: 'Show more people' }).click();
       await club.getByText(`${people.length} of ${people.length} people`).waitFor();
       expect(await club.getByRole('button', { name: 'Show more people' }).count()).toBe(0);
+      // The total is requested once.
+      const pages = operations.filter(({ operationName }) => operationName === 'Club');
+      expect(pages.map(({ variables }) => variables?.isFirst)).toEqual([true, false]);
 
       for (const [role, title] of Object.entries({ OWNER: 'Owners', ADMIN: 'Admins', MEMBER: 'Members' })) {
         const section = club.getByRole('region', { name: title });
@@ -134,6 +155,52 @@ describe('the examples, with a service on the sample', () => {
       await expectAccessible(club);
       await expectFittingWidth(club);
       expectClean();
+    });
+
+    it('offers all clubs of the user, also those of later pages', async () => {
+      const shown = await openSignedIn();
+      const options = () => shown.getByLabel('Club', { exact: true }).getByRole('option').allTextContents();
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      const names = await options();
+      expect(names.length).toBeGreaterThan(1);
+      let pages = 0;
+      await visit.context.route('**/graphql/v1', async (route) => {
+        const operation = operationOf(route.request());
+        const query = operation.query?.replace('groups(first: 100', 'groups(first: 1');
+        if (query !== operation.query) pages++;
+        await route.continue({ postData: JSON.stringify({ ...operation, query }) });
+      });
+      await shown.reload();
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      expect([pages, await options()]).toEqual([names.length, names]);
+      expectClean();
+    });
+
+    it('requests a photo again whose URL has expired', async () => {
+      const expire = (photo: string) => {
+        const id = decodeURIComponent(/photo\/v1\/([^?]+)/.exec(photo)?.[1] ?? '');
+        const now = new Date(Date.now() - 2 * 3_600_000);
+        return signUrl({
+          baseUrl: url,
+          kind: 'photo',
+          id,
+          size: 256,
+          now,
+          key: Buffer.from(SIGNING_KEY, 'hex'),
+        });
+      };
+      await visit.context.route('**/graphql/v1', async (route) => {
+        if (operationOf(route.request()).operationName !== 'Club') {
+          await route.continue();
+          return;
+        }
+        const response = await route.fetch();
+        const body = (await response.text()).replace(/http[^"]+\/photo\/v1\/[^"]+/g, expire);
+        await route.fulfill({ response, body });
+      });
+      const shown = await openSignedIn();
+      await eventually(() => shown.evaluate(WIDTHS), [256]);
+      expectClean(/status of 403/);
     });
 
     it('says that members are private, where a rule hides them from the user', async () => {

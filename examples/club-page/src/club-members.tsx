@@ -70,7 +70,7 @@ function Section({ title, members }: { title: string; members: readonly Member[]
       <ul class="people">
         {members.map(({ user }) => (
           <li key={user.id}>
-            <Portrait name={user.name} photo={user.photo} />
+            <Portrait user={user} size={256} />
             <span class="name">{user.name}</span>
             {user.schoolYear !== null && <span class="detail">{user.schoolYear}</span>}
             <UserFields {...user} />
@@ -96,13 +96,14 @@ function useMembers(id: string) {
     setProblem(null);
     // URLs of photos expire after an hour, so a cached response must not be used.
     const { data, error } = await client
-      .query(ClubDocument, { id, after: next }, { requestPolicy: 'network-only' })
+      .query(ClubDocument, { id, after: next, isFirst: next === null }, { requestPolicy: 'network-only' })
       .toPromise();
     if (!isMounted.current) return;
     setBusy(false);
     if (error !== undefined) setProblem(problemOf(error));
     if (data?.group == null) return;
-    setClub(data.group);
+    // Only the first page has the total.
+    if (next === null) setClub(data.group);
     const page = data.group.members;
     if (page === null) return;
     setMembers((previous) => [...previous, ...page.nodes]);

@@ -1,25 +1,25 @@
-import { useQuery } from '@urql/preact';
+import { type OperationResult, useClient } from '@urql/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ClubMembers } from './club-members';
-import { MyClubsDocument } from './graphql/graphql';
+import { MyClubsDocument, type MyClubsQuery } from './graphql/graphql';
 import { Notice } from './notice';
 import { Portrait } from './portrait';
-import { problemOf } from './service';
+import { type Problem, problemOf } from './service';
 import type { Reason } from './welcome';
+
+type Profile = NonNullable<MyClubsQuery['profile']>;
+type MyClub = Profile['groups']['nodes'][number]['group'];
 
 /** The clubs of the user and the members of one of them, whose id is the hash of the address. */
 export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void }) {
-  const [{ data, error, fetching }, refetch] = useQuery({ query: MyClubsDocument });
+  const { profile, clubs, isBusy, problem, load } = useMyClubs();
   const selectedId = useHash();
-  const problem = error === undefined ? null : problemOf(error);
-  const profile = data?.profile ?? null;
 
   useEffect(() => {
     if (problem === 'signed-out') onSessionEnd('expired');
     if (problem === 'forbidden') onSessionEnd('scope');
   }, [problem]);
 
-  const clubs = profile?.groups.nodes.map(({ group }) => group) ?? [];
   const club = selectedId === '' ? clubs[0]?.id : selectedId;
 
   return (
@@ -42,7 +42,7 @@ export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void
         <div class="me">
           {profile !== null && (
             <>
-              <Portrait name={profile.name} photo={profile.photo} />
+              <Portrait user={profile} size={64} />
               <span class="name">{profile.name}</span>
             </>
           )}
@@ -60,14 +60,9 @@ export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void
       <main class="club">
         {(profile === null || club === undefined) && <h1>Our clubs</h1>}
         {problem === 'unavailable' && (
-          <Notice
-            text="Your clubs cannot be read at the moment."
-            onRetry={() => {
-              refetch({ requestPolicy: 'network-only' });
-            }}
-          />
+          <Notice text="Your clubs cannot be read at the moment." onRetry={load} />
         )}
-        {fetching && profile === null && <p role="status">Reading your clubs …</p>}
+        {isBusy && profile === null && <p role="status">Reading your clubs …</p>}
         {profile !== null && club === undefined && <Notice text="You are not a member of a club yet." />}
         {profile !== null && club !== undefined && (
           // The key resets the component for another club.
@@ -76,6 +71,45 @@ export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void
       </main>
     </>
   );
+}
+
+/** The user with all clubs, and a function that reads them again. */
+function useMyClubs() {
+  const client = useClient();
+  const [profile, setProfile] = useState<Profile | null>(null);
+  const [clubs, setClubs] = useState<MyClub[]>([]);
+  const [isBusy, setBusy] = useState(true);
+  const [problem, setProblem] = useState<Problem | null>(null);
+
+  function readPage(after: string | null): Promise<OperationResult<MyClubsQuery>> {
+    return client.query(MyClubsDocument, { after }, { requestPolicy: 'network-only' }).toPromise();
+  }
+
+  async function readAll(): Promise<void> {
+    setBusy(true);
+    setProblem(null);
+    const found: MyClub[] = [];
+    let after: string | null = null;
+    do {
+      const { data, error } = await readPage(after);
+      if (error !== undefined) setProblem(problemOf(error));
+      if (data?.profile == null) break;
+      const { nodes, pageInfo } = data.profile.groups;
+      found.push(...nodes.map(({ group }) => group));
+      after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+      if (after === null) {
+        setProfile(data.profile);
+        setClubs(found);
+      }
+    } while (after !== null);
+    setBusy(false);
+  }
+
+  useEffect(() => {
+    void readAll();
+  }, []);
+
+  return { profile, clubs, isBusy, problem, load: () => void readAll() };
 }
 
 /** The decoded hash of the address. */

@@ -1,23 +1,56 @@
+import { useClient } from '@urql/preact';
 import { useState } from 'preact/hooks';
+import { PhotoDocument } from './graphql/graphql';
+
+interface Properties {
+  readonly user: { readonly id: string; readonly name: string; readonly photo: string | null };
+  /** Of the photo that the user has, in pixels. */
+  readonly size: number;
+}
 
 /** A user's photo, or initials if there is none or it does not load. The name is shown beside it, so `alt` is empty. */
-export function Portrait({ name, photo }: { name: string; photo: string | null }) {
-  const [hasFailed, setFailed] = useState(false);
-  return photo === null || hasFailed ? (
+export function Portrait({ user: { id, name, photo }, size }: Properties) {
+  const client = useClient();
+  const [source, setSource] = useState(photo);
+
+  /** Requests another URL if this one has expired, for example of a photo that is scrolled into view after an hour. */
+  async function replace(failed: string): Promise<void> {
+    if (!(await hasExpired(failed))) {
+      setSource(null);
+      return;
+    }
+    const { data } = await client
+      .query(PhotoDocument, { id, size }, { requestPolicy: 'network-only' })
+      .toPromise();
+    setSource(data?.user?.photo ?? null);
+  }
+
+  return source === null ? (
     <span class="portrait" data-tint={tintOf(name)} aria-hidden="true">
       {initialsOf(name)}
     </span>
   ) : (
     <img
       class="portrait"
-      src={photo}
+      src={source}
       alt=""
       loading="lazy"
       onError={() => {
-        setFailed(true);
+        void replace(source);
       }}
     />
   );
+}
+
+/** An image does not say why it has failed; the problem document of the service does. */
+async function hasExpired(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url);
+    const { code } = (await response.json()) as { code?: string };
+    return response.status === 403 && code === 'URL_EXPIRED';
+  } catch {
+    return false;
+  }
 }
 
 /** The first letters of the first and the last word, in any script. */

@@ -8,7 +8,7 @@ export function createClient({ accessToken }: Session): Client {
     url: `${SERVICE_URL}/graphql/v1`,
     exchanges: [cacheExchange, fetchExchange],
     preferGetMethod: false,
-    fetch: fetchPatiently,
+    fetch: fetchWithRetries,
     fetchOptions: { headers: { authorization: `Bearer ${accessToken}` } },
   });
 }
@@ -21,7 +21,7 @@ const LONGEST_PAUSE = 10;
 const DEADLINE_MS = 30_000;
 
 /** Repeats what the service or the network cannot do now. Every operation may be repeated: none changes anything. */
-async function fetchPatiently(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+async function fetchWithRetries(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     let pause = attempt;
     try {
