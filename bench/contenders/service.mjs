@@ -11,7 +11,7 @@ const UNLIMITED = { LIMIT_REQUESTS_PER_MINUTE: '999999999', LIMIT_POINTS_PER_HOU
 export const ORIGIN = 'https://pages.example.org';
 
 /** Disables the response cache. */
-const CACHE_OFF = { ANSWER_CACHE_MEGABYTES: '0' };
+const CACHE_OFF = { RESPONSE_CACHE_MEGABYTES: '0' };
 
 /**
  * Settings of all processes on a database, which accept each other's tokens.

@@ -8,6 +8,8 @@ const NAMES = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) =>
   'secret' in SETTINGS[name] ? [name, `${name}_FILE`] : [name],
 );
 const KNOWN = new Set([...NAMES, ...MOVED_SETTINGS]);
+/** Former names of settings. */
+const RENAMED: Readonly<Record<string, SettingName>> = { ANSWER_CACHE_MEGABYTES: 'RESPONSE_CACHE_MEGABYTES' };
 /** First words of settings that other software reads too. */
 const SHARED_WORDS = new Set(['NODE', 'OTEL']);
 /** Variables that Kubernetes sets in a pod for each service, such as one with the name `directory` or `redis`. */
@@ -15,7 +17,7 @@ const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\
 
 /**
  * Finds variables that are probably meant as settings: they begin with the first word of settings, and the rest is similar to
- * that of one of them. They are no errors, because other software may use them.
+ * that of one of them, and settings with their former names. They are no errors, because other software may use them.
  */
 export function findMisspelled(environment: Environment = ENVIRONMENT): string[] {
   return Object.keys(environment).flatMap((name) => {
@@ -25,6 +27,8 @@ export function findMisspelled(environment: Environment = ENVIRONMENT): string[]
 }
 
 function settingLike(name: string): string | null {
+  const renamed = RENAMED[name];
+  if (renamed !== undefined) return renamed;
   const [first = ''] = name.split('_', 1);
   if (KNOWN.has(name) || SHARED_WORDS.has(first) || OF_KUBERNETES.test(name)) return null;
   const beginning = `${first}_`;

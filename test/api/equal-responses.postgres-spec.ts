@@ -86,7 +86,7 @@ describe('a response', () => {
       remembering.replaceDirectory(buildLdif(people.slice(missing), directory.groups));
       expect((await remembering.synchronize()).kind).toBe('applied');
     }
-    plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
+    plain = await TwinService.start(remembering, { ...environment, RESPONSE_CACHE_MEGABYTES: '0' });
     compiler = new CompilerSwitch(plain.app);
     executions = { plain: new Executions(plain.app), remembering: new Executions(remembering.app) };
     principals['person'] = await remembering.accessToken('profile read directory', 'client');

@@ -45,7 +45,7 @@ describe.each([
     service = await TestService.start({ ldif: directory.ldif, environment, compared: false });
     await stopFollowing(service);
     twin = await TwinService.start(service, environment);
-    uncached = await TwinService.start(service, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
+    uncached = await TwinService.start(service, { ...environment, RESPONSE_CACHE_MEGABYTES: '0' });
     const all = 'read directory confidential';
     principals = [
       await service.accessToken('read directory profile', 'of-p0'),

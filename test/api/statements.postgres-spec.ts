@@ -59,7 +59,7 @@ describe('an operation', () => {
     ldif: buildLdif(PEOPLE, GROUPS),
     logged: true,
     // Every response is read.
-    environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
+    environment: { LIMIT_NODES: '100000', RESPONSE_CACHE_MEGABYTES: '0' },
     compared: false,
   });
   let authorization: string;

@@ -13,7 +13,7 @@ const QUERY = '{ group(group: {id: "club"}) { members(first: 60) { nodes { user 
 describe('clients that disconnect before the response', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }]),
-    environment: { LIMIT_REQUESTS_PER_MINUTE: '100000', ANSWER_CACHE_MEGABYTES: '0' },
+    environment: { LIMIT_REQUESTS_PER_MINUTE: '100000', RESPONSE_CACHE_MEGABYTES: '0' },
     compared: false,
   });
   let authorization: string;

@@ -61,7 +61,7 @@ beforeAll(async () => {
     DATABASE_URL: servers.primary.url('directory'),
     DATABASE_REPLICA_URLS: servers.replicaUrls,
     // All data.
-    ANSWER_CACHE_MEGABYTES: '0',
+    RESPONSE_CACHE_MEGABYTES: '0',
   };
   service = await TestService.start({
     ldif: directoryOf(directory),
@@ -129,7 +129,7 @@ async function expectSound(of: TestService | TwinService): Promise<void> {
       expect({ status, numbers: [...numbers] }).toEqual({ status: 200, numbers: [directory] });
     }
     const contexts: ReadonlySet<ReadReplica> = new Set(asked.mock.contexts);
-    expect([...contexts].map(({ standing }) => standing.host)).toEqual([`127.0.0.1:${sound.proxy.port}`]);
+    expect([...contexts].map(({ state }) => state.host)).toEqual([`127.0.0.1:${sound.proxy.port}`]);
     expect(replicas.count).toEqual({ all: 2, current: 1 });
     expect(await countAsked(of)).toEqual({ all: 2, current: 1 });
     await new Promise((resolve) => setTimeout(resolve, 300));

@@ -44,7 +44,7 @@ describe('a load of ten times the capacity', () => {
     service = await WatchedService.start({
       ldif: buildLdif(people, groups),
       // Simultaneous results of the database delay all others; with few connections, they are few.
-      environment: { ANSWER_CACHE_MEGABYTES: '0', DATABASE_POOL_SIZE: '2' },
+      environment: { RESPONSE_CACHE_MEGABYTES: '0', DATABASE_POOL_SIZE: '2' },
     });
     const authorization = await service.accessToken('read', 'demo-basic');
     const body = JSON.stringify({ query: QUERY });

@@ -110,7 +110,7 @@ describe('behind a PgBouncer', () => {
         (await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization })).status,
         (await send(service, { path: '/_readiness' })).status,
       ];
-      const isKept = () => service.app.get(SessionGuard).standing.map(({ isShared }) => isShared === false);
+      const isKept = () => service.app.get(SessionGuard).state.map(({ isShared }) => isShared === false);
       await eventually(readStatuses, [200, 200]);
       balancer.use(Number(new URL(bouncer.through(database.url)).port));
       balancer.breakConnections();

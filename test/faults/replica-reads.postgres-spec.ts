@@ -41,7 +41,7 @@ beforeAll(async () => {
     DATABASE_URL: servers.primary.url('directory'),
     DATABASE_REPLICA_URLS: servers.replicaUrls,
     // All data.
-    ANSWER_CACHE_MEGABYTES: '0',
+    RESPONSE_CACHE_MEGABYTES: '0',
     AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]),
   };
   service = await TestService.start({ ldif: directoryOf(revision), environment, compared: false });

@@ -44,7 +44,7 @@ export const LIMITS_SETTINGS = {
     integer(1, 1_000_000, 20),
     'Maximum number of open streams of changes of one principal, in each worker.',
   ),
-  ANSWER_CACHE_MEGABYTES: setting(
+  RESPONSE_CACHE_MEGABYTES: setting(
     integer(0, 100_000, 128),
     'Maximum size of the response cache of each worker, in megabytes. 0: no cache.',
   ),
@@ -65,7 +65,7 @@ const SETTING_BY_LIMIT = {
   failedLogins: 'LIMIT_FAILED_LOGINS',
   streams: 'LIMIT_STREAMS',
   streamsPerPrincipal: 'LIMIT_STREAMS_PER_PRINCIPAL',
-  answerCacheMegabytes: 'ANSWER_CACHE_MEGABYTES',
+  responseCacheMegabytes: 'RESPONSE_CACHE_MEGABYTES',
 } as const satisfies Record<string, keyof typeof LIMITS_SETTINGS>;
 
 export type LimitsConfig = Readonly<Record<keyof typeof SETTING_BY_LIMIT, number>>;

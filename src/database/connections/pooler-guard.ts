@@ -56,7 +56,7 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     await this.checking;
   }
 
-  get standing(): readonly Found[] {
+  get state(): readonly Found[] {
     return this.found;
   }
 

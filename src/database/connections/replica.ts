@@ -94,7 +94,7 @@ export class ReadReplica {
   }
 
   /** Host, revision and connections of the replica. */
-  get standing(): { readonly host: string; readonly revision: Revision | null; readonly pool: pg.Pool } {
+  get state(): { readonly host: string; readonly revision: Revision | null; readonly pool: pg.Pool } {
     const { host, revision, pool } = this;
     return { host, revision, pool };
   }

@@ -50,13 +50,13 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     return { all: this.all.length, current };
   }
 
-  get standing(): { readonly needed: Revision | null; readonly each: readonly ReadReplica['standing'][] } {
-    return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
+  get state(): { readonly needed: Revision | null; readonly each: readonly ReadReplica['state'][] } {
+    return { needed: this.revision.known, each: this.all.map(({ state }) => state) };
   }
 
   /** @param host host name of the replica */
   noteSharedSessions(host: string, isShared: boolean): void {
-    for (const replica of this.all) if (replica.standing.host === host) replica.noteSharedSessions(isShared);
+    for (const replica of this.all) if (replica.state.host === host) replica.noteSharedSessions(isShared);
   }
 
   /**

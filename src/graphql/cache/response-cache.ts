@@ -34,7 +34,7 @@ export class ResponseCache {
     @Inject(CONFIG) { limits }: Config,
     readonly revisions: Revisions,
   ) {
-    const maxSize = limits.answerCacheMegabytes * 1_000_000;
+    const maxSize = limits.responseCacheMegabytes * 1_000_000;
     this.isOff = maxSize === 0;
     this.responses = new LRUCache({
       maxSize: Math.max(1, maxSize),
@@ -198,8 +198,8 @@ export class CacheAdmissionFilter {
   private readonly seen = new Uint32Array(PLACES);
 
   /** Whether the same text was seen before. Records it otherwise. */
-  admits(question: string): boolean {
-    const hash = hashOf(question);
+  admits(text: string): boolean {
+    const hash = hashOf(text);
     const place = hash % PLACES;
     if (this.seen[place] === hash) return true;
     this.seen[place] = hash;

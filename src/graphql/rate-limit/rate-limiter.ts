@@ -39,7 +39,7 @@ export class RateLimiter {
   private readonly requests: Limit;
   private readonly points: Limit;
   /** Number of rejected requests since the start, by the exceeded limit. */
-  readonly refusals = { requests: 0, points: 0 };
+  readonly rejections = { requests: 0, points: 0 };
 
   constructor(
     @Inject(CONFIG) { limits: { requestsPerMinute, pointsPerHour } }: Config,
@@ -105,11 +105,11 @@ export class RateLimiter {
   }
 
   private admit(caller: Caller, count: LimitResult | undefined): void {
-    const standing = rateLimitStateOf(this.requests, count, null);
-    caller.rateLimits?.push(standing);
+    const state = rateLimitStateOf(this.requests, count, null);
+    caller.rateLimits?.push(state);
     if (count?.isTaken === true) return;
-    this.refusals.requests++;
-    throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
+    this.rejections.requests++;
+    throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, state);
   }
 
   private settlePoints(
@@ -117,15 +117,15 @@ export class RateLimiter {
     { points: cost, nodeCount }: OperationCost,
     count: LimitResult | undefined,
   ): Charge {
-    const standing = rateLimitStateOf(this.points, count, cost);
-    caller.rateLimits?.push(standing);
+    const state = rateLimitStateOf(this.points, count, cost);
+    caller.rateLimits?.push(state);
     const { amount: limit } = this.points;
     if (count?.isTaken !== true) {
-      this.refusals.points++;
+      this.rejections.points++;
       const message = `This operation costs ${cost} points, which is more than is left of ${limit} an hour`;
-      throw rateLimited(message, standing);
+      throw rateLimited(message, state);
     }
-    const { remaining, reset } = standing;
+    const { remaining, reset } = state;
     return { limit, cost, remaining, nodeCount, resetAt: new Date(Date.now() + reset * 1000) };
   }
 }

@@ -60,7 +60,7 @@ const BATCH_BYTES = 4_000_000;
 const WITH_PICTURES = 20;
 /** Approximate number of bytes of entries that are compared before other work of the process can run. */
 export const SLICE_BYTES = 128_000;
-/** Maximum pause between two batches of a patient scan, in milliseconds. */
+/** Maximum pause between two batches of a throttled scan, in milliseconds. */
 const LONGEST_PAUSE_MS = 100;
 
 /**

@@ -118,11 +118,11 @@ export class RequestMetrics implements MetricGroup {
       read: () => ERROR_CODES.map((code) => [{ code }, errorCounts.get(code) ?? 0]),
     },
     {
-      name: 'directory_refusals_total',
+      name: 'directory_rejections_total',
       help: 'Rejected requests, by the exceeded limit',
       read: () => [
-        [{ limit: 'requests' }, this.limiter.refusals.requests],
-        [{ limit: 'points' }, this.limiter.refusals.points],
+        [{ limit: 'requests' }, this.limiter.rejections.requests],
+        [{ limit: 'points' }, this.limiter.rejections.points],
         [{ limit: 'failed_logins' }, this.failedLogins.rejections],
         [{ limit: 'load' }, this.shedder.state.rejected],
         [{ limit: 'streams' }, this.streams.rejected],

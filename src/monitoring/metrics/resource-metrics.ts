@@ -49,7 +49,7 @@ export class DatabaseMetrics implements MetricGroup {
       help: 'Revisions by which the read replica lags behind',
       aggregator: 'max',
       read: () => {
-        const needed = this.replicas?.standing.needed ?? null;
+        const needed = this.replicas?.state.needed ?? null;
         return this.ofReplicas(({ revision }) =>
           needed === null || revision === null ? null : Math.max(0, needed.number - revision.number),
         );
@@ -60,7 +60,7 @@ export class DatabaseMetrics implements MetricGroup {
       help: 'Whether connections keep their session: 0 behind a pooler that shares sessions',
       aggregator: 'min',
       read: () =>
-        this.sessions.standing.flatMap(({ server, isShared }): LabelledValue[] =>
+        this.sessions.state.flatMap(({ server, isShared }): LabelledValue[] =>
           isShared === null ? [] : [[{ server }, isShared ? 0 : 1]],
         ),
     },
@@ -79,10 +79,8 @@ export class DatabaseMetrics implements MetricGroup {
     private readonly sessions: SessionGuard,
   ) {}
 
-  private ofReplicas(
-    read: (replica: Replicas['standing']['each'][number]) => number | null,
-  ): LabelledValue[] {
-    return (this.replicas?.standing.each ?? []).flatMap((replica): LabelledValue[] => {
+  private ofReplicas(read: (replica: Replicas['state']['each'][number]) => number | null): LabelledValue[] {
+    return (this.replicas?.state.each ?? []).flatMap((replica): LabelledValue[] => {
       const value = read(replica);
       return value === null ? [] : [[{ server: replica.host }, value]];
     });
@@ -94,7 +92,7 @@ export class DatabaseMetrics implements MetricGroup {
     const { pool, previewPool } = this.dataSource;
     const pools: NamedPool[] = [[{ server: 'primary', use: 'reads' }, pool]];
     if (previewPool !== pool) pools.push([{ server: 'primary', use: 'previews' }, previewPool]);
-    for (const { host, pool: own } of this.replicas?.standing.each ?? []) {
+    for (const { host, pool: own } of this.replicas?.state.each ?? []) {
       pools.push([{ server: host, use: 'reads' }, own]);
     }
     return pools;
@@ -106,8 +104,8 @@ export class DatabaseMetrics implements MetricGroup {
 export class CacheMetrics implements MetricGroup {
   readonly metrics: readonly Metric[];
 
-  constructor(answers: ResponseCache, documents: Documents, tokens: TokenCache, signedUrls: SignedUrls) {
-    const caches = { answers, documents, tokens, signed_urls: signedUrls };
+  constructor(responses: ResponseCache, documents: Documents, tokens: TokenCache, signedUrls: SignedUrls) {
+    const caches = { responses, documents, tokens, signed_urls: signedUrls };
     const read = (property: keyof CacheStatistics) => () =>
       Object.entries(caches).flatMap(([cache, { statistics }]): LabelledValue[] => {
         const value = statistics[property];

@@ -38,7 +38,7 @@ import { validateClientMutationId } from '../validate.js';
 const { OWNER, ADMIN, MEMBER } = GroupRole;
 
 /** A user, a group, the user's membership in it, and the role of the caller in the group. */
-interface Facts {
+interface MembershipTarget {
   readonly group: MirroredGroup;
   readonly person: MirroredPerson;
   readonly membership: StoredMembership;
@@ -62,12 +62,12 @@ export class MembershipPreviewsService {
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async addGroupMember(input: AddGroupMemberInput, context: RequestContext): Promise<AddGroupMemberPayload> {
     const { role } = input;
-    const facts = await this.readFacts(input, context);
-    const isAllowed = canAddMember(callerOf(context).principal, facts.callerRole, role);
-    refuseUnless(isAllowed, neededFor(role), `add a user as ${role}`, facts.callerRole, 'group');
+    const target = await this.readTarget(input, context);
+    const isAllowed = canAddMember(callerOf(context).principal, target.callerRole, role);
+    refuseUnless(isAllowed, neededFor(role), `add a user as ${role}`, target.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const preview = await this.applyMembershipChange(facts, addNaming(facts.membership, role), context);
-    return { clientMutationId, preview, membership: await this.getMembership(facts, context) };
+    const preview = await this.applyMembershipChange(target, addNaming(target.membership, role), context);
+    return { clientMutationId, preview, membership: await this.getMembership(target, context) };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
@@ -75,16 +75,16 @@ export class MembershipPreviewsService {
     input: UpdateGroupMemberInput,
     context: RequestContext,
   ): Promise<UpdateGroupMemberPayload> {
-    const facts = await this.readFacts(input, context);
-    const isAllowed = canChangeRoles(callerOf(context).principal, facts.callerRole);
-    refuseUnless(isAllowed, OWNER, 'change roles in it', facts.callerRole, 'group');
+    const target = await this.readTarget(input, context);
+    const isAllowed = canChangeRoles(callerOf(context).principal, target.callerRole);
+    refuseUnless(isAllowed, OWNER, 'change roles in it', target.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.applyMembershipChange(
-      facts,
-      changeNaming(facts.membership, input.role),
+      target,
+      changeNaming(target.membership, input.role),
       context,
     );
-    return { clientMutationId, preview, membership: await this.getMembership(facts, context) };
+    return { clientMutationId, preview, membership: await this.getMembership(target, context) };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
@@ -92,22 +92,25 @@ export class MembershipPreviewsService {
     input: RemoveGroupMemberInput,
     context: RequestContext,
   ): Promise<RemoveGroupMemberPayload> {
-    const facts = await this.readFacts(input, context);
-    const { namedAs } = facts.membership;
+    const target = await this.readTarget(input, context);
+    const { namedAs } = target.membership;
     // For a user who is not named at all: a caller who may not even remove a member does not learn this.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
-    const isAllowed = canRemoveMember(callerOf(context).principal, facts.callerRole, role);
-    refuseUnless(isAllowed, neededFor(role), `remove a user who is ${role}`, facts.callerRole, 'group');
+    const isAllowed = canRemoveMember(callerOf(context).principal, target.callerRole, role);
+    refuseUnless(isAllowed, neededFor(role), `remove a user who is ${role}`, target.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const preview = await this.applyMembershipChange(facts, removeNaming(facts.membership), context);
-    return { clientMutationId, preview, group: await this.getGroup(facts, context) };
+    const preview = await this.applyMembershipChange(target, removeNaming(target.membership), context);
+    return { clientMutationId, preview, group: await this.getGroup(target, context) };
   }
 
   /**
    * @throws ServiceError INSUFFICIENT_SCOPE; NOT_FOUND when the user or the group does not exist; FORBIDDEN when the token may
    * not see who belongs to the group
    */
-  private async readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
+  private async readTarget(
+    input: RemoveGroupMemberInput,
+    context: RequestContext,
+  ): Promise<MembershipTarget> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
     const group = await this.entries.getGroup(caller, input.group, 'group');
@@ -124,7 +127,7 @@ export class MembershipPreviewsService {
   }
 
   private async applyMembershipChange(
-    { group, person, membership }: Facts,
+    { group, person, membership }: MembershipTarget,
     after: NamedAs,
     { previewTransaction: transaction }: RequestContext,
   ): Promise<ChangePreview> {
@@ -144,12 +147,12 @@ export class MembershipPreviewsService {
     );
   }
 
-  private async getMembership(facts: Facts, context: RequestContext): Promise<GroupMembership> {
-    const user = await this.users.get({ id: facts.person.value.id }, 'user', context.previewTransaction);
-    return this.memberships.get(user, await this.getGroup(facts, context), context.previewTransaction);
+  private async getMembership(target: MembershipTarget, context: RequestContext): Promise<GroupMembership> {
+    const user = await this.users.get({ id: target.person.value.id }, 'user', context.previewTransaction);
+    return this.memberships.get(user, await this.getGroup(target, context), context.previewTransaction);
   }
 
-  private getGroup({ group }: Facts, { previewTransaction: transaction }: RequestContext) {
+  private getGroup({ group }: MembershipTarget, { previewTransaction: transaction }: RequestContext) {
     return this.groups.get({ id: group.value.id }, 'group', transaction);
   }
 }
