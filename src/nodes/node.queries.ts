@@ -8,6 +8,7 @@ import {
   statement,
 } from '../database/statements/statement.js';
 import { ANY_OF, noteFound } from '../database/statements/dependencies.js';
+import { jsonArray } from '../database/statements/json-array.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { User } from '../users/user.model.js';
@@ -64,7 +65,7 @@ export class NodeQuery {
 /** SQL for the objects of a table as one JSON value, in which instants are numbers. */
 function rowsOf({ table, alias }: Table, { all, instants }: Projection<object>, uuids: string): string {
   const columns = all.columns.map((sql) => (instants.includes(sql) ? outputOf(sql, 'timestamp') : sql));
-  return `(select json_agg(json_build_array(${columns.join(', ')})) from ${table} ${alias}
+  return `(select json_agg(${jsonArray(columns)}) from ${table} ${alias}
         where ${alias}.entry_uuid = any (${uuids}::uuid[]))`;
 }
 

@@ -6,14 +6,21 @@ import { TestService } from '../support/servers/service.js';
 /** As many as a model may have: see docs/model.md. */
 const FIELDS = 100;
 
-const fields = Array.from(
-  { length: FIELDS },
-  (_, index) => `    f${index}: {attribute: x-f${index}, type: String, description: A field.}\n`,
+const NAMES = Array.from({ length: FIELDS }, (_, index) => `f${index}`);
+const fields = NAMES.map(
+  (name) => `    ${name}: {attribute: x-${name}, type: String, description: A field.}\n`,
 ).join('');
 const MODEL = `users:\n  fields:\n${fields}groups:\n  fields:\n${fields}`;
 
 const PEOPLE = Array.from({ length: 10 }, (_, index) => ({ id: `p${index}` }));
 const GROUPS: TestGroup[] = PEOPLE.map(({ id }) => ({ id: `g-${id}`, members: [id] }));
+
+const ALL = [...NAMES, 'updatedAt'].join(' ');
+const VALUES = {
+  ...Object.fromEntries(NAMES.map((name) => [name, 'a'])),
+  updatedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
+};
+const EDGE = { cursor: expect.any(String) as string };
 
 /** A directory whose users and groups have the first own fields, and a text in the first of all. */
 function directory({ first = 'a', held = FIELDS }): string {
@@ -28,16 +35,73 @@ describe('a model with the most fields of its own', () => {
   const service = TestService.forSuite(() => ({
     ldif: directory({}),
     environment: modelSetting(MODEL),
+    logged: true,
   }));
+  let authorization: string;
 
-  const read = async () => {
-    const authorization = await service.serviceAccount('read');
-    const last = `f0 f${FIELDS - 1}`;
-    return service.read(`{ user(user: {id: "p9"}) { ${last} } group(group: {id: "g-p9"}) { ${last} } }`, {
+  beforeAll(async () => {
+    authorization = await service.serviceAccount('read', 'directory', 'write');
+  });
+
+  const last = `f0 f${FIELDS - 1}`;
+  const read = () =>
+    service.read(`{ user(user: {id: "p9"}) { ${last} } group(group: {id: "g-p9"}) { ${last} } }`, {
       authorization,
     });
-  };
   const both = (values: object) => ({ user: values, group: values });
+
+  it('shows all fields of nodes', async () => {
+    const ids = await service.read<Record<'user' | 'group', { nodeId: string }>>(
+      '{ user(user: {id: "p9"}) { nodeId } group(group: {id: "g-p9"}) { nodeId } }',
+      { authorization },
+    );
+    const [user, group] = [ids.user.nodeId, ids.group.nodeId];
+    const node = `{ ... on User { ${ALL} } ... on Group { ${ALL} } }`;
+    const text = `{ node(nodeId: "${user}") ${node} nodes(nodeIds: ["${group}", "${user}"]) ${node} }`;
+    expect(await service.read(text, { authorization })).toEqual({ node: VALUES, nodes: [VALUES, VALUES] });
+  });
+
+  it.each<[what: string, text: string, data: object]>([
+    ['a page', `{ users(first: 1) { nodes { ${ALL} } } }`, { users: { nodes: [VALUES] } }],
+    [
+      'a page with cursors',
+      `{ groups(first: 1) { edges { cursor node { ${ALL} } } pageInfo { endCursor } } }`,
+      { groups: { edges: [{ ...EDGE, node: VALUES }], pageInfo: { endCursor: EDGE.cursor } } },
+    ],
+    [
+      'results of a search',
+      `{ search(query: "p9", first: 2) { edges { cursor node { ... on User { ${ALL} } ... on Group { ${ALL} } } } } }`,
+      { search: { edges: [1, 2].map(() => ({ ...EDGE, node: VALUES })) } },
+    ],
+    [
+      'a group and its members',
+      `{ group(group: {id: "g-p9"}) { ${ALL} members(first: 1) { edges { cursor node { user { ${ALL} } } } } } }`,
+      { group: { ...VALUES, members: { edges: [{ ...EDGE, node: { user: VALUES } }] } } },
+    ],
+    [
+      'a user and their groups',
+      `{ user(user: {id: "p9"}) { ${ALL} groups(first: 1) { nodes { group { ${ALL} } } } } }`,
+      { user: { ...VALUES, groups: { nodes: [{ group: VALUES }] } } },
+    ],
+    [
+      'the first changes',
+      `{ changes(first: 2) { nodes { user { ${ALL} } } } }`,
+      { changes: { nodes: [{ user: VALUES }, { user: VALUES }] } },
+    ],
+    [
+      'previews',
+      `mutation {
+        updateUser(input: {user: {id: "p9"}, name: "Nina"}) { user { name ${ALL} groups(first: 1) { nodes { group { ${ALL} } } } } }
+        updateGroup(input: {group: {id: "g-p9"}, name: "Nine"}) { group { name ${ALL} members(first: 1) { nodes { user { ${ALL} } } } } }
+      }`,
+      {
+        updateUser: { user: { ...VALUES, name: 'Nina', groups: { nodes: [{ group: VALUES }] } } },
+        updateGroup: { group: { ...VALUES, name: 'Nine', members: { nodes: [{ user: VALUES }] } } },
+      },
+    ],
+  ])('shows all fields of %s', async (_, text, data) => {
+    expect(await service.read(text, { authorization })).toEqual(data);
+  });
 
   it('takes changes, and holds one that takes the last field from all', async () => {
     expect(await read()).toEqual(both({ f0: 'a', f99: 'a' }));

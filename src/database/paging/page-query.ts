@@ -19,6 +19,7 @@ import {
   type ParentLookup,
   withKeys,
 } from './page-source.js';
+import { jsonArray } from '../statements/json-array.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
 
 /** A value that is read with a page, in addition to its rows: the total, and whether rows exist beyond the cursors. */
@@ -165,7 +166,7 @@ function selectPage(
       `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
     arrays.push(...keys.map(endsOf));
   }
-  return `lateral (\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${rows}\n  ) shown\n) page`;
+  return `lateral (\n  select ${jsonArray(arrays)} as packed from (\n${rows}\n  ) shown\n) page`;
 }
 
 /** Selects the rows of a page from all union branches, with their order columns. */
