@@ -72,9 +72,9 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 }
 
 /** The embedded database has a single connection, which a second process cannot share. */
-function followingFor({ database, directory }: Config): MirrorFollowing | null {
+function followingFor({ database, directory, modelText }: Config): MirrorFollowing | null {
   if (database.kind === 'pglite') return null;
-  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server);
+  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server, modelText);
 }
 
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
-import { runEntry } from './start/entry.js';
+import { runChild } from './start/entry.js';
 
 // One of several processes that serve requests. Another process supervises them.
-await runEntry(async (config) => {
+await runChild(async (config) => {
   const { serveWorker } = await import('./serve-worker.js');
   await serveWorker(config);
 });

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { backOff } from './back-off.js';
+import { giveInput } from './child-input.js';
 import { type MessageHandlers, Messenger } from './messenger.js';
 
 /** Milliseconds after which a process counts as started well, so that the next pause is short again. */
@@ -14,6 +15,8 @@ const LONGEST_END_MS = 25_000;
 interface Supervision {
   readonly spawn: () => ChildProcess;
   readonly handlers: MessageHandlers;
+  /** What each process reads at its start: see readInput. */
+  readonly input?: string;
   /**
    * Called when the process ended without `stop`.
    * @param pause milliseconds until it starts again
@@ -37,7 +40,12 @@ export class SupervisedProcess {
     const begun = performance.now();
     const child = this.supervision.spawn();
     this.child = child;
-    this.messenger = new Messenger(child, this.supervision.handlers);
+    const { handlers, input } = this.supervision;
+    this.messenger = new Messenger(child, handlers);
+    // A process that could not be spawned may have no streams.
+    child.once('spawn', () => {
+      if (input !== undefined) giveInput(child, input);
+    });
     // The failure to spawn need not be followed by an end.
     child.once('error', (error) => {
       if (child.pid === undefined) this.noteEnd(error.message, 0, null);

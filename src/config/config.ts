@@ -45,6 +45,8 @@ export interface Config {
   readonly directory: DirectoryConfig;
   /** The path of the model file. Null: the built-in model. */
   readonly modelFile: string | null;
+  /** Its text when it was read. */
+  readonly modelText: string | null;
   readonly model: Model;
   /** The scopes of the service: those of the built-in schema, and then those of the model. */
   readonly scopes: readonly ScopeDefinition[];
@@ -75,15 +77,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads the environment into a Config. This is the only function that reads it.
  * @param findMore finds problems of files that the settings name, to be reported together with all others
+ * @param modelText the text of the model file, if another process has read it
  * @throws ConfigError with every problem found
  */
 export function readConfig(
   environment: Environment = process.env,
   findMore: (config: Config) => readonly string[] = () => [],
+  modelText?: string,
 ): Config {
   const { settings, problems } = readSettings(environment);
   const modelFile = modelFileOf(settings);
-  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile);
+  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile, modelText);
   const built = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
@@ -181,6 +185,7 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFil
     redis: buildRedis(settings, settings.BASE_URL),
     directory: buildDirectory(settings, model, passwordFile),
     modelFile: yaml === null ? null : (modelFileOf(settings) ?? null),
+    modelText: yaml?.text ?? null,
     model,
     scopes: buildScopes(model),
     auth,

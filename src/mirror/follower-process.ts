@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { CHILD_STDIO } from '../common/child-input.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { MirrorFollowing } from './mirror-following.js';
@@ -20,12 +21,13 @@ export class FollowerProcess extends MirrorFollowing implements OnModuleDestroy,
   /**
    * @param entry the main file of the process
    * @param server the kind of server whose preset it uses; null: it chooses the one with which the mirror was written
+   * @param model the text of the model file, also for a process that starts later; null: there is none
    */
-  constructor(entry: URL, server: PresetName | null) {
+  constructor(entry: URL, server: PresetName | null, model: string | null) {
     super();
     this.supervised = new SupervisedProcess({
-      spawn: () =>
-        fork(entry, server === null ? [] : [server], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+      spawn: () => fork(entry, server === null ? [] : [server], { stdio: CHILD_STDIO }),
+      input: model ?? '',
       handlers: {
         settled: () => {
           this.onSettled();

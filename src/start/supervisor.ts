@@ -36,6 +36,8 @@ class Supervisor {
   private readonly processes = new Set<WorkerProcess>();
   private follower: FollowerProcess | null = null;
   private server: PresetName | null = null;
+  /** The text of the model file with which all processes start; null: there is none. */
+  private model: string | null;
   private readonly ended = new EndedMetrics();
   private restarting: Promise<void> = Promise.resolve();
 
@@ -43,12 +45,13 @@ class Supervisor {
     private readonly config: Config,
     private readonly entries: Entries,
   ) {
+    this.model = config.modelText;
     this.counts = new GrantedCounts(config.workers, (name, subject) => this.recall(name, subject));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
     process.on('SIGHUP', () => {
       // A terminal that is closed sends it too, and nothing reads the output any more.
       if (process.stdout.isTTY) void this.stop('SIGINT');
-      else this.requestRestart();
+      else this.requestRestart(() => readUsableConfig());
     });
   }
 
@@ -69,16 +72,18 @@ class Supervisor {
     const { config, ending } = this;
     this.server = await recognize(config.directory, ending.signal);
     if (ending.signal.aborted) process.exit(0);
-    const first = this.startWorker(0);
+    const first = this.startWorker(0, this.model);
     this.workers = [first];
     if (!(await first.listening)) return;
-    for (let index = 1; index < config.workers; index++) this.workers.push(this.startWorker(index));
+    for (let index = 1; index < config.workers; index++)
+      this.workers.push(this.startWorker(index, this.model));
   }
 
-  private startWorker(index: number): WorkerProcess {
+  private startWorker(index: number, model: string | null): WorkerProcess {
     const worker: WorkerProcess = new WorkerProcess({
       entry: this.entries.worker,
       args: [index === 0 ? 'first' : 'other', this.server ?? ''],
+      model,
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),
         unused: (grants) => {
@@ -108,24 +113,25 @@ class Supervisor {
   }
 
   private async follow(): Promise<void> {
-    const follower = new FollowerProcess(this.entries.follower, this.server);
+    const follower = new FollowerProcess(this.entries.follower, this.server, this.model);
     this.follower = follower;
     void follower.otherServer.then((kind) => {
       this.server = kind;
       this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-      this.requestRestart();
+      this.requestRestart(() => readUsableConfig(this.model ?? ''));
     });
     await follower.start();
   }
 
-  /** Replaces one process after the other. They read the model file, and the files that settings name, again. */
-  private requestRestart(): void {
-    this.restarting = this.restarting.then(() => this.restart());
+  /** Replaces one process after the other. The new ones get the model that is read, and read other files again themselves. */
+  private requestRestart(read: () => Config): void {
+    this.restarting = this.restarting.then(() => this.restart(read));
   }
 
-  private async restart(): Promise<void> {
+  private async restart(read: () => Config): Promise<void> {
+    let model: string | null;
     try {
-      readUsableConfig();
+      model = read().modelText;
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.logger.error(`The service does not start again: ${error.problems.join('; ')}`);
@@ -133,7 +139,7 @@ class Supervisor {
     }
     for (let index = 0; index < this.config.workers; index++) {
       if (this.ending.signal.aborted) return;
-      const next = this.startWorker(index);
+      const next = this.startWorker(index, model);
       if (!(await next.listening)) {
         if (isAborted(this.ending)) return;
         await this.end(next, 'SIGTERM');
@@ -143,6 +149,7 @@ class Supervisor {
       const [previous] = this.workers.splice(index, 1, next);
       if (previous !== undefined) await this.end(previous, 'SIGHUP');
     }
+    this.model = model;
     this.follower?.onModuleDestroy();
     await this.follower?.beforeApplicationShutdown();
     if (isAborted(this.ending)) return;

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
+import { CHILD_STDIO } from '../common/child-input.js';
 import type { MessageHandlers } from '../common/messenger.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
@@ -12,6 +13,8 @@ export interface WorkerOptions {
   readonly entry: URL;
   /** Arguments of the process. */
   readonly args: readonly string[];
+  /** The text of the model file, also for a process that starts later; null: there is none. */
+  readonly model: string | null;
   readonly handlers: MessageHandlers;
   /** Called with the last metrics of a process that has ended; null if they were never read. */
   readonly onEnd: (metrics: MetricFamilies | null) => void;
@@ -29,9 +32,10 @@ export class WorkerProcess {
   });
 
   constructor(private readonly options: WorkerOptions) {
-    const { entry, args, handlers, onFault } = options;
+    const { entry, args, model, handlers, onFault } = options;
     this.supervised = new SupervisedProcess({
       spawn: () => spawn(entry, args),
+      input: model ?? '',
       handlers: {
         ...handlers,
         listening: () => {
@@ -96,7 +100,7 @@ function spawn(entry: URL, args: readonly string[]): ChildProcess {
   cluster.setupPrimary({
     exec: fileURLToPath(entry),
     args: [...args],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: CHILD_STDIO,
   });
   return cluster.fork().process;
 }

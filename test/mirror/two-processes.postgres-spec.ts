@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { giveInput } from '../../src/common/child-input.js';
 import { TestProcess } from '../support/clients/command.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -120,8 +121,9 @@ describe('two processes on one database', () => {
     const env = { ...process.env, ...directorySettings(slapd), DATABASE_URL: database.url };
     const follower = fork('dist/bundled/follower.js', ['openldap'], {
       env,
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
     });
+    giveInput(follower, '');
     follower.disconnect();
     expect(await once(follower, 'exit')).toEqual([1, null]);
   });

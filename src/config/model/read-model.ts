@@ -18,9 +18,12 @@ export interface ReadModel {
 /** The model without a file: the built-in fields with the defaults of the preset. */
 export const NO_MODEL: ReadModel = { model: {}, yaml: null, problems: [] };
 
-/** Reads and checks a model file. The model of a file with problems is what remains without them. */
-export function readModel(file: string): ReadModel {
-  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, checkModel);
+/**
+ * Reads and checks a model file. The model of a file with problems is what remains without them.
+ * @param text its text, if another process has read it
+ */
+export function readModel(file: string, text?: string): ReadModel {
+  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, checkModel, text);
   return checked === null
     ? { ...NO_MODEL, problems }
     : { model: checked.model, yaml: checked.yaml, problems };

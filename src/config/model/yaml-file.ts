@@ -80,7 +80,7 @@ export class YamlFile {
 
   /** @param emptyCure what to do with an empty file */
   constructor(
-    text: string,
+    readonly text: string,
     private readonly emptyCure = MODEL_CURE,
   ) {
     const { value, problems } = this.parse(text);

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { readModel } from '../../config/model/read-model.js';
+import { YamlFile } from '../../config/model/yaml-file.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { fingerprintOf } from '../../sources/source.js';
 import type { MirrorStatus } from './mirror-state.js';
@@ -27,15 +27,15 @@ const LIST_STORED = KINDS.map(
 export async function describeChangedFields(
   manager: Writer,
   { revision, fingerprint }: Pick<MirrorStatus, 'revision' | 'fingerprint'>,
-  { directory, modelFile }: Pick<Config, 'directory' | 'modelFile'>,
+  { directory, modelFile, modelText }: Pick<Config, 'directory' | 'modelFile' | 'modelText'>,
 ): Promise<string[]> {
   const isSame = fingerprint?.endsWith(fingerprintOf(directory)) === true;
-  if (modelFile === null || revision === null || isSame) return [];
+  if (modelText === null || revision === null || isSame) return [];
   const stored: StoredValue[] = await manager.query(LIST_STORED);
   const changed = changedFieldsOf(directory.mapping, stored);
-  const { yaml } = readModel(modelFile);
+  const yaml = new YamlFile(modelText);
   return changed.map(({ kind, name, what }) => {
-    const { line, column } = yaml?.placeOfKey([kind, 'fields', name]) ?? { line: 1, column: 1 };
+    const { line, column } = yaml.placeOfKey([kind, 'fields', name]);
     return `${modelFile}:${line}:${column}: ${kind}.${name} ${what}: its values are read again, and until then it has none`;
   });
 }
