@@ -34,6 +34,7 @@ export const PORTION = 20_000;
  */
 export function changesKeptSince(days: string): string {
   return `(
-      select ${LOG_CLOCK} - make_interval(hours => 24 * ${days})
+      select ${LOG_CLOCK}
+        - make_interval(hours => 24 * ${days})
       from mirror_state k)`;
 }
