@@ -43,6 +43,15 @@ export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig):
   return `${digest.slice(0, 11)}${markOfRules(numberOfRules(mapping))}`;
 }
 
+/** The digest and the rules, as at the end of each fingerprint. */
+const MODEL_PARTS = /([\w-]{11})(?:\.(\d+))?$/;
+
+/** The parts of the fingerprint of a source that are from its configuration. `rules` is the number of its rules; empty: there are none. */
+export function modelPartsOf(fingerprint: string): { readonly digest: string; readonly rules: string } {
+  const [, digest = '', rules = ''] = MODEL_PARTS.exec(fingerprint) ?? [];
+  return { digest, rules };
+}
+
 /** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */
 function relevantOf({ fields, ...others }: EntryMapping): unknown {
   return [others, fields.map(relevantOfField)];

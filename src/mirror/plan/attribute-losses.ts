@@ -1,22 +1,24 @@
 import { chunksOf } from '../../common/chunks.js';
-import { type Field, mappedFields, storedName } from '../../common/field.js';
-import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
-import { FIELD_VALUES } from '../../database/fields/field-columns.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
+import { modelPartsOf } from '../../sources/source.js';
 import type { Plan } from './plan.js';
+import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
 import {
-  type MappedGroup,
-  NAMED_AS_ADMIN,
-  NAMED_AS_MEMBER,
-  NAMED_AS_OWNER,
-  type MappedPerson,
-} from '../map/snapshot.js';
+  OF_DISABLED,
+  OF_RULES,
+  type Watched,
+  type WatchedKind,
+  watchedOfGroups,
+  watchedOfPeople,
+} from './watched-values.js';
 
-/** An attribute that a plan removes from entries that remain. */
+/** An attribute, or the effect of a rule, that a plan removes from entries that remain. */
 export interface AttributeLoss {
-  readonly attribute: string;
-  readonly kind: 'people' | 'groups';
-  /** Number of entries that have the attribute in the mirror but not in the directory. */
+  /** The object of a sentence, such as «the attribute mail». */
+  readonly what: string;
+  readonly kind: WatchedKind;
+  /** Number of entries that have it in the mirror but not in the directory. */
   readonly lost: number;
   readonly held: number;
   /** Number of entries that lost it within the window, through plans that were not confirmed. */
@@ -42,29 +44,6 @@ interface LackingEntries {
 
 /** Number of entries that lose an attribute, by a key that does not depend on the mapping. */
 export type LossCounts = Readonly<Record<string, number>>;
-
-interface Watched<Value> {
-  /** Identifies the attribute in `revisions.attributes_lost`. */
-  readonly key: string;
-  readonly attribute: string;
-  readonly isLacking: (value: Value) => boolean;
-  /** SQL condition: the row `e` has the attribute. $1 is the attribute of the name, as in source_values. */
-  readonly isHeld: string;
-}
-
-function watchedOfPeople({ users }: DirectoryMapping): Watched<MappedPerson>[] {
-  return [ownName('people', users.name), ...watchedFields<MappedPerson>('people', users.fields)];
-}
-
-function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
-  return [
-    ownName('groups', groups.name),
-    ...watchedFields<MappedGroup>('groups', groups.fields),
-    naming('groups.member', NAMED_AS_MEMBER, groups.members),
-    naming('groups.admin', NAMED_AS_ADMIN, groups.admins),
-    naming('groups.owner', NAMED_AS_OWNER, groups.owners),
-  ];
-}
 
 /** Returns the watched attributes that entries lack. */
 export interface LackingOf {
@@ -106,6 +85,23 @@ export async function countLosses(
 }
 
 /**
+ * Leaves out what a change of the model explains: with other rules of visibility, entries become visible on purpose.
+ * @param before the fingerprint of the mirror
+ * @param after that of the source that was read
+ */
+export function withoutChangedRules(lost: LossCounts, before: string | null, after: string): LossCounts {
+  const [old, current] = [modelPartsOf(before ?? ''), modelPartsOf(after)];
+  const hasSameRules = old.rules === current.rules;
+  // The fingerprint has no part of its own for the filter of `disabled`.
+  const hasSameModel = hasSameRules && old.digest === current.digest;
+  return Object.fromEntries(
+    Object.entries(lost).filter(([key]) =>
+      key.startsWith(OF_RULES) ? hasSameRules : key !== OF_DISABLED || hasSameModel,
+    ),
+  );
+}
+
+/**
  * Returns the losses with the numbers that the deletion guard compares them with, for the window since a
  * time.
  */
@@ -117,11 +113,11 @@ export async function describeLosses(
 ): Promise<AttributeLoss[]> {
   if (Object.keys(lost).length === 0) return [];
   const recently = await countRecentlyLost(manager, since);
-  const describe = async <Value>(kind: AttributeLoss['kind'], watched: readonly Watched<Value>[]) => {
+  const describeAll = async <Value>(kind: WatchedKind, watched: readonly Watched<Value>[]) => {
     const wanted = watched.filter(({ key }) => lost[key] !== undefined);
     const held = await countHeld(manager, kind === 'people' ? 'users' : 'groups', wanted, mapping);
-    return wanted.map(({ key, attribute }, index) => ({
-      attribute,
+    return wanted.map(({ key, describe }, index) => ({
+      what: describe(),
       kind,
       lost: lost[key] ?? 0,
       held: held[index] ?? 0,
@@ -129,8 +125,8 @@ export async function describeLosses(
     }));
   };
   return [
-    ...(await describe('people', watchedOfPeople(mapping))),
-    ...(await describe('groups', watchedOfGroups(mapping))),
+    ...(await describeAll('people', watchedOfPeople(mapping))),
+    ...(await describeAll('groups', watchedOfGroups(mapping))),
   ];
 }
 
@@ -143,44 +139,6 @@ export async function noteLosses(manager: Writer, revision: number, lost: LossCo
     revision,
     JSON.stringify(lost),
   ]);
-}
-
-function watchedFields<Value extends MappedPerson | MappedGroup>(
-  kind: AttributeLoss['kind'],
-  fields: readonly Field[],
-): Watched<Value>[] {
-  return mappedFields(fields).map((field) => ({
-    key: `${kind}.${field.name}`,
-    attribute: field.attribute,
-    isLacking: (value) => (value[storedName(field)] ?? null) === null,
-    isHeld: `e.${field.column ?? `${FIELD_VALUES} -> '${storedName(field)}'`} is not null`,
-  }));
-}
-
-/** The name may be from another attribute because the entry lacks the first one: see SourceValues. */
-function ownName<Value extends MappedPerson | MappedGroup>(
-  kind: AttributeLoss['kind'],
-  [attribute = '']: readonly string[],
-): Watched<Value> {
-  return {
-    key: `${kind}.name`,
-    attribute,
-    isLacking: ({ sourceValues }) => sourceValues?.[attribute.toLowerCase()]?.length === 0,
-    isHeld: `coalesce(e.source_values -> $1::text <> '[]'::jsonb, true)`,
-  };
-}
-
-/** An attribute with DNs. A group has it if it names any entry there, mirrored or not. */
-function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<MappedGroup> {
-  const names = (table: string, column: string) =>
-    `exists (select from ${table} r where r.${column} = e.key and r.named_as & ${bit} > 0)`;
-  return {
-    key,
-    attribute: attributes.join(' or '),
-    isLacking: ({ references }) => ![...references.values()].some((namedAs) => (namedAs & bit) > 0),
-    isHeld: `(${names('memberships', 'group_key')} or ${names('nestings', 'outer_key')}
-      or ${names('unresolved_references', 'group_key')})`,
-  };
 }
 
 export function lacksAny(lacks: LackingBits): boolean {

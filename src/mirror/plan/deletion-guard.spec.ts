@@ -143,7 +143,7 @@ describe('the deletion guard', () => {
       'It would take the attribute mail from 1 of 95 people after 5 shortly before: at most 5 are let through',
     ],
   ])('decides by attribute: %s', (_, loss, reason) => {
-    const losses = [{ attribute: 'mail', kind: 'people', recentlyLost: 0, ...loss } as const];
+    const losses = [{ what: 'the attribute mail', kind: 'people', recentlyLost: 0, ...loss } as const];
     expect(guard(planWith({}), { losses })).toBe(reason);
   });
 });

@@ -23,7 +23,7 @@ interface GuardFacts {
   readonly stored: Counts;
   /** Numbers deleted within the window by plans that were not confirmed. */
   readonly recentlyDeleted: Counts;
-  /** Attributes that are removed from entries that remain. */
+  /** What entries that remain lose. */
   readonly losses: readonly AttributeLoss[];
 }
 
@@ -53,9 +53,9 @@ export function guardPlan(
     const excess = findExcess(deleted[kind], stored[kind], recentlyDeleted[kind], percent);
     if (excess !== null) return `It would delete ${excess(kind)}`;
   }
-  for (const { attribute, kind, lost, held, recentlyLost } of losses) {
+  for (const { what, kind, lost, held, recentlyLost } of losses) {
     const excess = findExcess(lost, held, recentlyLost, percent);
-    if (excess !== null) return `It would take the attribute ${attribute} from ${excess(kind)}`;
+    if (excess !== null) return `It would take ${what} from ${excess(kind)}`;
   }
   return null;
 }

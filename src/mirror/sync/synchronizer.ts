@@ -12,7 +12,7 @@ import { isOfSource } from './source-failure.js';
 import { inApplyingTransaction, type TransactionSource } from '../apply/transaction-watch.js';
 import { entriesIn } from '../../sources/delta.js';
 import { findReasonToHold } from './check-plan.js';
-import { noteLosses } from '../plan/attribute-losses.js';
+import { noteLosses, withoutChangedRules } from '../plan/attribute-losses.js';
 import { Leadership } from './leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { PictureStore } from '../apply/picture-store.js';
@@ -143,11 +143,13 @@ export class Synchronizer {
   }
 
   private async conclude(
-    planned: Planned,
+    given: Planned,
     before: MirrorStatus,
     reading: Reading,
     { dryRun, confirm, progress, whenBehind }: RunOptions = {},
   ): Promise<SyncOutcome> {
+    const lost = withoutChangedRules(given.lost, before.fingerprint, reading.fingerprint);
+    const planned = { ...given, lost };
     const { findings } = planned;
     const { directory } = this.config;
     const held = { before, reading, directory, whenBehind };

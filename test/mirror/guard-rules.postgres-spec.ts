@@ -1,0 +1,132 @@
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { readRevision, replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const IDS = Array.from({ length: 8 }, (_, index) => `p${index}`);
+const PEOPLE = IDS.map((id) => ({ id }));
+const GROUPS = Array.from({ length: 12 }, (_, index) => ({ id: `g${index + 10}`, members: IDS }));
+
+/** A directory whose entries have the attributes of the rules, except the first ones that lack one of them. */
+function directoryOf({ lacking = 0, attribute = '' } = {}): string {
+  const [version = '', ...records] = buildLdif(PEOPLE, GROUPS).trimEnd().split('\n\n');
+  const added = (values: readonly string[], index: number) =>
+    values.filter((line) => index >= lacking || !line.startsWith(`${attribute}:`));
+  const withRules = records.map((record, index) => {
+    const group = index - PEOPLE.length;
+    const lines =
+      group < 0
+        ? added(['employeeType: hidden', 'title: former'], index)
+        : added(group < 6 ? ['businessCategory: secret'] : ['ou: private'], group % 6);
+    return [record.trimEnd(), ...lines].join('\n');
+  });
+  return `${[version, ...withRules].join('\n\n')}\n`;
+}
+
+const RULES = `
+  users: [{where: (uid=nemo), to: groupAdmins}, {where: (employeeType=hidden), to: self}]
+  groups: [{where: (businessCategory=secret), to: admins}]
+  members: [{where: (ou=private), to: members}]`;
+
+const WIDER = RULES.replace('groupAdmins', 'self').replace('hidden), to: self', 'hidden), to: groupAdmins');
+
+function modelOf(rules: string, disabled = '(title=former)') {
+  return modelSetting(
+    `users: {disabled: ${disabled}}\nscopes: {confidential: Everything.}\nvisibility:\n  bypass: confidential${rules}\n`,
+  );
+}
+
+const USERS = '{ users(first: 20) { totalCount } }';
+const ACTIVE = '{ users(first: 20, filter: {active: true}) { totalCount } }';
+
+describe('a directory that loses an attribute of the rules of visibility', () => {
+  let service: TestService;
+  let stranger: string;
+  let confidant: string;
+
+  beforeEach(async () => {
+    service = await TestService.start({ ldif: directoryOf(), environment: modelOf(RULES) });
+    stranger = await service.serviceAccount('read', 'directory');
+    confidant = await service.serviceAccount('read', 'directory', 'confidential');
+  });
+
+  afterEach(() => service.stop());
+
+  const count = async (query: string, authorization: string) =>
+    (await service.read<{ users: { totalCount: number } }>(query, { authorization })).users.totalCount;
+
+  async function reasonOf(lacking: number, attribute: string): Promise<string | null> {
+    await replaceUntil(service, directoryOf({ lacking, attribute }), 'BLOCKED');
+    return (await service.app.get(MirrorState).get()).reason;
+  }
+
+  it('is held, and keeps hidden what they hide, until the attribute is back', async () => {
+    const revision = await readRevision(service);
+    const reasons: Record<string, string> = {
+      employeeType: 'visibility.users (uid, employeeType) from 8 of 8 people',
+      title: 'users.disabled (title) from 8 of 8 people',
+      businessCategory: 'visibility.groups (businessCategory) from 6 of 6 groups',
+      ou: 'visibility.members (ou) from 6 of 6 groups',
+    };
+    for (const [attribute, what] of Object.entries(reasons)) {
+      expect(await reasonOf(8, attribute)).toBe(
+        `It would take the effect of ${what}: at most 3 are let through`,
+      );
+      expect(await count(USERS, stranger)).toBe(0);
+      expect(await count(ACTIVE, confidant)).toBe(0);
+      await replaceUntil(service, directoryOf(), 'IDLE');
+    }
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('is held in bulk, until exactly that plan is confirmed', async () => {
+    await stopFollowing(service);
+    service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));
+    const blocked = await service.synchronize({ bulkLimit: 0 });
+    if (blocked.kind !== 'blocked') throw new Error(`The run is ${blocked.kind}`);
+    expect(blocked.reason).toContain('visibility.users (uid, employeeType) from 8 of 8 people');
+    expect(await count(USERS, stranger)).toBe(0);
+    const confirmed = await service.synchronize({ bulkLimit: 0, confirm: blocked.hash ?? '' });
+    expect(confirmed).toMatchObject({ kind: 'applied' });
+    expect(await count(USERS, stranger)).toBe(8);
+  });
+
+  it('is held when one entry after another loses it', async () => {
+    await takeOver(service, directoryOf({ lacking: 3, attribute: 'employeeType' }));
+    expect(await count(USERS, stranger)).toBe(3);
+    expect(await reasonOf(4, 'employeeType')).toBe(
+      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 people after 3 shortly before: at most 3 are let through',
+    );
+  });
+
+  it.each([
+    ['no rules', modelSetting('# The built-in model.\n'), 8],
+    ['other rules', modelOf('\n  users: [{where: (uid=p7), to: self}]'), 7],
+    ['wider audiences', modelOf(WIDER), 0],
+    ['another filter of inactive users', modelOf(RULES, '(title=x)'), 0],
+  ])('is not held after a start with %s', async (_, model, visible) => {
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('It is embedded');
+    const before = await readRevision(service);
+    await service.app.close();
+    const next = await TestService.start({
+      environment: {
+        ...model,
+        DATABASE_URL: database.url,
+        DIRECTORY_URL: `file:${service.directoryFile}`,
+      },
+    });
+    try {
+      await next.until(async () => (await readRevision(next)) > before);
+      const { state, reason } = await next.app.get(MirrorState).get();
+      expect({ state, reason }).toEqual({ state: 'IDLE', reason: null });
+      const { users } = await next.read<{ users: { totalCount: number } }>(USERS, {
+        authorization: stranger,
+      });
+      expect(users.totalCount).toBe(visible);
+    } finally {
+      await next.stop();
+    }
+  });
+});
