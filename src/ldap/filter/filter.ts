@@ -7,9 +7,9 @@ type EntryPredicate = (entry: Entry) => boolean;
 
 /**
  * Compiles a search filter (RFC 4515) to a predicate, to select entries without a server. No schema is used:
- * every value is compared by caseIgnoreMatch, `>=` and `<=` compare by the order of characters, and `~=` is
- * the same as `=` (RFC 4511 §4.5.1.7.6 permits that). A value that is not UTF-8 matches only the same bytes.
- * `(cn=…)` does not match `cn;lang-fr`.
+ * every value is compared by caseIgnoreMatch, and `~=` is the same as `=` (RFC 4511 §4.5.1.7.6 permits that).
+ * `>=` and `<=` compare two integers as numbers, and other values by the order of characters, which is that of
+ * generalized times of one form. A value that is not UTF-8 matches only the same bytes. `(cn=…)` does not match `cn;lang-fr`.
  * @throws {InvalidFilterError} for malformed text, and for matches that need a server
  */
 export function compileFilter(text: string): EntryPredicate {
@@ -39,16 +39,23 @@ function compile(filter: Filter): EntryPredicate {
     case 'approximate':
       return someBytes(filter.attribute, compileEqual(filter.value));
     case 'greaterOrEqual':
-    case 'lessOrEqual': {
-      const bound = foldValue(textOf(filter.value));
-      const isGreater = filter.kind === 'greaterOrEqual';
-      return someText(filter.attribute, (value) => (isGreater ? value >= bound : value <= bound));
-    }
+    case 'lessOrEqual':
+      return someText(filter.attribute, compileOrder(filter.kind, foldValue(textOf(filter.value))));
     case 'substrings':
       return someText(filter.attribute, compilePieces(filter.pieces));
     case 'extensible':
       return compileExtensible(filter);
   }
+}
+
+function compileOrder(kind: 'greaterOrEqual' | 'lessOrEqual', bound: string): (value: string) => boolean {
+  const isOrdered = <Value extends bigint | string>(value: Value, other: Value) =>
+    kind === 'greaterOrEqual' ? value >= other : value <= other;
+  const boundNumber = parseInteger(bound);
+  return (value) => {
+    const number = boundNumber === null ? null : parseInteger(value);
+    return number === null || boundNumber === null ? isOrdered(value, bound) : isOrdered(number, boundNumber);
+  };
 }
 
 function compileEqual(value: Buffer): (candidate: Buffer) => boolean {
@@ -74,18 +81,18 @@ function compileExtensible({ attribute, rule, includesDn, value }: ExtensibleMat
 }
 
 function compileBits(rule: string, value: Buffer): (candidate: Buffer) => boolean {
-  const bits = parseInteger(value);
+  const bits = parseInteger(value.toString('latin1'));
   if (bits === null) throw new InvalidFilterError(`a value that is not an integer, for the rule ${rule}`);
   return (candidate) => {
-    const number = parseInteger(candidate);
+    const number = parseInteger(candidate.toString('latin1'));
     if (number === null) return false;
     return rule === BITWISE_AND ? (number & bits) === bits : (number & bits) !== 0n;
   };
 }
 
-function parseInteger(bytes: Buffer): bigint | null {
-  const text = bytes.toString('latin1');
-  return /^-?\d{1,20}$/.test(text) ? BigInt(text) : null;
+/** A number of more digits is a text: to parse millions of them takes long. */
+function parseInteger(text: string): bigint | null {
+  return /^-?\d{1,1000}$/.test(text) ? BigInt(text) : null;
 }
 
 /** The values of an attribute in the relative DNs of a DN; none if the DN is malformed. */
