@@ -108,6 +108,7 @@ const FIXES: readonly [what: string, fix: string][] = [
       'authority that signed its certificate',
   ],
   ['fields', 'docs/model.md describes the model file: check the attribute, and the rights of the account'],
+  ['filters', 'Write the name of the attribute as the entries have it, and check the rights of the account'],
   ['people', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
   ['groups', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
   [

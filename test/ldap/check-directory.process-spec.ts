@@ -228,6 +228,29 @@ visibility:
     );
   });
 
+  it('warn of attributes that filters of the model read, and no entry has', async () => {
+    const check = async (model: string) =>
+      (await examine(modelSetting(model))).filter((line) => line.includes(' filters: '));
+    const reasons = 'it is misspelled, hidden from the account, or an OID or another name of an attribute';
+    const model = `
+users: {disabled: (|(uid=nemo)(2.5.4.4=nemo))}
+visibility:
+  users: [{where: (&(uid=*)(!(surname=*))), to: self}]
+  groups: [{where: (|(cn=x)(busynessCategory=secret)), to: members}]
+  members: [{where: (o:dn:=x), to: members}]
+`;
+    expect(await check(model)).toEqual([
+      `warning filters: visibility.users reads surname, which is in 0 of 5 entries: ${reasons}`,
+      `warning filters: users.disabled reads 2.5.4.4, which is in 0 of 5 entries: ${reasons}`,
+      `warning filters: visibility.groups reads busynessCategory, which is in 0 of 2 entries: ${reasons}`,
+    ]);
+    expect(
+      await check('users: {disabled: (sn=nemo)}\nvisibility: {users: [{where: (SN=x), to: self}]}'),
+    ).toEqual([]);
+    // No user is locked: the filter of the preset is right.
+    expect(await check('server: 389ds')).toEqual([]);
+  });
+
   it('warn of groups with rules inside of groups without, where everyone finds their members', async () => {
     const checkRules = async (rules: string) =>
       (await examine(modelSetting(`visibility: {${rules}}`))).filter((line) => line.startsWith('warning'));
