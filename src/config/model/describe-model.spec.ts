@@ -54,6 +54,7 @@ scopes: {contact: Phone numbers.}
   it.each([
     ['built-in', '# the defaults\n'],
     ['with fields', 'users: {fields: {own: {attribute: x, type: Int, description: A number.}}}'],
+    ['without groups in users', 'server: samba\nusers: {memberOf: []}'],
   ])('is a model file with the same meaning: %s', (_, yaml) => {
     const before = modelSetting(yaml);
     const after = modelSetting(describeModel(before.DIRECTORY_MODEL));

@@ -48,7 +48,10 @@ function effectiveModel(model: Model): object {
     users: {
       ...describeEntries('users', users, model),
       ...(users.disabled !== null && { disabled: users.disabled }),
-      ...(users.memberOf !== undefined && { memberOf: oneOrList(users.memberOf) }),
+      // An empty list replaces that of the preset.
+      ...((users.memberOf ?? model.users?.memberOf) !== undefined && {
+        memberOf: oneOrList(users.memberOf ?? []),
+      }),
       ...(users.photoStamp !== undefined && { photoStamp: oneOrList(users.photoStamp) }),
     },
     groups: {
