@@ -23,4 +23,10 @@ describe('the problems of a model file', () => {
       [],
     );
   });
+
+  it('include a name of a scope with a comma, which commands take for two scopes', () => {
+    expect(problemsIn('scopes: {"a,b": Both., "urn:c/d": One.}')).toEqual([
+      expect.stringMatching(/^1:10 .*is not the name of a scope .*without spaces, commas/),
+    ]);
+  });
 });

@@ -10,8 +10,8 @@ import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
 const DESCRIPTOR_OR_OID = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)$/;
 /** The same with options, such as `;lang-fr`, which belong to the name of an attribute (RFC 4512 §2.5). */
 const ATTRIBUTE = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
-/** RFC 6749 §3.3, without spaces. */
-const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+/** RFC 6749 §3.3, without spaces, and without commas, which separate scopes in commands. */
+const SCOPE_TOKEN = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
 const NOT_AN_ATTRIBUTE = 'is not the name of an LDAP attribute. Write a name such as telephoneNumber';
 
@@ -73,7 +73,7 @@ export const bases = z.union([dn, z.array(dn).min(1).max(20)], {
 
 export const scopeName = named('is not the name of a scope').regex(SCOPE_TOKEN, {
   error:
-    'is not the name of a scope (RFC 6749, section 3.3). Use letters, digits and punctuation, without spaces, quotes and backslashes',
+    'is not the name of a scope (RFC 6749, section 3.3). Use letters, digits and punctuation, without spaces, commas, quotes and backslashes',
 });
 
 export const fieldName = z
