@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { readConfig, readConfigWithoutModel } from '../config/config.js';
+import { type Config, configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
 import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
+import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import { addExamples } from './help.js';
 import { withProgress } from './progress.js';
@@ -21,6 +22,13 @@ async function suggestFrom(directory: DirectoryConfig): Promise<string> {
   });
 }
 
+/** @throws ConfigError if the model does not go with the server */
+async function readUsableKind(config: Config): Promise<PresetName | null> {
+  const kind = await readKind(config);
+  if (kind !== null) configFor(config, kind);
+  return kind;
+}
+
 export function addModelCommand(program: Command): void {
   const command = program
     .command('model')
@@ -37,7 +45,9 @@ export function addModelCommand(program: Command): void {
       const config = suggest === true ? readConfigWithoutModel() : readConfig();
       const file = suggest === true ? null : config.modelFile;
       const text =
-        suggest === true ? await suggestFrom(config.directory) : describeModel(file, await readKind(config));
+        suggest === true
+          ? await suggestFrom(config.directory)
+          : describeModel(file, await readUsableKind(config));
       if (json === true) console.log(JSON.stringify({ file, model: text }));
       else process.stdout.write(text);
     });

@@ -7,10 +7,11 @@ import { buildDirectory, type DirectoryConfig, modelFileOf, withServer } from '.
 import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
 import { buildScopes } from './model/build-visibility.js';
+import { findConflicts } from './model/check-attributes.js';
 import { findMovedSettings } from './model/moved-settings.js';
 import { findBaseDnProblem } from './model/model-values.js';
 import type { Model } from './model/model.schema.js';
-import type { PresetName } from './model/presets/presets.js';
+import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
 import { findServerFilters } from './model/server-filters.js';
 import { NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
 import type { ScopeDefinition } from './scopes.js';
@@ -87,7 +88,10 @@ export function readConfig(
 ): Config {
   const { settings, problems } = readSettings(environment);
   const modelFile = modelFileOf(settings);
-  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile, modelText);
+  const isFile = settings.DIRECTORY_URL.startsWith('file:');
+  // A file has no server that could be recognized.
+  const model =
+    modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null, modelText);
   const built = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
@@ -98,7 +102,7 @@ export function readConfig(
     ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
     ...model.problems,
     ...webhooks.problems,
-    ...(settings.DIRECTORY_URL.startsWith('file:') ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
+    ...(isFile ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
@@ -110,10 +114,18 @@ export function readConfigWithoutModel(environment: Environment = process.env): 
   return readConfig({ ...environment, DIRECTORY_MODEL: '' });
 }
 
-/** Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server. */
+/**
+ * Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server.
+ * @throws ConfigError if fields of the model conflict with those of the preset
+ */
 export function configFor(config: Config, server: PresetName): Config {
-  const { directory, model } = config;
-  if (directory.isServerGiven || directory.server === server) return config;
+  const { directory, model, modelFile } = config;
+  if (directory.isServerGiven) return config;
+  const conflicts = findConflicts(model, server).map(
+    ({ path, text }) => `${modelFile ?? ''}: ${path.join('.')}: ${text}. The server is of the kind ${server}`,
+  );
+  if (conflicts.length > 0) throw new ConfigError(conflicts);
+  if (directory.server === server) return config;
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
 

@@ -1,5 +1,6 @@
-import { type Config, configFor } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
+import { withServer } from '../config/settings/directory.js';
 import type { MirrorState } from '../mirror/status/mirror-state.js';
 import { fingerprintOf } from '../sources/source.js';
 
@@ -8,11 +9,12 @@ import { fingerprintOf } from '../sources/source.js';
  * same names: the one whose preset gives the stored fingerprint. If none does, the configured kind.
  */
 export async function previousKind(config: Config, state: MirrorState): Promise<PresetName> {
-  const { server } = config.directory;
-  if (config.directory.source.kind === 'file') return server;
+  const { directory, model } = config;
+  const { server, isServerGiven } = directory;
+  if (isServerGiven || directory.source.kind === 'file') return server;
   const { fingerprint } = await state.get();
   const candidates = [server, ...PRESET_NAMES];
   return (
-    candidates.find((name) => fingerprintOf(configFor(config, name).directory) === fingerprint) ?? server
+    candidates.find((name) => fingerprintOf(withServer(directory, model, name)) === fingerprint) ?? server
   );
 }

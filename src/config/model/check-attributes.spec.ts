@@ -1,12 +1,13 @@
-import { PRESETS } from './presets/presets.js';
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { type Config, ConfigError, configFor, readConfig } from '../config.js';
+import { type PresetName, PRESETS } from './presets/presets.js';
 import { checkModel, readModel } from './read-model.js';
 
 const field = 'type: String, description: A field., editable: true';
 
 function problemsOf(fields: string, kind = 'users'): string[] {
-  return checkModel(`scopes: {conf: Numbers.}\n${kind}:\n  fields: {${fields}}`).problems.map(
-    ({ line, text }) => `${line} ${text}`,
-  );
+  const text = `scopes: {conf: Numbers.}\n${kind}:\n  fields: {${fields}}`;
+  return checkModel(text, 'openldap').problems.map((problem) => `${problem.line} ${problem.text}`);
 }
 
 describe('two fields that previews change', () => {
@@ -52,6 +53,47 @@ describe('a field that previews change', () => {
     expect(
       problemsOf(`n: {attribute: int, ${field}, access: conf}, all: {${numbers} , access: conf}`),
     ).toEqual([]);
+  });
+});
+
+describe('a conflict with a field of a preset', () => {
+  const modelOf = (attribute: string) => `groups: {fields: {page: {attribute: ${attribute}, ${field}}}}`;
+
+  it.each<[string, PresetName | null, number]>([
+    ['labeledURI', 'openldap', 1],
+    ['labeledURI', 'samba', 0],
+    ['wWWHomePage', 'openldap', 0],
+    ['wWWHomePage', 'active-directory', 1],
+    // The website is from one of both, and the address from mail everywhere.
+    ['labeledURI', null, 0],
+    ['wWWHomePage', null, 0],
+    ['mail', null, 1],
+  ])('is a problem for its servers only: %s, %s', (attribute, preset, problems) => {
+    expect(checkModel(modelOf(attribute), preset).problems).toHaveLength(problems);
+  });
+
+  it('is a problem at the start for a file, and of a server when its kind is known', () => {
+    const configOf = (url: string, attribute: string) =>
+      readConfig({ DIRECTORY_URL: url, ...modelSetting(modelOf(attribute)) });
+    const problemOf = (start: () => Config): string | null => {
+      try {
+        start();
+        return null;
+      } catch (error) {
+        if (error instanceof ConfigError) return error.problems.join();
+        throw error;
+      }
+    };
+    expect(problemOf(() => configOf('file:some.ldif', 'wWWHomePage'))).toBeNull();
+    expect(problemOf(() => configOf('file:some.ldif', 'labeledURI'))).toMatch(
+      /yaml:1:19: «page» and «website»/,
+    );
+    const server = 'ldap://ldap.example.org';
+    expect(problemOf(() => configFor(configOf(server, 'wWWHomePage'), 'openldap'))).toBeNull();
+    expect(problemOf(() => configFor(configOf(server, 'wWWHomePage'), 'samba'))).toMatch(
+      /yaml: groups\.fields\.page: «page» and «website» have .* another attribute\. The server is of the kind samba$/,
+    );
+    expect(problemOf(() => configFor(configOf(server, 'labeledURI'), 'openldap'))).toMatch(/kind openldap$/);
   });
 });
 

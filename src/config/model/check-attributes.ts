@@ -1,12 +1,38 @@
 import type { Field } from '../../common/field.js';
 import { buildMapping } from './build-mapping.js';
 import type { Model } from './model.schema.js';
+import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets.js';
 import { quote } from './quote.js';
 import type { ModelProblem, YamlFile } from './yaml-file.js';
 
-/** Finds fields whose previews conflict with another field of the same attribute. */
-export function checkAttributes(model: Model, file: YamlFile): ModelProblem[] {
-  const mapping = buildMapping(model, '');
+/** A field of the model whose previews conflict with another field of the same attribute. */
+interface AttributeConflict {
+  readonly path: readonly [kind: 'users' | 'groups', key: 'fields', name: string];
+  readonly text: string;
+}
+
+/**
+ * Finds fields whose previews conflict with another field of the same attribute.
+ * @param preset that of the server if the model names none. Null: it is not known yet, and only conflicts with every preset count
+ */
+export function checkAttributes(model: Model, file: YamlFile, preset: PresetName | null): ModelProblem[] {
+  const server = model.server ?? preset;
+  const conflicts = server === null ? conflictsWithAll(model) : findConflicts(model, server);
+  return conflicts.map(({ path, text }) => ({ ...file.placeOfKey(path), text }));
+}
+
+function conflictsWithAll(model: Model): AttributeConflict[] {
+  const found = findConflicts(model, DEFAULT_PRESET);
+  if (found.length === 0) return found;
+  const ofPresets = PRESET_NAMES.map(
+    (server) => new Set(findConflicts(model, server).map((conflict) => JSON.stringify(conflict))),
+  );
+  return found.filter((conflict) => ofPresets.every((known) => known.has(JSON.stringify(conflict))));
+}
+
+/** Finds the conflicts of a model with the preset of a kind of server. */
+export function findConflicts(model: Model, server: PresetName): AttributeConflict[] {
+  const mapping = buildMapping({ ...model, server }, '');
   return (['users', 'groups'] as const).flatMap((kind) => {
     const written = new Set(Object.keys(model[kind]?.fields ?? {}));
     const { fields } = mapping[kind];
@@ -15,7 +41,7 @@ export function checkAttributes(model: Model, file: YamlFile): ModelProblem[] {
         const text = problemOf(field, other, fields.indexOf(other) < fields.indexOf(field));
         if (text === null) return [];
         const name = written.has(field.name) ? field.name : other.name;
-        return [{ ...file.placeOfKey([kind, 'fields', name]), text }];
+        return [{ path: [kind, 'fields', name] as const, text }];
       }),
     );
   });

@@ -2,6 +2,7 @@ import { checkAttributes } from './check-attributes.js';
 import { checkShape } from './check-shape.js';
 import { ModelCheck } from './check-model.js';
 import { MODEL, type Model } from './model.schema.js';
+import type { PresetName } from './presets/presets.js';
 import { type CheckedFile, readYaml } from './read-yaml.js';
 import { YamlFile } from './yaml-file.js';
 
@@ -20,17 +21,22 @@ export const NO_MODEL: ReadModel = { model: {}, yaml: null, problems: [] };
 
 /**
  * Reads and checks a model file. The model of a file with problems is what remains without them.
+ * @param preset the preset that applies if the model names no kind of server; null: it is not known yet
  * @param text its text, if another process has read it
  */
-export function readModel(file: string, text?: string): ReadModel {
-  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, checkModel, text);
+export function readModel(file: string, preset: PresetName | null = null, text?: string): ReadModel {
+  const check = (read: string) => checkModel(read, preset);
+  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, check, text);
   return checked === null
     ? { ...NO_MODEL, problems }
     : { model: checked.model, yaml: checked.yaml, problems };
 }
 
 /** Checks the text of a model file. */
-export function checkModel(text: string): CheckedFile & { readonly model: Model; readonly yaml: YamlFile } {
+export function checkModel(
+  text: string,
+  preset: PresetName | null = null,
+): CheckedFile & { readonly model: Model; readonly yaml: YamlFile } {
   const yaml = new YamlFile(text);
   if (yaml.value === undefined) return { model: {}, yaml, problems: yaml.problems, more: 0 };
   const { shape: model, problems, more } = checkShape(yaml, MODEL_FILE);
@@ -41,7 +47,7 @@ export function checkModel(text: string): CheckedFile & { readonly model: Model;
       ...yaml.problems,
       ...problems,
       ...new ModelCheck(model, yaml).run(),
-      ...checkAttributes(model, yaml),
+      ...checkAttributes(model, yaml, preset),
     ],
     more,
   };
