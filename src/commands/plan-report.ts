@@ -39,7 +39,12 @@ export interface ReportedRole {
   readonly after: GroupRole | null;
 }
 
-type StoredRow = Readonly<Record<string, unknown>> & { readonly id: string; readonly name: string };
+interface StoredRow {
+  readonly id: string;
+  readonly name: string;
+  /** The values of the reported fields, in their order. */
+  readonly values: readonly unknown[];
+}
 
 /** A reported field: the SQL expression that reads it from the table `e`, and its value in a plan. */
 interface ReportedField {
@@ -140,12 +145,18 @@ async function readRows(
   fields: readonly ReportedField[],
   uuids: readonly string[],
 ): Promise<Map<string, StoredRow>> {
-  const columns = fields.map(({ name, sql }) => `${sql} as "${name}"`);
-  const rows: (StoredRow & { uuid: string })[] = await manager.query(
-    `select e.entry_uuid as uuid, ${columns.join(', ')} from ${table} e where e.entry_uuid = any ($1::uuid[])`,
+  // PostgreSQL shortens long names, and fields of a model may have the name of another column.
+  const columns = fields.map(({ sql }, index) => `${sql} as f${index}`);
+  const rows: (Record<string, unknown> & { uuid: string; id: string; name: string })[] = await manager.query(
+    `select e.entry_uuid as uuid, e.id, e.name, ${columns.join(', ')} from ${table} e where e.entry_uuid = any ($1::uuid[])`,
     [uuids],
   );
-  return new Map(rows.map((row) => [row.uuid, row]));
+  return new Map(
+    rows.map(({ uuid, id, name, ...row }) => [
+      uuid,
+      { id, name, values: fields.map((_, index) => row[`f${index}`] ?? null) },
+    ]),
+  );
 }
 
 function reportUpdate(
@@ -158,7 +169,9 @@ function reportUpdate(
     name: value.name,
     formerId: row?.id ?? value.id,
     fields: fields
-      .filter(({ name, valueOf }) => row !== undefined && differs(name, row[name] ?? null, valueOf(value)))
+      .filter(
+        ({ name, valueOf }, index) => row !== undefined && differs(name, row.values[index], valueOf(value)),
+      )
       .map(({ name }) => name),
   };
 }

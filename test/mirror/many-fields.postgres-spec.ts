@@ -1,3 +1,5 @@
+import { DataSource } from 'typeorm';
+import { reportPlan } from '../../src/commands/plan-report.js';
 import { buildLdif, type TestGroup } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
@@ -124,5 +126,37 @@ describe('a model with the most fields of its own', () => {
     const confirmed = await service.synchronize({ bulkLimit: 0, confirm: blocked.hash ?? '' });
     expect(confirmed).toMatchObject({ kind: 'applied' });
     expect(await read()).toEqual(both({ f0: 'c', f99: null }));
+  });
+});
+
+describe('the report of a dry run', () => {
+  // PostgreSQL shortens names of columns to 63 characters.
+  const long = 'a'.repeat(63);
+  const names = [`${long}b`, `${long}c`, 'otherValues'];
+  const service = TestService.forSuite(() => ({
+    ldif: directoryOf({}),
+    environment: modelSetting(
+      `users:\n  fields:\n${names
+        .map((name, index) => `    ${name}: {attribute: x-n${index}, type: String, description: A field.}\n`)
+        .join('')}`,
+    ),
+  }));
+
+  /** Users whose fields have the same text, except one of them. */
+  function directoryOf(changed: Readonly<Record<string, string>>): string {
+    const values = names.map((name, index) => `x-n${index}: ${changed[name] ?? 'a'}`);
+    const [version, ...records] = buildLdif(PEOPLE).split('\n\n');
+    return `${[version, ...records.map((record) => [record.trimEnd(), ...values].join('\n'))].join('\n\n')}\n`;
+  }
+
+  beforeAll(() => stopFollowing(service));
+
+  it.each(names)('names the one field that changes: %s', async (name) => {
+    service.replaceDirectory(directoryOf({ [name]: 'b' }));
+    const planned = await service.synchronize({ dryRun: true });
+    if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
+    const { manager } = service.app.get(DataSource);
+    const { people } = await reportPlan(manager, planned.plan, service.config.directory.mapping);
+    expect(people.updated.map(({ fields }) => fields)).toEqual(PEOPLE.map(() => [name]));
   });
 });
