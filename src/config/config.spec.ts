@@ -130,6 +130,7 @@ describe('the configuration', () => {
       ALLOW_EMBEDDED: 'perhaps',
       LOG_LEVEL: 'loud',
       URL_SIGNING_KEYS: 'short',
+      AUTH_URL: 'https://issuer.example.org',
       AUTH_INTROSPECTION_CLIENT_ID: 'api',
     });
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
@@ -193,6 +194,40 @@ describe('the configuration', () => {
       'REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://',
     ]);
     rmSync(dirname(file), { recursive: true });
+  });
+
+  it.each([
+    ['ldaps://ldap.example.org', 'false', true],
+    ['ldap://ldap.example.org LDAPS://other.example.org', 'false', true],
+    ['ldap://ldap.example.org', 'true', true],
+    ['ldap://ldap.example.org ldap://other.example.org', 'false', false],
+  ])(
+    'accepts certificates for a directory server with TLS only: %s, StartTLS %s',
+    (url, startTls, isGood) => {
+      const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
+      writeFileSync(file, '-----BEGIN CERTIFICATE-----\n');
+      const settings = { DIRECTORY_URL: url, DIRECTORY_STARTTLS: startTls, DIRECTORY_CA_FILE: file };
+      expect(problemsOf(settings)).toEqual(
+        isGood
+          ? []
+          : ['DIRECTORY_CA_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL'],
+      );
+      rmSync(dirname(file), { recursive: true });
+    },
+  );
+
+  it.each([
+    ['AUTH_INTROSPECTION_URL', { AUTH_INTROSPECTION_URL: 'https://issuer.example.org/introspect' }],
+    ['AUTH_INTROSPECTION_NO_AUDIENCE', { AUTH_INTROSPECTION_NO_AUDIENCE: 'true' }],
+    [
+      'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET',
+      { AUTH_INTROSPECTION_CLIENT_ID: 'api', AUTH_INTROSPECTION_CLIENT_SECRET: 'secret' },
+    ],
+  ])('accepts %s for an external issuer only', (names, settings) => {
+    expect(problemsOf({ ...settings, AUTH_URL: 'https://issuer.example.org' })).toEqual([]);
+    expect(problemsOf(settings)).toEqual([
+      `${names} only goes with AUTH_URL: the embedded identity provider is not asked about tokens`,
+    ]);
   });
 
   it.each([

@@ -16,6 +16,15 @@ const refusesEmbedded = ({ NODE_ENV, ALLOW_EMBEDDED }: Settings) =>
   NODE_ENV === 'production' && !ALLOW_EMBEDDED;
 const isEmbedded = ({ DATABASE_URL }: Settings) => DATABASE_URL.startsWith('pglite:');
 const explorerUris = (settings: Settings) => explorerAddresses(baseUrlOf(settings));
+/** Settings for the introspection of an external issuer. */
+const OF_INTROSPECTION = [
+  'AUTH_INTROSPECTION_CLIENT_ID',
+  'AUTH_INTROSPECTION_CLIENT_SECRET',
+  'AUTH_INTROSPECTION_URL',
+  'AUTH_INTROSPECTION_NO_AUDIENCE',
+] as const satisfies readonly SettingName[];
+const introspectionGiven = (settings: Settings) =>
+  OF_INTROSPECTION.filter((name) => settings[name] !== undefined && settings[name] !== false);
 
 const CONTRADICTIONS: readonly Contradiction[] = [
   {
@@ -23,6 +32,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     exists: ({ AUTH_INTROSPECTION_CLIENT_ID: id, AUTH_INTROSPECTION_CLIENT_SECRET: secret }) =>
       (id === undefined) !== (secret === undefined),
     problem: 'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
+  },
+  {
+    about: ['AUTH_URL'],
+    exists: (settings) => settings.AUTH_URL === undefined && introspectionGiven(settings).length > 0,
+    problem: (settings) =>
+      `${introspectionGiven(settings).join(' and ')} only goes with AUTH_URL: the embedded identity provider is not asked about tokens`,
   },
   {
     about: ['DIRECTORY_BIND_PASSWORD'],
@@ -49,6 +64,14 @@ const CONTRADICTIONS: readonly Contradiction[] = [
       !DIRECTORY_STARTTLS &&
       splitUrls(DIRECTORY_URL).some((url) => !url.startsWith('ldaps:')),
     problem: 'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL',
+  },
+  {
+    about: ['DIRECTORY_URL'],
+    exists: ({ DIRECTORY_CA_FILE, DIRECTORY_STARTTLS, DIRECTORY_URL }) =>
+      DIRECTORY_CA_FILE !== undefined &&
+      !DIRECTORY_STARTTLS &&
+      !splitUrls(DIRECTORY_URL).some((url) => /^ldaps:/i.test(url)),
+    problem: 'DIRECTORY_CA_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL',
   },
   {
     about: ['DIRECTORY_URL'],
