@@ -53,7 +53,9 @@ const ownField = z
     filterable: flag.optional().describe('Whether lists can be filtered by the field.'),
     searchable: flag.optional().describe('Whether search finds objects by the field.'),
     editable: flag.optional().describe('Whether previews can change the field.'),
-    personal: flag.optional().describe('Whether the access log counts the field. Default: true.'),
+    personal: flag
+      .optional()
+      .describe('For fields of users: whether the access log counts the field. Default: true.'),
     deprecated: deprecation
       .optional()
       .describe(
