@@ -6,8 +6,9 @@ import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
-import type { SourceValues } from '../mirror/map/snapshot.js';
+import { markOfOptions, type SourceValues } from '../mirror/map/snapshot.js';
 import { textOfValue } from '../mirror/map/value-text.js';
+import { classesOf, lacksAttribute } from './object-classes.js';
 import {
   type AuxiliaryClass,
   isSame,
@@ -18,7 +19,9 @@ import {
   DIRECTORY_PERSON,
 } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
-import type { DirectoryMapping } from '../config/model/mapping.js';
+import type { DirectoryMapping, EntryMapping } from '../config/model/mapping.js';
+
+type TextMapping = Pick<EntryMapping, 'id' | 'hasAssertions'>;
 
 interface TextChange {
   /** The field of the input, for errors. */
@@ -77,8 +80,8 @@ function keepLabel(url: string, [before = '']: readonly string[]): string {
 
 /**
  * Changes texts of an entry (pure). The record deletes old values explicitly, so that the server rejects a
- * stale record. If there was no value, the record asserts its absence, because a value that another change
- * added in the meantime would otherwise stay.
+ * stale record. If there was no value, the record asserts its absence where the server can, because a value
+ * that another change added in the meantime would otherwise stay.
  * @throws ServiceError CONFLICT when such a record cannot make the change, BAD_USER_INPUT when all texts
  * already have the wanted values
  */
@@ -86,17 +89,44 @@ export function changeTexts(
   entry: OriginalEntry,
   auxiliaryClass: AuxiliaryClass | null,
   texts: readonly TextChange[],
+  mapping: TextMapping,
 ): ChangedEntry {
   const asked = texts.filter(({ wanted, shown }) => wanted !== undefined && wanted !== shown);
   if (asked.length === 0) throw new BadUserInputError('The object has the requested values already', 'input');
   const changed = asked.flatMap((text) => replaceText(entry, text));
-  const absent = changed.filter(({ before, after }) => before.length === 0 && after.length > 0);
+  for (const text of asked) checkAttribute(entry, auxiliaryClass, text, mapping);
+  const absent = mapping.hasAssertions ? changed.filter((each) => isAssertable(entry, each)) : [];
   return modifyEntry(
     { dn: entry.dn, sourceValues: sourceValuesAfter(entry, changed) },
     auxiliaryClass,
     changed.flatMap(stepsOf),
     absent.length === 0 ? undefined : assertAbsent(absent.map(({ attribute }) => attribute)),
   );
+}
+
+/**
+ * @throws ServiceError CONFLICT when the attribute has the id, which the preview would not show, or when no class of the entry
+ * has it
+ */
+function checkAttribute(
+  entry: OriginalEntry,
+  auxiliaryClass: AuxiliaryClass | null,
+  text: TextChange,
+  { id }: TextMapping,
+): void {
+  const { argument, attribute, others, shown, wanted } = text;
+  const changed = wanted === null ? [attribute, ...others] : [attribute];
+  if (changed.some((each) => isSame(each, id)))
+    throw conflict(`${argument} and the id have a common attribute: change it in the directory`, text);
+  const isAdded = wanted !== null && rawValues(entry, attribute, shown)?.length === 0;
+  if (isAdded && auxiliaryClass === null && lacksAttribute(classesOf(entry), attribute))
+    throw conflict(`The classes of the entry have no attribute ${attribute} for ${argument}`, text);
+}
+
+/** Where an attribute has values with options, such as a language, the assertion of its absence would always be false. */
+function isAssertable({ sourceValues }: OriginalEntry, { attribute, before, after }: Replacement): boolean {
+  const isAdded = before.length === 0 && after.length > 0;
+  return isAdded && sourceValues?.[markOfOptions(attribute)] === undefined;
 }
 
 /** The values of an attribute before and after a change. */
@@ -195,5 +225,5 @@ export function changePerson(
   change: FieldChanges,
   mapping: DirectoryMapping['users'],
 ): ChangedEntry {
-  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, person, change));
+  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, person, change), mapping);
 }

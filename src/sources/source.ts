@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Field } from '../common/field.js';
-import { type EntryMapping, markOfRules, numberOfRules } from '../config/model/mapping.js';
+import {
+  type DirectoryMapping,
+  type EntryMapping,
+  markOfRules,
+  numberOfRules,
+} from '../config/model/mapping.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import { foldedName } from '../database/fields/value-filters.js';
 import type { Entry } from '../ldap/entry.js';
@@ -31,6 +36,8 @@ export interface DirectorySource {
   position(): string | null;
 }
 
+type AnyMapping = EntryMapping & Partial<Pick<DirectoryMapping['groups'], 'mayBeEmpty'>>;
+
 const VERSIONS = [CONTENT_VERSION, FOLDING_VERSION];
 
 /** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
@@ -53,7 +60,7 @@ export function modelPartsOf(fingerprint: string): { readonly digest: string; re
 }
 
 /** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */
-function relevantOf({ fields, ...others }: EntryMapping): unknown {
+function relevantOf({ fields, hasAssertions, mayBeEmpty, ...others }: AnyMapping): unknown {
   return [others, fields.map(relevantOfField)];
 }
 

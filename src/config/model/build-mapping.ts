@@ -12,7 +12,11 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   const preset: Preset = PRESETS[model.server ?? DEFAULT_PRESET];
   const { members, admins, owners, classes } = model.groups ?? {};
   const { groups } = preset;
-  const everyEntry = { uuid: model.uuid ?? preset.uuid, modifiedAt: model.modifiedAt ?? preset.modifiedAt };
+  const everyEntry = {
+    uuid: model.uuid ?? preset.uuid,
+    modifiedAt: model.modifiedAt ?? preset.modifiedAt,
+    ...(preset.hasAssertions && { hasAssertions: true as const }),
+  };
   return {
     users: {
       ...everyEntry,
@@ -32,9 +36,13 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
       admins: roleOf(admins, groups.admins),
       owners: roleOf(owners, groups.owners),
       classes: classes === undefined ? groups.classes : [classes].flat(),
-      ...(groups.namingAttribute !== undefined && { namingAttribute: groups.namingAttribute }),
+      ...newGroupsIn(preset),
     },
   };
+}
+
+function newGroupsIn({ groups: { mayBeEmpty, namingAttribute } }: Preset) {
+  return { ...(mayBeEmpty && { mayBeEmpty }), ...(namingAttribute !== undefined && { namingAttribute }) };
 }
 
 function memberOfIn({ users }: Model, preset: Preset): Pick<DirectoryMapping['users'], 'memberOf'> {

@@ -26,6 +26,8 @@ export interface DirectoryMapping {
     readonly owners: RoleMapping;
     /** Object classes of a new group. */
     readonly classes: readonly string[];
+    /** Whether groups of every class can be empty. Undefined: RFC 4519 applies. */
+    readonly mayBeEmpty?: true;
     /** Attribute in the relative DN of a new group. Undefined: that of the id. */
     readonly namingAttribute?: string;
   };
@@ -58,6 +60,8 @@ export interface EntryMapping {
   readonly disabled: string | null;
   /** The built-in fields with their attributes, and then the fields of the model file. */
   readonly fields: readonly Field[];
+  /** Whether the server knows assertions (RFC 4528). Undefined: it does not. */
+  readonly hasAssertions?: true;
   /** Rules for the visibility of entries. */
   readonly rules: readonly VisibilityRule<UserAudience | GroupAudience>[];
 }

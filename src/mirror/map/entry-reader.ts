@@ -19,7 +19,7 @@ import { derivedFrom } from './derived-values.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
 import { textOfValue } from './value-text.js';
-import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
+import { markOfOptions, type NamedAs, type Quarantined, type SourceValues } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
@@ -187,10 +187,20 @@ export class EntryReader {
       if (!isShown) values[attribute.toLowerCase()] = raw;
       Object.assign(values, this.otherValues(field));
     }
+    for (const mark of this.marksOfOptions(fields)) values[mark] = [];
     const classes = this.rawValues('objectClass');
     if (classes?.some((each) => each.toLowerCase() === auxiliaryClass.toLowerCase()) !== true)
       values['objectclass'] = classes;
     return Object.keys(values).length === 0 ? null : values;
+  }
+
+  /** The marks of changeable attributes that have values with options. */
+  private marksOfOptions(fields: readonly Field[]): string[] {
+    const keys = [...this.entry.attributes.keys()].filter((key) => key.includes(';'));
+    if (keys.length === 0) return [];
+    const changeable = fields.filter(({ change }) => change !== undefined);
+    const marks = changeable.map(({ attribute }) => markOfOptions(attribute));
+    return marks.filter((mark) => keys.some((key) => key.startsWith(mark)));
   }
 
   private otherValues(field: Field): Record<string, readonly string[] | null> {

@@ -20,9 +20,15 @@ export function rankOfNaming(namedAs: NamedAs): Rank {
  * The raw values of attributes that differ from the one projected value, by attribute name in lower case:
  * several values, surrounding white space, or no value if the projected value is from another attribute. The
  * list is null if a value is not UTF-8. The key `objectclass` holds the object classes of an entry that lacks
- * the project's auxiliary class. A change of the entry has to name the values that it replaces.
+ * the project's auxiliary class. The key of markOfOptions has no values. A change of the entry has to name the values that it
+ * replaces.
  */
 export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
+
+/** The key of SourceValues for an attribute that has values with options, such as `description;lang-en`. */
+export function markOfOptions(attribute: string): string {
+  return `${attribute.toLowerCase()};`;
+}
 
 /** The values that people and groups have in common, and by name the values of all other fields. */
 interface MappedEntry {

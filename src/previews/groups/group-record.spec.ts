@@ -5,7 +5,7 @@ import { ServiceError } from '../../common/errors.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
 import { readConfig } from '../../config/config.js';
-import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
+import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
 import { configFor } from '../../config/config.js';
@@ -68,6 +68,36 @@ describe('the change of a group', () => {
     expect(changeGroup(group, { description: 'Chess' }, mapping).record).toMatchObject({
       changes: [{ attribute: 'description' }],
     });
+  });
+
+  it('is a conflict for an attribute that no class of the group has', () => {
+    for (const kind of ['389ds', 'freeipa'] as const) {
+      const { groups } = configFor(builtInConfig(), kind).directory.mapping;
+      const classes = ['top', 'groupOfNames', 'nestedGroup', 'ipaUserGroup', 'ipaObject', 'posixGroup'];
+      const stored = (attributes: Record<string, string[]>) => {
+        const { value } = mapGroup(groupEntry({ objectClass: classes, ...attributes }), groups);
+        if (value === null) throw new Error('the entry is no group');
+        return { ...value, memberValues: 1 };
+      };
+      for (const change of [{ name: 'Chess' }, { website: 'https://a.example' }, { email: 'a@b.example' }])
+        expect(() => changeGroup(stored({}), change, groups)).toThrow(
+          expect.objectContaining({
+            code: 'CONFLICT',
+            details: { argument: Object.keys(change)[0] },
+          }) as Error,
+        );
+      expect(changeGroup(stored({}), { description: 'Chess' }, groups).record).toMatchObject({
+        changes: [{ operation: 'add', attribute: 'description' }],
+      });
+      // Another class, or a value, shows that the schema has more.
+      const extended = stored({ objectClass: [...classes, 'mailGroup'] });
+      expect(changeGroup(extended, { email: 'a@b.example' }, groups).record).toMatchObject({
+        changes: [{ operation: 'add', attribute: 'mail' }],
+      });
+      expect(changeGroup(stored({ displayName: ['Old'] }), { name: 'New' }, groups).record).toMatchObject({
+        changes: [{ values: ['Old'] }, { values: ['New'] }],
+      });
+    }
   });
 
   it('sets the given values, and keeps all others', () => {
@@ -184,6 +214,39 @@ describe('a new group', () => {
     const record = buildNewGroup(group, named(ADA), groups);
     expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
     expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
+  });
+
+  it('has only attributes of its classes, and no member without a creator where groups can be empty', () => {
+    for (const kind of ['389ds', 'freeipa'] as const) {
+      const { groups } = configFor(builtInConfig(), kind).directory.mapping;
+      const bare = { ...group, name: 'go', website: null, email: null };
+      const created = entryOfNew(buildNewGroup(bare, null, groups));
+      expect([...created.attributes.keys()]).toEqual(['objectclass', 'cn', 'description']);
+      expect(mapGroup(created, groups).value).toMatchObject({ id: 'go', name: 'go' });
+      const conflict = (argument: string) =>
+        expect.objectContaining({ code: 'CONFLICT', details: { argument } }) as Error;
+      expect(() => buildNewGroup({ ...bare, name: 'Go' }, null, groups)).toThrow(conflict('name'));
+      expect(() => buildNewGroup({ ...bare, email: 'a@b' }, null, groups)).toThrow(conflict('email'));
+      expect(() => buildNewGroup({ ...bare, website: 'https://a' }, null, groups)).toThrow(
+        conflict('website'),
+      );
+    }
+  });
+
+  it('has its creator in the attribute of its class', () => {
+    const model = 'server: 389ds\ngroups: {classes: [top, groupOfUniqueNames]}';
+    const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
+    const bare = { ...group, name: 'go', website: null, email: null };
+    const created = entryOfNew(buildNewGroup(bare, named(ADA), groups));
+    expect([created.text('member'), created.text('uniqueMember')]).toEqual([[], [ADA]]);
+  });
+
+  it('has the value of its RDN, also if the name is read from that attribute', () => {
+    const model = 'server: samba\ngroups: {name: CN}';
+    const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
+    expect(() => buildNewGroup(group, null, groups)).toThrow('the name of a group is its id');
+    const created = entryOfNew(buildNewGroup({ ...group, name: 'go' }, null, groups));
+    expect([created.dn, created.text('cn')]).toEqual(['cn=go,dc=example,dc=org', ['go']]);
   });
 
   it('has its id as name if the directory uses it', () => {

@@ -16,6 +16,7 @@ import {
   needsMember,
   NOT_NAMED,
 } from '../memberships/membership-record.js';
+import { lacksAttribute, memberAttributesIn } from '../object-classes.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges, NewGroup } from '../validate.js';
 
@@ -26,18 +27,24 @@ type GroupMapping = DirectoryMapping['groups'];
  * @throws ServiceError as changeTexts does
  */
 export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
-  return changeTexts(group, auxiliaryClassOfGroups(mapping), textChangesOf(mapping.fields, group, change));
+  const texts = textChangesOf(mapping.fields, group, change);
+  return changeTexts(group, auxiliaryClassOfGroups(mapping), texts, mapping);
 }
 
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
-  return `${mapping.namingAttribute ?? mapping.id}=${escapeDnValue(id)},${mapping.bases[0] ?? ''}`;
+  return `${namingAttributeOf(mapping)}=${escapeDnValue(id)},${mapping.bases[0] ?? ''}`;
+}
+
+function namingAttributeOf({ namingAttribute, id }: GroupMapping): string {
+  return namingAttribute ?? id;
 }
 
 /**
  * Builds the record that creates a group (pure).
  * @param creator the user who becomes its owner and first member. Null: the group has no owner; if its
  * class requires a member, the group names itself, which does not count as a member
- * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ
+ * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ, or its classes of groups have no
+ * attribute for a value
  */
 export function buildNewGroup(
   group: NewGroup,
@@ -45,28 +52,50 @@ export function buildNewGroup(
   mapping: GroupMapping,
 ): AddRecord {
   const dn = dnOfNewGroup(group.id, mapping);
-  const [nameAttribute = ''] = mapping.name;
-  if (isSame(nameAttribute, mapping.id) && group.name !== group.id) {
-    throw new ServiceError('CONFLICT', 'In this directory the name of a group is its id', {
-      argument: 'name',
-    });
-  }
-  const others = mapping.fields.filter(({ name, change }) => name !== 'name' && change !== undefined);
+  const nameAttribute = nameAttributeOf(group, mapping);
   const placeholder = needsMember(mapping) && mapping.members.by === 'dn' ? dn : null;
   const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
-    [nameAttribute, group.name],
+    ...(nameAttribute === null ? [] : [[nameAttribute, group.name] as const]),
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
-    ['cn', isSame(nameAttribute, 'cn') ? null : group.id],
-    ...others.map(({ name, attribute }) => [attribute, group[name] ?? null] as const),
+    ['cn', isSame(nameAttribute ?? '', 'cn') ? null : group.id],
+    ...otherTextsOf(group, mapping),
     ...ownerOf(mapping, creator),
-    [mapping.members.attributes[0] ?? '', creator === null ? placeholder : nameIn(mapping.members, creator)],
+    [
+      memberAttributesIn(mapping.classes, mapping.members.attributes)[0] ?? '',
+      creator === null ? placeholder : nameIn(mapping.members, creator),
+    ],
   ];
   return {
     dn,
     changetype: 'add',
     attributes: [{ attribute: 'objectClass', values: mapping.classes }, ...joined(texts)],
   };
+}
+
+/** Returns the attribute to which the name is written. Null: the name is read from an attribute that has the id. */
+function nameAttributeOf(group: NewGroup, mapping: GroupMapping): string | null {
+  const [attribute = '', ...others] = mapping.name;
+  const isId = [mapping.id, namingAttributeOf(mapping)].some((each) => isSame(each, attribute));
+  const isInId = others.some((each) => isSame(each, 'cn') || isSame(each, mapping.id));
+  const isAbsent = isInId && lacksAttribute(mapping.classes, attribute);
+  if ((isId || isAbsent) && group.name !== group.id)
+    throw conflict('In this directory the name of a group is its id', 'name');
+  return isAbsent ? null : attribute;
+}
+
+function otherTextsOf(group: NewGroup, { fields, classes }: GroupMapping) {
+  const others = fields.filter(({ name, change }) => name !== 'name' && change !== undefined);
+  return others.map(({ name, attribute }) => {
+    const value = group[name] ?? null;
+    if (value !== null && lacksAttribute(classes, attribute))
+      throw conflict(`The classes of new groups have no attribute ${attribute} for ${name}`, name);
+    return [attribute, value] as const;
+  });
+}
+
+function conflict(message: string, argument: string): ServiceError {
+  return new ServiceError('CONFLICT', message, { argument });
 }
 
 /** A directory without an attribute for owners has groups without them. */

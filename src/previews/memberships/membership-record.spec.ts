@@ -169,6 +169,34 @@ describe('the record of a membership', () => {
     });
   });
 
+  describe('in a directory of two attributes of members', () => {
+    const { groups } = configFor(builtInConfig(), '389ds').directory.mapping;
+    const changesOf = (before: NamedAs, after: NamedAs, ...objectClass: string[]) => {
+      const group = storedGroup(groupEntry({ objectClass: ['top', ...objectClass] }));
+      const { record } = changeNames(group, named(ADA), before, after, groups);
+      return record.changetype === 'modify' ? record.changes : [];
+    };
+
+    it.each([
+      ['member', ['GroupOfNames']],
+      ['uniqueMember', ['groupOfUniqueNames']],
+      ['uniqueMember', ['groupOfUniqueNames', 'posixGroup']],
+    ])('names %s in a %s, which can be empty', (attribute, classes) => {
+      const values = [ADA];
+      expect(changesOf(NOT_NAMED, 1, ...classes)).toEqual([{ operation: 'add', attribute, values }]);
+      expect(changesOf(1, NOT_NAMED, ...classes)).toEqual([{ operation: 'delete', attribute, values }]);
+    });
+
+    it.each([
+      [['groupOfNames', 'groupOfUniqueNames']],
+      [['groupOfUniqueNames', 'extensibleObject']],
+      [['posixGroup']],
+    ])('removes no value from a %s, which can have both', (classes) => {
+      expect(changesOf(NOT_NAMED, 1, ...classes)).toMatchObject([{ attribute: 'member' }]);
+      expect(() => changesOf(1, NOT_NAMED, ...classes)).toThrow('members in member or uniqueMember');
+    });
+  });
+
   it('deletes nothing if one attribute stands for two roles', () => {
     const { groups } = readConfig(modelSetting('groups: {admins: {attribute: Owner}}')).directory.mapping;
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));

@@ -9,6 +9,7 @@ import {
   type NamedAs,
   rankOfNaming,
 } from '../../mirror/map/snapshot.js';
+import { classesOf, memberAttributesIn } from '../object-classes.js';
 import {
   auxiliaryClassOfGroups,
   isSame,
@@ -121,7 +122,7 @@ export function changeNames(
     (operation: ValueChange['operation']) =>
     (role: RoleMapping): ValueChange => ({
       operation,
-      attribute: attributeOf(role, operation),
+      attribute: attributeOf(role, operation, group),
       values: [nameIn(role, subject)],
     });
   return modifyEntry(group, auxiliaryClassOfGroups(mapping), [
@@ -141,15 +142,20 @@ export function nameIn({ by }: RoleMapping, { dn, id, uuid }: NamedSubject): str
   throw new ServiceError('CONFLICT', 'Groups of this directory name users by id, and cannot contain groups');
 }
 
-/** Which of several attributes has a value is not known. */
-function attributeOf({ attributes }: RoleMapping, operation: ValueChange['operation']): string {
-  const [attribute, ...others] = attributes;
+/** Which of several attributes has a value is not known, unless the classes of the group permit only one. */
+function attributeOf(
+  { attributes }: RoleMapping,
+  operation: ValueChange['operation'],
+  group: OriginalGroup,
+): string {
+  const possible = memberAttributesIn(classesOf(group), attributes);
+  const [attribute, ...others] = possible;
   if (attribute === undefined)
     throw new ServiceError('CONFLICT', 'Groups of this directory have no attribute for this role', {
       argument: 'role',
     });
   if (operation === 'add' || others.length === 0) return attribute;
-  const all = attributes.join(' or ');
+  const all = possible.join(' or ');
   throw new ServiceError('CONFLICT', `The directory names members in ${all}: remove the value there`);
 }
 
@@ -160,7 +166,8 @@ function isSameRole(left: RoleMapping, right: RoleMapping): boolean {
 }
 
 /** Returns whether the class of groups requires at least one member (RFC 4519 §3.5 and §3.6). */
-export function needsMember({ classes }: GroupMapping): boolean {
+export function needsMember({ classes, mayBeEmpty }: GroupMapping): boolean {
+  if (mayBeEmpty) return false;
   return classes.some((each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'));
 }
 

@@ -5,6 +5,8 @@ import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import { Entry } from '../../ldap/entry.js';
+import { configFor } from '../../config/config.js';
+import { PRESET_NAMES } from '../../config/model/presets/presets.js';
 import { mapPerson } from '../../mirror/map/map.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
 import { changePerson } from '../text-record.js';
@@ -112,6 +114,35 @@ describe('the change of a user', () => {
     });
     const changedSince = personEntry({ mail: ['somebody@example.org'] });
     expect(() => applyRecord(changedSince, record)).toThrow('assertionFailed');
+  });
+
+  it('asserts nothing about an attribute that has values with options', () => {
+    const tagged = personEntry({ 'givenName;lang-en': ['Ada'] });
+    const { record, sourceValues } = change(tagged, { givenName: 'Ada', email: 'ada@example.org' });
+    expect(record.assertion).toEqual({
+      kind: 'and',
+      filters: [{ kind: 'not', filter: { kind: 'present', attribute: 'mail' } }],
+    });
+    expect(storedPerson(applyRecord(tagged, record)).sourceValues).toEqual(sourceValues);
+    expect(change(tagged, { givenName: 'Ada' }).record.assertion).toBeUndefined();
+  });
+
+  it.each(PRESET_NAMES.filter((name) => name !== 'openldap'))('asserts nothing on %s', (name) => {
+    const { users } = configFor(builtInConfig(), name).directory.mapping;
+    const entry = { ...storedPerson(personEntry({})), sourceValues: null };
+    expect(changePerson(entry, { givenName: 'Ada' }, users).record).toEqual({
+      dn: DN,
+      changetype: 'modify',
+      changes: [{ operation: 'add', attribute: 'givenName', values: ['Ada'] }],
+    });
+  });
+
+  it('cannot change the id with another field', () => {
+    const byMail = { ...mapping, id: 'Mail' };
+    const person = storedPerson(personEntry({ mail: ['ada@example.org'] }));
+    expect(() => changePerson(person, { email: 'a@example.org' }, byMail)).toThrow(
+      new ServiceError('CONFLICT', 'email and the id have a common attribute: change it in the directory'),
+    );
   });
 
   it('is rejected by a directory that has changed since', () => {

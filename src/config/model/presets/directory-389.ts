@@ -40,5 +40,6 @@ export const DIRECTORY_389: Preset = {
     admins: { attributes: [], by: 'dn' },
     owners: { attributes: ['owner'], by: 'dn' },
     classes: ['groupOfNames'],
+    mayBeEmpty: true,
   },
 };

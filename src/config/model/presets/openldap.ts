@@ -4,6 +4,7 @@ import type { Preset } from './preset.js';
 export const OPENLDAP: Preset = {
   recognition: { objectClass: /^OpenLDAProotDSE$/ },
   pushesChanges: true,
+  hasAssertions: true,
   limits: null,
   counter: null,
   uuid: 'entryUUID',

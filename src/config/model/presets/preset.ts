@@ -24,6 +24,8 @@ export interface Preset extends ServerTraits {
     readonly owners: RoleMapping;
     /** Object classes of a new group. */
     readonly classes: readonly string[];
+    /** Whether groups can be empty, although RFC 4519 requires a member for their classes. Default: they cannot. */
+    readonly mayBeEmpty?: true;
     /** Attribute in the relative DN of a new group. Default: that of the id. */
     readonly namingAttribute?: string;
   };

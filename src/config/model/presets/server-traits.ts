@@ -9,6 +9,8 @@ export interface ServerTraits {
    * Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: told` in the model file.
    */
   readonly pushesChanges: boolean;
+  /** Whether a change can depend on an assertion (RFC 4528). Default: the server rejects the critical control. */
+  readonly hasAssertions?: true;
   /** What to set where the server limits what the account may read. Null: the cure is that for OpenLDAP. */
   readonly limits: string | null;
   /** How the server numbers changes. Null: it does not. */
