@@ -17,6 +17,7 @@ import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
 import { readIdHolders, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
+import { isSame } from './stored-entry.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
 import {
   type EntryRow,
@@ -192,6 +193,7 @@ export async function reserveNames(
   mapping: DirectoryMapping,
 ): Promise<boolean> {
   const dnKey = keyOfDn(dn);
+  if (haveCommonIds(mapping) && (await isIdOfUser(transaction, id))) return false;
   const holders = await readIdHolders(transaction, 'group', [foldId(id)]);
   const subjects = await readSubjects(transaction, [dnKey]);
   const uuids = [...holders, ...subjects.map(([, { uuid }]) => uuid)];
@@ -203,6 +205,17 @@ export async function reserveNames(
   }
   const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
   return !quarantined.some(([other]) => keyOfDn(other) === dnKey);
+}
+
+/** Whether no user and group of a directory have the same id ([MS-ADTS] 3.1.1.5.1.3). */
+function haveCommonIds({ users, groups }: DirectoryMapping): boolean {
+  return [users.id, groups.id].every((each) => isSame(each, 'sAMAccountName'));
+}
+
+/** Whether a user whom the viewer sees has the id. */
+async function isIdOfUser(transaction: PreviewTransaction, id: string): Promise<boolean> {
+  const holders = await readIdHolders(transaction, 'person', [foldId(id)]);
+  return holders.length > 0 && (await transaction.read(IS_AMONG, [holders])).length > 0;
 }
 
 /**

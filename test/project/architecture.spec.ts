@@ -104,8 +104,9 @@ const PURE = [
   'previews/text-record.ts',
   'previews/groups/group-record.ts',
   'previews/memberships/membership-record.ts',
+  'previews/object-classes.ts',
+  'previews/shared-attributes.ts',
   'previews/stored-entry.ts',
-  'previews/text-record.ts',
   'service-accounts/secret.ts',
   'users/user.fields.ts',
 ];

@@ -97,6 +97,36 @@ describe('a conflict with a field of a preset', () => {
   });
 });
 
+describe('a field that previews change and on whose attribute more depends', () => {
+  const state = `{attribute: Employeetype, ${field}}`;
+
+  it.each([
+    ['the id', `users: {id: employeeType, fields: {state: ${state}}}`],
+    ['active', `users: {disabled: (employeeType=locked), fields: {state: ${state}}}`],
+    ['memberships', `users: {memberOf: employeeType, fields: {state: ${state}}}`],
+    ['memberships', `groups: {admins: {attribute: employeeType}, fields: {state: ${state}}}`],
+    [
+      'visibility.users',
+      `users: {fields: {state: ${state}}}\nvisibility: {users: [{where: (!(employeeType=a)), to: self}]}`,
+    ],
+    [
+      'visibility.members',
+      `groups: {fields: {state: ${state}}}\nvisibility: {members: [{where: (employeeType=a), to: admins}]}`,
+    ],
+  ])('is a problem: %s', (what, model) => {
+    const problems = checkModel(model, 'openldap').problems.map(({ text }) => text);
+    expect(problems).toEqual([expect.stringContaining(`«state» has previews that would not show`)]);
+    expect(problems).toEqual([expect.stringContaining(`their effect on ${what}, which depends`)]);
+  });
+
+  it('is none for a field that is read only, or of another kind', () => {
+    const rule = 'visibility: {users: [{where: (employeeType=a), to: self}]}';
+    const readOnly = state.replace(', editable: true', '');
+    expect(checkModel(`users: {fields: {state: ${readOnly}}}\n${rule}`, 'openldap').problems).toEqual([]);
+    expect(checkModel(`groups: {fields: {state: ${state}}}\n${rule}`, 'openldap').problems).toEqual([]);
+  });
+});
+
 it.each(Object.keys(PRESETS))('the preset %s has no problem', (server) => {
   expect(checkModel(`server: ${server}`).problems).toEqual([]);
 });

@@ -1,18 +1,26 @@
 import type { Field } from '../../common/field.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { buildMapping } from './build-mapping.js';
+import { type DirectoryMapping, memberAttributesOf } from './mapping.js';
 import type { Model } from './model.schema.js';
 import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets.js';
 import { quote } from './quote.js';
 import type { ModelProblem, YamlFile } from './yaml-file.js';
 
-/** A field of the model whose previews conflict with another field of the same attribute. */
+/** Something that is read from attributes. */
+interface Use {
+  readonly of: string;
+  readonly attributes: readonly string[];
+}
+
+/** A field of the model whose previews conflict with another use of the same attribute. */
 interface AttributeConflict {
   readonly path: readonly [kind: 'users' | 'groups', key: 'fields', name: string];
   readonly text: string;
 }
 
 /**
- * Finds fields whose previews conflict with another field of the same attribute.
+ * Finds fields whose previews conflict with another use of the same attribute.
  * @param preset that of the server if the model names none. Null: it is not known yet, and only conflicts with every preset count
  */
 export function checkAttributes(model: Model, file: YamlFile, preset: PresetName | null): ModelProblem[] {
@@ -36,7 +44,12 @@ export function findConflicts(model: Model, server: PresetName): AttributeConfli
   return (['users', 'groups'] as const).flatMap((kind) => {
     const written = new Set(Object.keys(model[kind]?.fields ?? {}));
     const { fields } = mapping[kind];
-    return fields.filter(isChangeable).flatMap((field) =>
+    const uses = usesOf(kind, mapping, model);
+    const effects = fields.filter(isOwn).flatMap((field) => {
+      const text = effectOf(field, uses);
+      return text === null ? [] : [{ path: [kind, 'fields', field.name] as const, text }];
+    });
+    const conflicts = fields.filter(isChangeable).flatMap((field) =>
       fields.flatMap((other) => {
         const text = problemOf(field, other, fields.indexOf(other) < fields.indexOf(field));
         if (text === null) return [];
@@ -44,7 +57,44 @@ export function findConflicts(model: Model, server: PresetName): AttributeConfli
         return [{ path: [kind, 'fields', name] as const, text }];
       }),
     );
+    return [...conflicts, ...effects];
   });
+}
+
+/** What is read from attributes besides fields. */
+function usesOf(
+  kind: 'users' | 'groups',
+  { users, groups }: DirectoryMapping,
+  { visibility = {} }: Model,
+): Use[] {
+  const ofRules = (list: 'users' | 'groups' | 'members') => ({
+    of: `visibility.${list}`,
+    attributes: (visibility[list] ?? []).flatMap(({ where }) => readBy(where)),
+  });
+  if (kind === 'users')
+    return [
+      { of: 'the id', attributes: [users.id] },
+      { of: 'active', attributes: users.disabled === null ? [] : readBy(users.disabled) },
+      { of: 'memberships', attributes: users.memberOf ?? [] },
+      ofRules('users'),
+    ];
+  return [
+    { of: 'the id', attributes: [groups.id] },
+    { of: 'memberships', attributes: memberAttributesOf(groups) },
+    ofRules('groups'),
+    ofRules('members'),
+  ];
+}
+
+function effectOf(field: Field, uses: readonly Use[]): string | null {
+  const use = uses.find(({ attributes }) => isChangeable(field) && haveCommon(changedBy(field), attributes));
+  return use === undefined
+    ? null
+    : `${quote(field.name)} has previews that would not show their effect on ${use.of}, which depends on the same attribute. Remove editable, or use another attribute`;
+}
+
+function readBy(filter: string): string[] {
+  return attributesOfFilter(parseFilter(filter));
 }
 
 function problemOf(field: Field, other: Field, isBefore: boolean): string | null {

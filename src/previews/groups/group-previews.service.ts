@@ -34,6 +34,7 @@ import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { changesOfValue, changesOfFields, changesOfRoles } from '../previewed-changes.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
+import { valuesBeside } from '../shared-attributes.js';
 import { validateClientMutationId, validateChange, validateNewGroup, withChange } from '../validate.js';
 
 const { OWNER, ADMIN } = GroupRole;
@@ -92,7 +93,8 @@ export class GroupPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const change = validateChange(input, this.fields);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
-    const value = { ...withChange(before.value, change, this.fields), sourceValues };
+    const beside = valuesBeside(change, this.fields, record);
+    const value = { ...withChange(before.value, change, this.fields), ...beside, sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
     const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
     const changes = changesOfFields('group', this.fields, { before: before.value, after: value }, principal);

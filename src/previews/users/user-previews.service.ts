@@ -18,6 +18,7 @@ import type {
   UpdateProfilePayload,
   UpdateUserPayload,
 } from './user-change.model.js';
+import { valuesBeside } from '../shared-attributes.js';
 import { changePerson } from '../text-record.js';
 import { validateClientMutationId, validateChange, withChange } from '../validate.js';
 
@@ -62,7 +63,8 @@ export class UserPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const change = validateChange(input, fields);
     const { record, sourceValues } = changePerson(value, change, this.mapping.users);
-    const changed = { ...withChange(value, change, fields), sourceValues };
+    const beside = valuesBeside(change, fields, record);
+    const changed = { ...withChange(value, change, fields), ...beside, sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);
     const changes = changesOfFields(object, fields, { before: value, after: changed }, principal);
