@@ -1,4 +1,4 @@
-import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { readRevision, replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
@@ -118,8 +118,12 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
       },
     });
     try {
-      await next.until(async () => (await readRevision(next)) > before);
-      const { state, reason } = await next.app.get(MirrorState).get();
+      const mirror = next.app.get(MirrorState);
+      await next.until(async () => {
+        const { revision, state } = await mirror.get();
+        return (revision ?? 0) > before || state === SyncState.BLOCKED;
+      });
+      const { state, reason } = await mirror.get();
       expect({ state, reason }).toEqual({ state: 'IDLE', reason: null });
       const { users } = await next.read<{ users: { totalCount: number } }>(USERS, {
         authorization: stranger,
