@@ -12,7 +12,7 @@ const MAX_KNOWN_DOCUMENT = 40;
 const MAX_CACHED = 16;
 const MAX_RESOLVER_TO_DRIVER = 17;
 
-/** Files that run by timers, and not for the request. The mirror derives the fields each time it maps entries. */
+/** Files that run by timers such as heartbeats, and not for the request. The mirror derives the fields each time it maps entries. */
 const BACKGROUND =
   /^(mirror|sources|ldap|access-log\/access-(counts|log\.queries)|common\/field|database\/fields\/value-filters|(users\/user|groups\/group)\.fields|monitoring\/metrics|limits\/limits\.module|database\/(leadership|embedded|revisions\/(freshness|revisions)|connections\/(heartbeat|pooler|settles)))/;
 

@@ -232,7 +232,7 @@ describe('a service whose directory', () => {
     if (planned.kind !== 'planned') throw new Error(planned.kind);
     expect(planned.heldBecause).toBe('The first run found no people in the directory');
     expect((await service.synchronize({ confirm: planned.plan.hash })).kind).toBe('applied');
-    expect(await readiness()).toEqual([200, 'up', 'IDLE']);
+    await eventually(readiness, [200, 'up', 'IDLE']);
     expect(await count(authorization)).toEqual([200, 0]);
     expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
   });
