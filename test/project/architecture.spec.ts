@@ -197,6 +197,13 @@ describe('the layers', () => {
     expect(migrations.filter((file) => removal.test(upOf(file)))).toEqual([]);
   });
 
+  it('has tests beside the code that start nothing', () => {
+    const tests = listFiles(SOURCE).filter((file) => file.endsWith('.spec.ts'));
+    expect(tests.length).toBeGreaterThan(50);
+    const starts = /\.listen\(|\b(spawn|fork|execFile)\(|new Worker\(|TestService/;
+    expect(tests.filter((file) => starts.test(readFileSync(join(SOURCE, file), 'utf8')))).toEqual([]);
+  });
+
   it('has no forwardRef, no default export, no request-scoped provider and no any', () => {
     const pattern = /forwardRef|export default|Scope\.REQUEST|: any\b|as any\b|<any>/;
     expect(files.filter((file) => pattern.test(readFileSync(join(SOURCE, file), 'utf8')))).toEqual([]);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HealthIndicatorService } from '@nestjs/terminus';
-import { readConfig } from '../config/config.js';
-import { IdentityProviderIndicator } from './indicators.js';
+import { readConfig } from '../../src/config/config.js';
+import { IdentityProviderIndicator } from '../../src/health/indicators.js';
 
 describe('the check of the issuer', () => {
   let issuer: Server;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { ExternalIssuer } from './external-issuer.js';
+import { ExternalIssuer } from '../../src/auth/tokens/external-issuer.js';
 
 describe('an issuer whose metadata has no introspection endpoint', () => {
   let server: Server;

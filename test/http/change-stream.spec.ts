@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PartEvents } from './change-events.js';
-import { ChangeStream, type StreamRequest } from './change-stream.js';
+import type { PartEvents } from '../../src/changes/stream/change-events.js';
+import { ChangeStream, type StreamRequest } from '../../src/changes/stream/change-stream.js';
 
 const POSITION = { cursor: 'cursor', number: 0 } as unknown as ChangeStream['position'];
 const ASKED = {
