@@ -83,7 +83,7 @@ describe('behind a PgBouncer', () => {
       await bouncer.change('transaction');
       await service.app.get(SessionGuard).check();
       expect([(await sendRequest()).status, await metric()]).toEqual([503, '0']);
-      expect((await send(service, { path: '/_readiness' })).status).toBe(503);
+      await service.until(async () => (await send(service, { path: '/_readiness' })).status === 503);
       await bouncer.change('session');
       await service.app.get(SessionGuard).check();
       expect([(await sendRequest()).status, await metric()]).toEqual([200, '1']);

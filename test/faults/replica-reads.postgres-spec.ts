@@ -286,7 +286,7 @@ describe('read replicas', () => {
     expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({
       user: { name: `p1 of ${revision}` },
     });
-    expect((await send(service, { path: '/_readiness' })).status).toBe(503);
+    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 503);
     await servers.primary.start();
     await untilAsked(2);
   });

@@ -44,7 +44,7 @@ describe('a service that has closed its database', () => {
     const refused = await post(service, { query: QUERY }, { authorization });
     expect(refusalOf(refused)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(refused.headers['retry-after']).toBe('1');
-    expect((await send(service, { path: '/_readiness' })).status).toBe(503);
+    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 503);
     expect((await send(service, { path: '/photo/v1/anna?expires=1&signature=x' })).status).toBe(403);
   });
 });

@@ -1,5 +1,6 @@
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, post, refusalOf, send } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
@@ -68,7 +69,7 @@ describe('a service whose database is unavailable', () => {
       expect(answer.body).not.toMatch(/ECONN|terminated|127\.0\.0\.1/);
     }
     expect(refusalOf(await sendRequest(READ, basic))).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(await readiness()).toEqual([503, 'down']);
+    await eventually(readiness, [503, 'down']);
 
     proxy.restore();
     await service.until(async () => (await readiness())[0] === 200);
@@ -89,7 +90,7 @@ describe('a service whose database is unavailable', () => {
 
   it('does not wait for a database that does not respond', async () => {
     proxy.freeze();
-    expect(await readiness()).toEqual([503, 'down']);
+    await eventually(readiness, [503, 'down']);
     // Cached responses are sent until the heartbeat misses an answer.
     await service.until(async () => (await sendRequest()).status === 503);
     const answers = await Promise.all([
