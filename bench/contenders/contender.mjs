@@ -28,7 +28,9 @@ export class Contender {
   async readCacheCount(count) {
     if (this.metricsPort === undefined) return 0;
     const metrics = await (await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`)).text();
-    const found = new RegExp(`^directory_cache_${count}_total{cache="responses"} (\\d+)$`, 'm').exec(metrics);
+    const found = new RegExp(`^directory_cache_${count}_total{cache="responses"[^}]*} (\\d+)$`, 'm').exec(
+      metrics,
+    );
     if (found === null) throw new Error(`${this.name} does not count the ${count} of its response cache`);
     return Number(found[1]);
   }
