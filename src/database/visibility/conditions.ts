@@ -135,8 +135,8 @@ function administers(user: string, memberships: string): string {
 }
 
 /**
- * Whether the viewer sees a change `c`. The audiences are those at the time of the change. Roles are those of now; for a
- * deleted user or group, those at its deletion.
+ * Whether the viewer sees a change `c`. The audiences are those at the time of the change, or narrower ones of a later time. Roles
+ * are those of now; for a deleted user or group, those at its deletion.
  */
 function seesChange(): string {
   const user = (level: string): Level => ({

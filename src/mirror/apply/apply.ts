@@ -11,6 +11,7 @@ import { EffectiveRoles } from './effective-roles.js';
 import { isLarge, readFormer } from './former-entries.js';
 import { OutdatedPlanError } from './outdated-plan.error.js';
 import { deleteExpired, followClock, LOG_STATE, type LogState } from './prune-changes.js';
+import { hideEarlierChanges } from './hide-earlier-changes.js';
 import { selectRecorded } from './record-changes.js';
 import { ReferringEntries } from './referring-entries.js';
 import { sweepPictures } from './sweep-pictures.js';
@@ -53,6 +54,7 @@ export async function applyPlan(manager: EntityManager, application: Application
     roles: roles.changes,
     hasRoles: basedOn !== null && roles.hasChanges,
   };
+  await hideEarlierChanges(manager, former);
   const revision = await writeRevision(manager, application, now, {
     changed: (values) =>
       knowsChanges ? selectChanged(values, plan, former, roles.changes, application.fingerprint) : null,
