@@ -80,6 +80,14 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await readRevision(service)).toBe(revision);
   });
 
+  it('is not held if the attribute has another value', async () => {
+    const changed = directoryOf().replaceAll('title: former', 'title: back').replaceAll(': hidden', ': open');
+    const withIds = changed.replaceAll(': secret', ': public').replaceAll('ou: private', 'ou: public');
+    await takeOver(service, withIds);
+    expect(await count(USERS, stranger)).toBe(8);
+    expect(await count(ACTIVE, confidant)).toBe(8);
+  });
+
   it('is held in bulk, until exactly that plan is confirmed', async () => {
     await stopFollowing(service);
     service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));

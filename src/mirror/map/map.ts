@@ -5,6 +5,7 @@ import { EntryReader, type Mapped } from './entry-reader.js';
 import { isActive } from './activity.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
 import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
+import { LACKS_ATTRIBUTES_OF, listsLacking } from './rule-attributes.js';
 import { audiencesOf } from './visibility-rules.js';
 import {
   type MappedGroup,
@@ -32,6 +33,7 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
     ...others,
     ...reader.values(fields),
     ...(named.length > 0 && { [NAMED_GROUPS]: named }),
+    [LACKS_ATTRIBUTES_OF]: listsLacking(entry, mapping),
   };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
@@ -56,6 +58,7 @@ export function* mapGroupInSteps(
     ...audiences,
     ...reader.values(fields),
     ...(keys.length > 0 && { [GROUP_KEYS]: keys }),
+    [LACKS_ATTRIBUTES_OF]: listsLacking(entry, mapping),
   };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();

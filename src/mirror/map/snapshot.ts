@@ -1,5 +1,6 @@
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { EntryKind } from '../../sources/source.js';
+import type { LACKS_ATTRIBUTES_OF, listsLacking } from './rule-attributes.js';
 
 /** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
 type Rank = 1 | 2 | 3;
@@ -45,6 +46,7 @@ interface MappedEntry {
   readonly createdAt: Date | null;
   /** The audience of the entry. Null: everyone. */
   readonly visibleTo?: AudienceLevel | null;
+  readonly [LACKS_ATTRIBUTES_OF]?: ReturnType<typeof listsLacking>;
 }
 
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */

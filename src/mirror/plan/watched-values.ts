@@ -3,6 +3,7 @@ import type { DirectoryMapping, EntryMapping, RoleMapping } from '../../config/m
 import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { mayLack } from '../map/rule-attributes.js';
 import {
   type MappedGroup,
   NAMED_AS_ADMIN,
@@ -89,8 +90,11 @@ function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<
   };
 }
 
-/** Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. */
-function audiences<Value>(
+/**
+ * Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. An entry
+ * with another value of it does so on purpose.
+ */
+function audiences<Value extends MappedPerson | MappedGroup>(
   list: 'users' | 'groups' | 'members',
   rules: EntryMapping['rules'],
   column: string,
@@ -101,7 +105,7 @@ function audiences<Value>(
   return [...levels].map((level) => ({
     key: `${OF_RULES}${list}.${level}`,
     describe: () => `the effect of ${OF_RULES}${list}${attributesRead(filters)}`,
-    isLacking: (value) => (levelOf(value) ?? 0) < level,
+    isLacking: (value) => (levelOf(value) ?? 0) < level && mayLack(value, list),
     isHeld: `e.${column} >= ${level}`,
   }));
 }
@@ -112,7 +116,7 @@ function inactivity({ disabled }: EntryMapping): Watched<MappedPerson>[] {
     {
       key: OF_DISABLED,
       describe: () => `the effect of ${OF_DISABLED}${attributesRead([disabled])}`,
-      isLacking: ({ active }) => active !== false,
+      isLacking: (person) => person['active'] !== false && mayLack(person, 'disabled'),
       isHeld: 'not e.is_active',
     },
   ];
