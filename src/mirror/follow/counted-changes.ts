@@ -40,6 +40,7 @@ export class CountedChanges {
    * @returns null if the position does not belong to the numbers of this server: everything has to be read
    */
   async take(before: MirrorStatus, position: CountedPosition): Promise<SyncOutcome | null> {
+    this.pendingChanges.storedPosition = before.position;
     const asOf = await readClock(this.dependencies.manager);
     const now = await this.numbers.read();
     if (now === null || !continues(position, now)) return null;

@@ -35,7 +35,7 @@ export class PendingChanges {
   private readonly dynamicGroups: DynamicGroups;
   private readonly reconciler: Reconciler;
   private found: ScanResult | null = null;
-  /** The position that the mirror has, as far as the follower has stored it. */
+  /** The position that the mirror has, as far as the follower has read or stored it. */
   storedPosition: string | null = null;
   /** The number of the revision that was applied last; null: none. */
   private revision: number | null = null;
@@ -166,7 +166,8 @@ export class PendingChanges {
     const whenBehind = this.whenBehind();
     // Large changes may have been applied since the state was read.
     const before = this.revision === null || status?.revision === this.revision ? status : undefined;
-    const advance = { delta, asOf, position, signal, before, stamps, whenBehind };
+    const from = this.storedPosition;
+    const advance = { delta, asOf, position, from, signal, before, stamps, whenBehind };
     const outcome = await reporter.reportRun(() => synchronizer.advance(advance));
     const { found } = this;
     this.found = null;

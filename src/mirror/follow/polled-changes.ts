@@ -32,15 +32,15 @@ export class PolledChanges {
   async take(before: MirrorStatus, position: PolledPosition, isLater: boolean): Promise<SyncOutcome> {
     const { connection, pendingChanges } = this;
     const { directory, manager, reporter } = this.dependencies;
+    pendingChanges.storedPosition = before.position;
     const asOf = await readClock(manager);
-    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const { changed, next } =
       position.kind === 'hash' ? { changed: [], next: position } : await this.listChanged(position, isLater);
+    const unmoved = { position: unmovedPosition(before, position, next), asOf: before.asOf ?? asOf };
+    const tooMuch = await pendingChanges.readAgain(changed, unmoved);
     // A background comparison may have ended before the latest deletions: they are found by the next poll.
     const isCompared = before.state !== SyncState.IDLE || !pendingChanges.hasFinding;
-    const held =
-      (await pendingChanges.readAgain(changed, unmoved)) ??
-      (await this.compare(before.state, isCompared, unmoved));
+    const held = tooMuch ?? (await this.compare(before.state, isCompared, unmoved));
     const refusals = directory.refusals(connection);
     for (const risk of refusals) reporter.reportRisk(risk);
     if (held !== null) return held;
@@ -84,4 +84,15 @@ export class PolledChanges {
     const held = await pendingChanges.applyRechecks(before);
     return held !== null || !isCompared ? held : pendingChanges.compareNow(before);
   }
+}
+
+/** The position with a part of the changes: the next poll begins where this one did, with a server that shows what this one does. */
+function unmovedPosition(
+  { position: stored }: MirrorStatus,
+  position: PolledPosition,
+  next: PolledPosition,
+): string | null {
+  return position.kind === 'look' && next.kind === 'look'
+    ? formatPosition({ ...position, reached: next.reached })
+    : stored;
 }

@@ -3,7 +3,7 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { ContentSession } from '../../sources/ldap/content-session.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { hasSameCookies, type Position } from '../../sources/ldap/position.js';
+import { isSamePosition, type Position } from '../../sources/ldap/position.js';
 import { PositionReplacedError } from './position-replaced.error.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
@@ -160,7 +160,7 @@ export class PushedChanges {
    */
   private async readStatus(): Promise<void> {
     this.status = await this.dependencies.state.get();
-    if (!hasSameCookies(this.status.position, this.pendingChanges.storedPosition))
+    if (!isSamePosition(this.status.position, this.pendingChanges.storedPosition))
       throw new PositionReplacedError();
     this.asOf = this.status.now;
   }

@@ -103,13 +103,13 @@ function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-/** Whether two stored positions continue content synchronization from the same state, or neither does. */
-export function hasSameCookies(one: string | null, other: string | null): boolean {
-  const cookies = [one, other].map((text) => {
+/** Whether changes continue from the same state at two stored positions, of which what servers need besides can differ. */
+export function isSamePosition(one: string | null, other: string | null): boolean {
+  const [first, second] = [one, other].map((text) => {
     const position = parsePosition(text);
-    return position?.kind === 'cookies' ? formatted({ ...position, refusals: [] }) : null;
+    return position?.kind === 'cookies' ? JSON.stringify(formatted({ ...position, refusals: [] })) : text;
   });
-  return JSON.stringify(cookies[0]) === JSON.stringify(cookies[1]);
+  return first === second;
 }
 
 /** What the server of a position refuses, one sentence each. */
