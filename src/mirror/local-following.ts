@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -33,6 +34,8 @@ import { Synchronizer } from './sync/synchronizer.js';
  * Milliseconds that the synchronization may take to stop. Then its database connections are considered lost.
  */
 const STOP_TIMEOUT_MS = 10_000;
+/** A clock that leaps ahead by more than a day is followed an hour later: see advance in changes/retention.ts. */
+const PRUNE_INTERVAL_MS = 3_600_000;
 
 /** Keeps the mirror synchronized with its source in this process, while it runs. */
 @Injectable()
@@ -160,12 +163,22 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     await this.keepIndexes(ending);
     const over = new AbortController();
     const either = AbortSignal.any([ending, over.signal]);
-    const tasks = this.leaderTasks.map((work) => work(either));
+    const tasks = [this.prune(either), ...this.leaderTasks.map((work) => work(either))];
     try {
       await follower.follow(ending, settled);
     } finally {
       over.abort();
       await Promise.all(tasks);
+    }
+  }
+
+  /** Deletes what has expired although the directory cannot be read, or a plan is held: runs delete only when they succeed. */
+  private async prune(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(PRUNE_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      // The follower reports an unavailable database, and another leader deletes itself.
+      await this.synchronizer.prune(signal).catch(() => undefined);
     }
   }
 

@@ -1,4 +1,6 @@
 import { DataSource } from 'typeorm';
+import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
+import { Synchronizer } from '../../src/mirror/sync/synchronizer.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -9,6 +11,34 @@ const GROUPS: TestGroup[] = [
   { id: 'club', members: ['anna', '@team'], owners: ['ben'] },
   { id: 'team', members: ['cleo'] },
 ];
+
+/** Makes the oldest changes of a service older than its retention period. */
+async function age({ app }: TestService, count: number): Promise<void> {
+  await app.get(DataSource).query(
+    `update changes set at = at - interval '8 days'
+     where id in (select id from changes order by id limit ${count}) and at > now() - interval '7 days'`,
+  );
+}
+
+async function countRows({ app }: TestService): Promise<number> {
+  return (await app.get(DataSource).query<unknown[]>('select from changes')).length;
+}
+
+describe('expired changes of a directory that cannot be read', () => {
+  const service = TestService.forSuite({
+    ldif: buildLdif(PEOPLE, GROUPS),
+    logged: true,
+    environment: { DIRECTORY_CHANGES_DAYS: '7' },
+  });
+
+  it('are deleted', async () => {
+    service.replaceDirectory('this is no LDIF');
+    await service.until(async () => (await service.app.get(MirrorState).get()).state === SyncState.FAILING);
+    await age(service, 4);
+    await service.app.get(Synchronizer).prune();
+    expect(await countRows(service)).toBe(6);
+  });
+});
 
 describe('expired changes', () => {
   const service = TestService.forSuite({
@@ -28,21 +58,8 @@ describe('expired changes', () => {
       { authorization },
     );
     cursors = data?.changes.edges.map(({ cursor }) => cursor) ?? [];
-    await age(4);
+    await age(service, 4);
   });
-
-  /** Makes the oldest changes older than the retention period. */
-  async function age(count: number): Promise<void> {
-    await service.app.get(DataSource).query(
-      `update changes set at = at - interval '8 days'
-       where id in (select id from changes order by id limit ${count}) and at > now() - interval '7 days'`,
-    );
-  }
-
-  async function countRows(): Promise<number> {
-    const rows = await service.app.get(DataSource).query<unknown[]>('select from changes');
-    return rows.length;
-  }
 
   /** The number of changes in a range, or the error. */
   async function sendRequest(range: string): Promise<number | string> {
@@ -60,7 +77,7 @@ describe('expired changes', () => {
   ])('$when', ({ act, rows }) => {
     beforeAll(async () => {
       await act();
-      expect(await countRows()).toBe(rows);
+      expect(await countRows(service)).toBe(rows);
     });
 
     it('are neither returned nor counted', async () => {
@@ -90,17 +107,17 @@ describe('expired changes', () => {
   });
 
   it('are deleted by a revision, too', async () => {
-    await age(3);
+    await age(service, 3);
     service.replaceDirectory(buildLdif(PEOPLE.slice(0, 3), GROUPS));
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
-    expect(await countRows()).toBe(4);
+    expect(await countRows(service)).toBe(4);
     expect((await readChanges(service, authorization)).totalCount).toBe(4);
     expect(await sendRequest('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
   });
 
   it('can leave an empty log, and its cursor remains valid', async () => {
     const { endCursor } = (await readChanges(service, authorization)).pageInfo;
-    await age(4);
+    await age(service, 4);
     expect(await sendRequest('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
     await service.synchronize();
     expect(await readChanges(service, authorization)).toMatchObject({ nodes: [], totalCount: 0 });

@@ -29,6 +29,8 @@ import { Runs } from './runs.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { ServerBehindError } from '../../sources/source.error.js';
 import { withNeeded } from '../../sources/ldap/known-numbers.js';
+import { isSamePosition } from '../../sources/ldap/position.js';
+import { PositionReplacedError } from '../follow/position-replaced.error.js';
 
 const ATTEMPTS = 5;
 
@@ -64,6 +66,12 @@ export class Synchronizer {
     return this.runs.watch('changes', () => (before === undefined ? this.retry(attempt) : attempt(before)));
   }
 
+  /** Deletes expired changes, and follows the clock of the database, by which counts of the access log expire as well. */
+  prune(signal?: AbortSignal): Promise<void> {
+    const { changesDays } = this.config.directory;
+    return this.transaction(signal, (manager) => pruneChanges(manager, changesDays));
+  }
+
   /** Another process may apply a revision first. A new attempt finds the remaining changes. */
   private async retry(
     attempt: (before: MirrorStatus) => Promise<SyncOutcome>,
@@ -90,6 +98,9 @@ export class Synchronizer {
       stamps,
       fingerprint = fingerprintOf(this.config.directory),
     } = given;
+    // As after a restore of the database: changes between the two positions would be missing.
+    if (given.from !== undefined && !isSamePosition(before.position, given.from))
+      throw new PositionReplacedError();
     const { manager } = this.dataSource;
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
@@ -115,8 +126,7 @@ export class Synchronizer {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
         // Expired changes are deleted even if the directory does not change.
-        const { changesDays } = this.config.directory;
-        await this.transaction(options.signal, (manager) => pruneChanges(manager, changesDays));
+        await this.prune(options.signal);
         return { kind: 'unchanged' };
       }
       // An existing reason stays visible until its cause is known to be gone.
