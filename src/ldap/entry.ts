@@ -15,11 +15,12 @@ export function attributeKey(description: string): string {
 
 /**
  * A directory entry as read from a file or a server: its DN as written, and its attributes as bytes. An
- * attribute with options, such as `cn;lang-fr`, is a separate attribute, found only by its full description.
+ * attribute with options, such as `cn;lang-fr`, is a separate attribute: its values are not values of `cn`.
  */
 export class Entry {
   /** Values by attributeKey, in the order in which they were read. */
   readonly attributes: ReadonlyMap<string, readonly Buffer[]>;
+  private readonly hasOptions: boolean;
 
   /** A description may occur more than once, in any spelling: its values are concatenated. */
   constructor(
@@ -33,11 +34,22 @@ export class Entry {
       joined.set(key, earlier === undefined ? values : [...earlier, ...values]);
     }
     this.attributes = joined;
+    this.hasOptions = [...joined.keys()].some((key) => key.includes(';'));
   }
 
   /** The values as bytes; empty when the entry has no such attribute. */
   bytes(name: string): readonly Buffer[] {
     return this.attributes.get(attributeKey(name)) ?? NOTHING;
+  }
+
+  /** As `bytes`, with the values of subtypes by options, as filters match them: `cn;lang-fr` is one of `cn` (RFC 4512 §2.5.2.1). */
+  bytesOfSubtypes(name: string): readonly Buffer[] {
+    if (!this.hasOptions) return this.bytes(name);
+    const [type, ...options] = attributeKey(name).split(';');
+    return [...this.attributes].flatMap(([key, values]) => {
+      const [otherType, ...others] = key.split(';');
+      return otherType === type && options.every((option) => others.includes(option)) ? values : [];
+    });
   }
 
   /**

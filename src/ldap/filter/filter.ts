@@ -9,7 +9,8 @@ type EntryPredicate = (entry: Entry) => boolean;
  * Compiles a search filter (RFC 4515) to a predicate, to select entries without a server. No schema is used:
  * every value is compared by caseIgnoreMatch, and `~=` is the same as `=` (RFC 4511 §4.5.1.7.6 permits that).
  * `>=` and `<=` compare two integers as numbers, and other values by the order of characters, which is that of
- * generalized times of one form. A value that is not UTF-8 matches only the same bytes. `(cn=…)` does not match `cn;lang-fr`.
+ * generalized times of one form. A value that is not UTF-8 matches only the same bytes. `(cn=…)` also matches
+ * `cn;lang-fr`, as on a server.
  * @throws {InvalidFilterError} for malformed text, and for matches that need a server
  */
 export function compileFilter(text: string): EntryPredicate {
@@ -34,7 +35,7 @@ function compile(filter: Filter): EntryPredicate {
       return (entry) => !predicate(entry);
     }
     case 'present':
-      return (entry) => entry.bytes(filter.attribute).length > 0;
+      return (entry) => entry.bytesOfSubtypes(filter.attribute).length > 0;
     case 'equal':
     case 'approximate':
       return someBytes(filter.attribute, compileEqual(filter.value));
@@ -77,7 +78,8 @@ function compileExtensible({ attribute, rule, includesDn, value }: ExtensibleMat
     throw new InvalidFilterError(`a match by the rule ${rule ?? ''}, which only a server can evaluate`);
   const matches = rule === null ? compileEqual(value) : compileBits(rule, value);
   return (entry) =>
-    entry.bytes(attribute).some(matches) || (includesDn && valuesInDn(entry.dn, attribute).some(matches));
+    entry.bytesOfSubtypes(attribute).some(matches) ||
+    (includesDn && valuesInDn(entry.dn, attribute).some(matches));
 }
 
 function compileBits(rule: string, value: Buffer): (candidate: Buffer) => boolean {
@@ -131,12 +133,12 @@ function compilePieces(pieces: readonly Buffer[]): (value: string) => boolean {
 }
 
 function someBytes(attribute: string, matches: (value: Buffer) => boolean): EntryPredicate {
-  return (entry) => entry.bytes(attribute).some(matches);
+  return (entry) => entry.bytesOfSubtypes(attribute).some(matches);
 }
 
 function someText(attribute: string, matches: (value: string) => boolean): EntryPredicate {
   return (entry) =>
-    entry.bytes(attribute).some((bytes) => {
+    entry.bytesOfSubtypes(attribute).some((bytes) => {
       const text = decodeUtf8(bytes);
       return text !== null && matches(foldValue(text));
     });
