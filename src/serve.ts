@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
-import { type Config, configFor } from './config/config.js';
+import { type Config, ConfigError, configFor } from './config/config.js';
+import type { PresetName } from './config/model/presets/presets.js';
 import { openApp } from './open-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
@@ -40,7 +41,7 @@ async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): 
     if (isEnding(ending)) return;
     const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
     new Logger('Service').log(describeStart(config, demoToken, isTextLog(config)));
-    void app.get(MirrorFollowing).otherServer.then((kind) => replace(app, configFor(config, kind), ending));
+    void app.get(MirrorFollowing).otherServer.then((kind) => serveOther(app, config, kind, ending));
   } catch (error) {
     // Errors are expected while the application closes: they are not reported.
     if (isEnding(ending)) return;
@@ -49,14 +50,34 @@ async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): 
   }
 }
 
-/** Starts again in the same process, with the preset of another kind of server. */
-async function replace(app: NestFastifyApplication, config: Config, ending: AbortSignal): Promise<void> {
+/**
+ * Starts again in the same process, with the preset of another kind of server. If the model does not go with it, the service
+ * continues with what the mirror has.
+ */
+async function serveOther(
+  app: NestFastifyApplication,
+  config: Config,
+  kind: PresetName,
+  ending: AbortSignal,
+): Promise<void> {
   if (ending.aborted) return;
-  new Logger('Service').log(
-    `The directory server is of the kind ${config.directory.server}: the service starts again`,
-  );
+  const logger = new Logger('Service');
+  const other = readFor(config, kind, logger);
+  if (other === null) return;
+  logger.log(`The directory server is of the kind ${kind}: the service starts again`);
   await app.close();
-  await serveKind(config, ending, true);
+  await serveKind(other, ending, true);
+}
+
+/** Null if the model does not go with the kind of server, which is logged. */
+function readFor(config: Config, kind: PresetName, logger: Logger): Config | null {
+  try {
+    return configFor(config, kind);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    logger.error(`The service does not read this server: ${error.problems.join('; ')}`);
+    return null;
+  }
 }
 
 /** Retries, because the database can become unavailable after the start. */

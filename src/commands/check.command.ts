@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { hideUserInformation } from '../common/url.js';
-import { type Config, readConfig } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/described-settings.js';
 import { findMisspelled } from '../config/misspelled-settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
-import { configProblems } from '../start/preconditions.js';
 import { printable } from '../common/printable.js';
 import { addExamples, paint } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';
@@ -18,13 +17,12 @@ export function addCheckCommand(program: Command): void {
     .description('check the settings and everything that they name, and print all problems')
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
-      const problems = configProblems(readConfig);
+      const { config, problems } = await readUsableConfig();
       const findings = [
         ...problems.map((each) => problem('settings', each)),
         ...findMisspelled().map((each) => warning('settings', each)),
       ];
-      if (problems.length === 0)
-        findings.push(ok('settings'), ...(await runAllChecks(await readRecognizedConfig())));
+      if (config !== null) findings.push(ok('settings'), ...(await runAllChecks(config)));
       const reported = findings.map(withoutUserInformation);
       console.log(json === true ? JSON.stringify(toJson(reported)) : toText(reported));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
@@ -35,6 +33,16 @@ export function addCheckCommand(program: Command): void {
     ['check', 'Check before the first start, and to find the cause of a failure'],
     ['check --json | jq .sum', 'Print the sums for a monitoring system'],
   );
+}
+
+/** The configuration for the server that is recognized; null: it has problems. */
+async function readUsableConfig(): Promise<{ config: Config | null; problems: readonly string[] }> {
+  try {
+    return { config: await readRecognizedConfig(), problems: [] };
+  } catch (error) {
+    if (error instanceof ConfigError) return { config: null, problems: error.problems };
+    throw error;
+  }
 }
 
 async function runAllChecks(config: Config): Promise<Finding[]> {

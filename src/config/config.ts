@@ -7,7 +7,7 @@ import { buildDirectory, type DirectoryConfig, modelFileOf, withServer } from '.
 import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
 import { buildScopes } from './model/build-visibility.js';
-import { findConflicts } from './model/check-attributes.js';
+import { describeConflicts } from './model/check-attributes.js';
 import { findMovedSettings } from './model/moved-settings.js';
 import { findBaseDnProblem } from './model/model-values.js';
 import type { Model } from './model/model.schema.js';
@@ -119,12 +119,10 @@ export function readConfigWithoutModel(environment: Environment = process.env): 
  * @throws ConfigError if fields of the model conflict with those of the preset
  */
 export function configFor(config: Config, server: PresetName): Config {
-  const { directory, model, modelFile } = config;
+  const { directory, model, modelFile, modelText } = config;
   if (directory.isServerGiven) return config;
-  const conflicts = findConflicts(model, server).map(
-    ({ path, text }) => `${modelFile ?? ''}: ${path.join('.')}: ${text}. The server is of the kind ${server}`,
-  );
-  if (conflicts.length > 0) throw new ConfigError(conflicts);
+  const conflicts = describeConflicts(model, modelText, server);
+  if (conflicts.length > 0) throw new ConfigError(conflicts.map((each) => `${modelFile ?? ''}:${each}`));
   if (directory.server === server) return config;
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }

@@ -139,15 +139,12 @@ class Supervisor {
     }
     for (let index = 0; index < this.config.workers; index++) {
       if (this.ending.signal.aborted) return;
-      const next = this.startWorker(index, model);
-      if (!(await next.listening)) {
+      if (!(await this.replaceWorker(index, model))) {
         if (isAborted(this.ending)) return;
-        await this.end(next, 'SIGTERM');
         this.logger.error('A new process does not start: the present ones continue');
+        await this.putBack(index);
         return;
       }
-      const [previous] = this.workers.splice(index, 1, next);
-      if (previous !== undefined) await this.end(previous, 'SIGHUP');
     }
     this.model = model;
     this.follower?.onModuleDestroy();
@@ -156,6 +153,27 @@ class Supervisor {
     await this.follow();
     if (isAborted(this.ending)) return;
     this.logger.log('All processes were replaced');
+  }
+
+  /** @returns whether the new process listens; otherwise the former one continues */
+  private async replaceWorker(index: number, model: string | null): Promise<boolean> {
+    const next = this.startWorker(index, model);
+    if (!(await next.listening)) {
+      if (!isAborted(this.ending)) await this.end(next, 'SIGTERM');
+      return false;
+    }
+    const [previous] = this.workers.splice(index, 1, next);
+    if (previous !== undefined) await this.end(previous, 'SIGHUP');
+    return true;
+  }
+
+  /** Replaces the first processes again, so that all of them have the former model. */
+  private async putBack(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      if (isAborted(this.ending)) return;
+      if (!(await this.replaceWorker(index, this.model)) && !isAborted(this.ending))
+        this.logger.error('A process continues with the new model: ask for another restart with SIGHUP');
+    }
   }
 
   private async stop(signal: NodeJS.Signals): Promise<void> {

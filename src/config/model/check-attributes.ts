@@ -5,7 +5,7 @@ import { type DirectoryMapping, memberAttributesOf } from './mapping.js';
 import type { Model } from './model.schema.js';
 import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets.js';
 import { quote } from './quote.js';
-import type { ModelProblem, YamlFile } from './yaml-file.js';
+import { type ModelProblem, YamlFile } from './yaml-file.js';
 
 /** Something that is read from attributes. */
 interface Use {
@@ -38,8 +38,18 @@ function conflictsWithAll(model: Model): AttributeConflict[] {
   return found.filter((conflict) => ofPresets.every((known) => known.has(JSON.stringify(conflict))));
 }
 
-/** Finds the conflicts of a model with the preset of a kind of server. */
-export function findConflicts(model: Model, server: PresetName): AttributeConflict[] {
+/** Describes the conflicts of a model with the preset of a server that was recognized, each with its line and column. */
+export function describeConflicts(model: Model, modelText: string | null, server: PresetName): string[] {
+  const conflicts = findConflicts(model, server);
+  if (conflicts.length === 0) return [];
+  const file = new YamlFile(modelText ?? '');
+  return conflicts.map(({ path, text }) => {
+    const { line, column } = file.placeOfKey(path);
+    return `${line}:${column}: ${text}. The server is of the kind ${server}`;
+  });
+}
+
+function findConflicts(model: Model, server: PresetName): AttributeConflict[] {
   const mapping = buildMapping({ ...model, server }, '');
   return (['users', 'groups'] as const).flatMap((kind) => {
     const written = new Set(Object.keys(model[kind]?.fields ?? {}));
