@@ -196,6 +196,21 @@ describe('the configuration', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
+  it('keeps changes for longer than deliveries to webhooks are repeated', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'webhooks.yaml');
+    writeFileSync(file, 'targets: []\n');
+    const problems = (days: string) =>
+      problemsOf({ DIRECTORY_WEBHOOKS: file, DIRECTORY_CHANGES_DAYS: days }).filter((each) =>
+        each.startsWith('DIRECTORY_CHANGES_DAYS'),
+      );
+    expect(problems('4')).toEqual([]);
+    expect(problems('3')).toEqual([
+      'DIRECTORY_CHANGES_DAYS must be at least 4 with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days',
+    ]);
+    expect(problemsOf({ DIRECTORY_CHANGES_DAYS: '1' })).toEqual([]);
+    rmSync(dirname(file), { recursive: true });
+  });
+
   it.each([
     ['ldaps://ldap.example.org', 'false', true],
     ['ldap://ldap.example.org LDAPS://other.example.org', 'false', true],

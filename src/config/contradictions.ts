@@ -16,6 +16,8 @@ const refusesEmbedded = ({ NODE_ENV, ALLOW_EMBEDDED }: Settings) =>
   NODE_ENV === 'production' && !ALLOW_EMBEDDED;
 const isEmbedded = ({ DATABASE_URL }: Settings) => DATABASE_URL.startsWith('pglite:');
 const explorerUris = (settings: Settings) => explorerAddresses(baseUrlOf(settings));
+/** One day more than a delivery is repeated. */
+const MIN_DAYS_OF_WEBHOOKS = 4;
 /** Settings for the introspection of an external issuer. */
 const OF_INTROSPECTION = [
   'AUTH_INTROSPECTION_CLIENT_ID',
@@ -84,6 +86,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     exists: (settings) => settings.DATABASE_REPLICA_URLS.length > 0 && isEmbedded(settings),
     problem:
       'DATABASE_REPLICA_URLS only goes with a DATABASE_URL that begins with postgres://: an embedded database has no replicas',
+  },
+  {
+    about: ['DIRECTORY_WEBHOOKS', 'DIRECTORY_CHANGES_DAYS'],
+    exists: ({ DIRECTORY_WEBHOOKS, DIRECTORY_CHANGES_DAYS }) =>
+      DIRECTORY_WEBHOOKS !== undefined && DIRECTORY_CHANGES_DAYS < MIN_DAYS_OF_WEBHOOKS,
+    problem: `DIRECTORY_CHANGES_DAYS must be at least ${MIN_DAYS_OF_WEBHOOKS} with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days`,
   },
   {
     about: ['REDIS_URL'],

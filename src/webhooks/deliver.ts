@@ -77,9 +77,9 @@ function post(
   const options = { method: 'POST', headers, signal, agent: false as const };
   return new Promise((resolveAnswer, reject) => {
     const sent = send(url, { ...options, ...(allowPrivate ? {} : { lookup: lookupPublic }) }, (response) => {
-      const seconds = Number(response.headers['retry-after']);
+      const retryAfter = secondsUntil(response.headers['retry-after'], Date.now());
       response.destroy();
-      resolveAnswer({ status: response.statusCode ?? 0, retryAfter: seconds > 0 ? seconds : null });
+      resolveAnswer({ status: response.statusCode ?? 0, retryAfter });
     });
     // Node destroys a connection that would change its protocol, and reports nothing else.
     sent.on('upgrade', (response, socket) => {
@@ -92,6 +92,16 @@ function post(
     });
     sent.end(body);
   });
+}
+
+/**
+ * The pause that a `Retry-After` header asks for, which has seconds or a date (RFC 9110 §10.2.3). Null: none.
+ * @param now milliseconds since 1970
+ */
+export function secondsUntil(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
+  return seconds > 0 ? seconds : null;
 }
 
 /** Resolves a name to its public addresses, right before the connection, so that no other resolution comes in between. */
