@@ -40,8 +40,8 @@ export class PreviewedChange {
   @InheritAccess()
   @Field(() => [String], {
     description:
-      'The names that lead from the payload to the field, such as `user`, `email`. Where the object would be gone, the payload ' +
-      'does not have it.',
+      'The names that lead from the payload to the field, such as `user`, `email`. The payload does not have an object that ' +
+      'would be gone, nor the membership of the user who creates a group. The value of `parents` is the id of a group.',
   })
   path!: string[];
 

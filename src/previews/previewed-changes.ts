@@ -8,18 +8,23 @@ import type { PreviewedChange } from './change.model.js';
 type Values = Readonly<Record<string, unknown>> | null;
 
 /**
- * The differences between an entry before and after a change (pure): of its id and of the fields that previews can change.
- * Fields that the token cannot read, or that only some viewers see, are left out.
+ * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
+ * those beside them. Fields that the token cannot read, or that only some viewers see, are left out.
  * @param object the field of the payload that has the object
+ * @param beside has the stored names of the fields whose attribute another field changes
  */
 export function changesOfFields(
   object: string,
   fields: readonly Field[],
-  { before, after }: { readonly before: Values; readonly after: Values },
+  {
+    before,
+    after,
+    beside = {},
+  }: { readonly before: Values; readonly after: Values; readonly beside?: object },
   principal: Principal,
 ): PreviewedChange[] {
   return fields
-    .filter((field) => isListed(field, principal))
+    .filter((field) => isReadable(field, principal) && (isChangeable(field) || storedName(field) in beside))
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
       return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
@@ -45,9 +50,12 @@ export function changesOfRoles(before: Roles | null, after: Roles | null): Previ
   );
 }
 
-function isListed({ name, change, scopes, visibleTo }: Field, principal: Principal): boolean {
-  const isRead = visibleTo === undefined && (scopes === undefined || hasScopes(principal, scopes));
-  return isRead && (name === 'id' || change !== undefined);
+function isReadable({ scopes, visibleTo }: Field, principal: Principal): boolean {
+  return visibleTo === undefined && (scopes === undefined || hasScopes(principal, scopes));
+}
+
+function isChangeable({ name, change }: Field): boolean {
+  return name === 'id' || change !== undefined;
 }
 
 /** A value as responses have it, as text. */

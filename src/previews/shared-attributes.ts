@@ -22,12 +22,14 @@ export function valuesBeside(
   return Object.fromEntries(others.map(storedName).map((name) => [name, values[name]]));
 }
 
-/** The attributes that a record changes, with their values after it. The classes of an entry stay as they are. */
+/** The attributes that a record changes or adds, with their values after it. The classes of an entry stay as they are. */
 function writtenBy(record: ChangeRecord): Entry {
   const attributes = new Map<string, readonly string[]>();
-  const changes = record.changetype === 'modify' ? record.changes : [];
-  for (const { operation, attribute, values } of changes)
-    attributes.set(attributeKey(attribute), operation === 'add' ? values : []);
+  if (record.changetype === 'add')
+    for (const { attribute, values } of record.attributes) attributes.set(attributeKey(attribute), values);
+  if (record.changetype === 'modify')
+    for (const { operation, attribute, values } of record.changes)
+      attributes.set(attributeKey(attribute), operation === 'add' ? values : []);
   attributes.delete('objectclass');
   const bytes = [...attributes].map(
     ([name, values]) => [name, values.map((each) => Buffer.from(each))] as const,

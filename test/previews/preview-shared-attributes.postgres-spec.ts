@@ -48,13 +48,23 @@ describe('a preview', () => {
   it('shows the other fields of a changed attribute as they will be', async () => {
     const { data, errors } = await service.query(
       `mutation { updateUser(input: {user: {id: "ada"}, email: "c@example.org"}) {
-        user { email addresses } } }`,
+        user { email addresses } preview { changes { path before after } } } }`,
       { authorization: await service.serviceAccount('read', 'directory', 'write') },
     );
     expect(errors).toEqual([]);
     expect(data).toEqual({
       updateUser: {
         user: { email: 'c@example.org', addresses: ['b@example.org', 'c@example.org'] },
+        preview: {
+          changes: [
+            { path: ['user', 'email'], before: 'a@example.org', after: 'c@example.org' },
+            {
+              path: ['user', 'addresses'],
+              before: '["a@example.org","b@example.org"]',
+              after: '["b@example.org","c@example.org"]',
+            },
+          ],
+        },
       },
     });
   });

@@ -73,8 +73,9 @@ export class GroupPreviewsService {
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
     const group = await this.groups.get({ id: wanted.id }, 'id', transaction);
     const after = Object.fromEntries(this.fields.map((field) => [storedName(field), group[field.name]]));
+    const beside = valuesBeside(wanted, this.fields, record);
     const changes = async () => [
-      ...changesOfFields('group', this.fields, { before: null, after }, principal),
+      ...changesOfFields('group', this.fields, { before: null, after, beside }, principal),
       ...changesOfValue(['group', 'parents'], null, parent?.value.id ?? null),
       ...(creator === null
         ? []
@@ -97,7 +98,12 @@ export class GroupPreviewsService {
     const value = { ...withChange(before.value, change, this.fields), ...beside, sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
     const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
-    const changes = changesOfFields('group', this.fields, { before: before.value, after: value }, principal);
+    const changes = changesOfFields(
+      'group',
+      this.fields,
+      { before: before.value, after: value, beside },
+      principal,
+    );
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), group };
   }
 

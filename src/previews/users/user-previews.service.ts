@@ -67,7 +67,7 @@ export class UserPreviewsService {
     const changed = { ...withChange(value, change, fields), ...beside, sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);
-    const changes = changesOfFields(object, fields, { before: value, after: changed }, principal);
+    const changes = changesOfFields(object, fields, { before: value, after: changed, beside }, principal);
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), user };
   }
 }
