@@ -126,7 +126,7 @@ describe('own fields', () => {
     ['phone: {in: []}', []],
     ['phone: {startsWith: "+41 44 A"}', [VIEWER, 'ben']],
     ['phone: {startsWith: "+41 44 ao "}', ['ben']],
-    [`phone: {startsWith: "${'x'.repeat(600)}"}`, []],
+    [`phone: {startsWith: "${'x'.repeat(128)}"}`, []],
     ['phone: {}', [VIEWER, 'ben', 'cleo', 'dan']],
     ['phone: {is: null}', [VIEWER, 'ben', 'cleo', 'dan']],
     ['staffNumber: {is: -17}', [VIEWER]],
@@ -167,13 +167,15 @@ describe('own fields', () => {
     expect(await idsOf('search: "chess"')).toEqual([VIEWER]);
   });
 
-  it('reject more than a hundred values', async () => {
-    const many = JSON.stringify(Array.from({ length: 101 }, (_, index) => index));
+  it.each([
+    ['staffNumber', `in: ${JSON.stringify(Array.from({ length: 101 }, (_, index) => index))}`],
+    ['phone', `startsWith: "${'x'.repeat(129)}"`],
+  ])('reject what is too long: %s', async (name, condition) => {
     const { errors } = await service.query(
-      `{ users(first: 1, filter: {staffNumber: {in: ${many}}}) { totalCount } }`,
+      `{ users(first: 1, filter: {${name}: {${condition}}}) { totalCount } }`,
       { authorization: account },
     );
-    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', argument: 'staffNumber' } }]);
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', argument: name } }]);
   });
 
   it('need their scope, in selections and in filters', async () => {

@@ -79,7 +79,7 @@ describe('directory schema with a model file', () => {
         ...['User', 'Profile', 'Person', 'UserFilter'].map(
           (type) => `${compared}:3:5: Field '${type}.office' needs the scope 'directory'`,
         ),
-        ...['User', 'Profile', 'UserFilter'].map(
+        ...['User', 'Profile', 'Person', 'UserFilter'].map(
           (type) => `${compared}:3:5: Field '${type}.office' is visible only to 'groupAdmins'`,
         ),
         `${compared}:2:3: Type 'BooleanFilter' was removed`,

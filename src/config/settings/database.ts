@@ -30,7 +30,7 @@ export const DATABASE_SETTINGS = {
   ),
   DATABASE_TIMEOUT_SECONDS: setting(
     integer(1, 600, 5),
-    'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long.',
+    'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long. A shutdown waits 10 seconds for open requests.',
   ),
 };
 

@@ -97,7 +97,7 @@ const CONDITIONS: Readonly<Record<FilterType, Build>> = {
     ...given(among, (texts: string[]) => {
       return `${sql} = any (${values.add(bounded(texts, name).map(foldedKey))}::text[])`;
     }),
-    ...given(startsWith, (text: string) => startsWithText(sql, text, values)),
+    ...given(startsWith, (text: string) => startsWithText(sql, text, values, name)),
   ],
   IntFilter: (sql, wanted, values, name) => comparisons(sql, INTEGERS, wanted, values, name),
   FloatFilter: (sql, wanted, values, name) => comparisons(sql, NUMBERS, finite(wanted, name), values, name),
@@ -148,10 +148,10 @@ function between(
 }
 
 /** As a range, because the plan of a prepared statement uses an index for LIKE only with a constant. */
-function startsWithText(sql: string, text: string, values: Values): string {
+function startsWithText(sql: string, text: string, values: Values, name: string): string {
   const prefix = fold(text.slice(0, COMPARED)).trimStart();
-  // The index does not hold more characters, so no value matches.
-  if ([...prefix].length > INDEXED) return 'false';
+  if ([...prefix].length > INDEXED)
+    throw new BadUserInputError(`startsWith of ${name} has more than ${INDEXED} characters`, name);
   return `${sql} >= ${values.add(prefix)}::text and ${sql} < ${values.add(`${prefix}${LAST}`)}::text`;
 }
 

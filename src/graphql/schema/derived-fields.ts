@@ -211,10 +211,19 @@ function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): Graph
   );
   const configs = first?.toConfig().fields ?? {};
   return Object.fromEntries(
-    fields.map(({ name, type, description, deprecationReason, extensions: { access } }) => [
-      name,
-      { type, args: configs[name]?.args ?? {}, description, deprecationReason, extensions: { access } },
-    ]),
+    fields.map(({ name, type, description, deprecationReason, extensions: { access, visibleTo } }) => {
+      const args = configs[name]?.args ?? {};
+      return [
+        name,
+        {
+          type,
+          args,
+          description,
+          deprecationReason,
+          extensions: { access, ...(visibleTo ? { visibleTo } : {}) },
+        },
+      ];
+    }),
   );
 }
 
