@@ -17,7 +17,7 @@ export function addCheckCommand(program: Command): void {
     .description('check the settings and everything that they name, and print all problems')
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
-      const { config, problems } = await readUsableConfig();
+      const { config, problems } = await readConfigForServer();
       const findings = [
         ...problems.map((each) => problem('settings', each)),
         ...findMisspelled().map((each) => warning('settings', each)),
@@ -36,7 +36,7 @@ export function addCheckCommand(program: Command): void {
 }
 
 /** The configuration for the server that is recognized; null: it has problems. */
-async function readUsableConfig(): Promise<{ config: Config | null; problems: readonly string[] }> {
+async function readConfigForServer(): Promise<{ config: Config | null; problems: readonly string[] }> {
   try {
     return { config: await readRecognizedConfig(), problems: [] };
   } catch (error) {

@@ -19,6 +19,20 @@ interface Entries {
   readonly follower: URL;
 }
 
+/** What all processes start with. */
+interface Given {
+  /** The text of the model file; null: there is none. */
+  readonly model: string | null;
+  /** Null: not known yet, or named by the model. */
+  readonly server: PresetName | null;
+}
+
+/** @throws ConfigError if the model does not go with the kind of server */
+function givenBy(config: Config, server: PresetName | null): Given {
+  if (server !== null) configFor(config, server);
+  return { model: config.modelText, server };
+}
+
 /** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
 export async function supervise(config: Config, entries: Entries): Promise<void> {
   Logger.overrideLogger(NestLog.of(config));
@@ -35,9 +49,7 @@ class Supervisor {
   /** The same, with those that start, or end, because one replaces the other. */
   private readonly processes = new Set<WorkerProcess>();
   private follower: FollowerProcess | null = null;
-  private server: PresetName | null = null;
-  /** The text of the model file with which all processes start; null: there is none. */
-  private model: string | null;
+  private given: Given;
   private readonly ended = new EndedMetrics();
   private restarting: Promise<void> = Promise.resolve();
 
@@ -45,13 +57,13 @@ class Supervisor {
     private readonly config: Config,
     private readonly entries: Entries,
   ) {
-    this.model = config.modelText;
+    this.given = { model: config.modelText, server: null };
     this.counts = new GrantedCounts(config.workers, (name, subject) => this.recall(name, subject));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
     process.on('SIGHUP', () => {
       // A terminal that is closed sends it too, and nothing reads the output any more.
       if (process.stdout.isTTY) void this.stop('SIGINT');
-      else this.requestRestart(() => readUsableConfig());
+      else this.requestRestart(() => givenBy(readUsableConfig(), this.given.server));
     });
   }
 
@@ -65,24 +77,25 @@ class Supervisor {
     if (isAborted(ending)) return;
     await Promise.all([this.follow(), ...this.workers.map(({ listening }) => listening)]);
     if (isAborted(ending)) return;
-    this.logger.log(describeStart(this.server === null ? config : configFor(config, this.server), null));
+    const { server } = this.given;
+    this.logger.log(describeStart(server === null ? config : configFor(config, server), null));
   }
 
   private async startWorkers(): Promise<void> {
     const { config, ending } = this;
-    this.server = await recognize(config.directory, ending.signal);
+    this.given = { ...this.given, server: await recognize(config.directory, ending.signal) };
     if (ending.signal.aborted) process.exit(0);
-    const first = this.startWorker(0, this.model);
+    const first = this.startWorker(0, this.given);
     this.workers = [first];
     if (!(await first.listening)) return;
     for (let index = 1; index < config.workers; index++)
-      this.workers.push(this.startWorker(index, this.model));
+      this.workers.push(this.startWorker(index, this.given));
   }
 
-  private startWorker(index: number, model: string | null): WorkerProcess {
+  private startWorker(index: number, { model, server }: Given): WorkerProcess {
     const worker: WorkerProcess = new WorkerProcess({
       entry: this.entries.worker,
-      args: [index === 0 ? 'first' : 'other', this.server ?? ''],
+      args: [index === 0 ? 'first' : 'other', server ?? ''],
       model,
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),
@@ -113,25 +126,25 @@ class Supervisor {
   }
 
   private async follow(): Promise<void> {
-    const follower = new FollowerProcess(this.entries.follower, this.server, this.model);
+    const { model, server } = this.given;
+    const follower = new FollowerProcess(this.entries.follower, server, model);
     this.follower = follower;
     void follower.otherServer.then((kind) => {
-      this.server = kind;
       this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-      this.requestRestart(() => readUsableConfig(this.model ?? ''));
+      this.requestRestart(() => givenBy(readUsableConfig(this.given.model ?? ''), kind));
     });
     await follower.start();
   }
 
   /** Replaces one process after the other. The new ones get the model that is read, and read other files again themselves. */
-  private requestRestart(read: () => Config): void {
+  private requestRestart(read: () => Given): void {
     this.restarting = this.restarting.then(() => this.restart(read));
   }
 
-  private async restart(read: () => Config): Promise<void> {
-    let model: string | null;
+  private async restart(read: () => Given): Promise<void> {
+    let given: Given;
     try {
-      model = read().modelText;
+      given = read();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.logger.error(`The service does not start again: ${error.problems.join('; ')}`);
@@ -139,14 +152,14 @@ class Supervisor {
     }
     for (let index = 0; index < this.config.workers; index++) {
       if (this.ending.signal.aborted) return;
-      if (!(await this.replaceWorker(index, model))) {
+      if (!(await this.replaceWorker(index, given))) {
         if (isAborted(this.ending)) return;
         this.logger.error('A new process does not start: the present ones continue');
         await this.putBack(index);
         return;
       }
     }
-    this.model = model;
+    this.given = given;
     this.follower?.onModuleDestroy();
     await this.follower?.beforeApplicationShutdown();
     if (isAborted(this.ending)) return;
@@ -156,8 +169,8 @@ class Supervisor {
   }
 
   /** @returns whether the new process listens; otherwise the former one continues */
-  private async replaceWorker(index: number, model: string | null): Promise<boolean> {
-    const next = this.startWorker(index, model);
+  private async replaceWorker(index: number, given: Given): Promise<boolean> {
+    const next = this.startWorker(index, given);
     if (!(await next.listening)) {
       if (!isAborted(this.ending)) await this.end(next, 'SIGTERM');
       return false;
@@ -167,12 +180,12 @@ class Supervisor {
     return true;
   }
 
-  /** Replaces the first processes again, so that all of them have the former model. */
+  /** Replaces the first processes again, so that all of them are given the same. */
   private async putBack(count: number): Promise<void> {
     for (let index = 0; index < count; index++) {
       if (isAborted(this.ending)) return;
-      if (!(await this.replaceWorker(index, this.model)) && !isAborted(this.ending))
-        this.logger.error('A process continues with the new model: ask for another restart with SIGHUP');
+      if (!(await this.replaceWorker(index, this.given)) && !isAborted(this.ending))
+        this.logger.error('A process continues with the new model: restart with SIGHUP');
     }
   }
 
