@@ -80,12 +80,22 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await readRevision(service)).toBe(revision);
   });
 
-  it('is not held if the attribute has another value', async () => {
-    const changed = directoryOf().replaceAll('title: former', 'title: back').replaceAll(': hidden', ': open');
-    const withIds = changed.replaceAll(': secret', ': public').replaceAll('ou: private', 'ou: public');
-    await takeOver(service, withIds);
-    expect(await count(USERS, stranger)).toBe(8);
-    expect(await count(ACTIVE, confidant)).toBe(8);
+  it('is held if more than half of the entries have another value of it at once', async () => {
+    const change = (count: number) => {
+      const parts = directoryOf().split('employeeType: hidden\ntitle: former');
+      return parts.map((part, index) => {
+        const isChanged = index < count;
+        if (index === parts.length - 1) return part;
+        return `${part}employeeType: ${isChanged ? 'open' : 'hidden'}\ntitle: ${isChanged ? 'back' : 'former'}`;
+      });
+    };
+    await takeOver(service, change(4).join(''));
+    expect(await count(USERS, stranger)).toBe(4);
+    expect(await count(ACTIVE, confidant)).toBe(4);
+    await replaceUntil(service, change(5).join(''), 'BLOCKED');
+    expect((await service.app.get(MirrorState).get()).reason).toBe(
+      'It would take the effect of visibility.users (uid, employeeType) from 1 of 4 people after 4 shortly before: at most 4 are let through',
+    );
   });
 
   it('is held in bulk, until exactly that plan is confirmed', async () => {

@@ -3,7 +3,7 @@ import type { Entry } from '../../ldap/entry.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
 
 /** The lists of filters that decide what is visible or active. */
-type FilterList = 'users' | 'groups' | 'members' | 'disabled';
+export type FilterList = 'users' | 'groups' | 'members' | 'disabled';
 
 /**
  * Member of a mapped entry that is not part of its content: the lists of which the entry lacks an attribute. With all of

@@ -23,6 +23,8 @@ export interface AttributeLoss {
   readonly held: number;
   /** Number of entries that lost it within the window, through plans that were not confirmed. */
   readonly recentlyLost: number;
+  /** The share that may always lose it. Undefined: that of the settings. */
+  readonly leastPercent?: number | undefined;
 }
 
 /**
@@ -96,7 +98,7 @@ export function withoutChangedRules(lost: LossCounts, before: string | null, aft
   const hasSameModel = hasSameRules && old.digest === current.digest;
   return Object.fromEntries(
     Object.entries(lost).filter(([key]) =>
-      key.startsWith(OF_RULES) ? hasSameRules : key !== OF_DISABLED || hasSameModel,
+      key.startsWith(OF_RULES) ? hasSameRules : !key.startsWith(OF_DISABLED) || hasSameModel,
     ),
   );
 }
@@ -116,8 +118,9 @@ export async function describeLosses(
   const describeAll = async <Value>(kind: WatchedKind, watched: readonly Watched<Value>[]) => {
     const wanted = watched.filter(({ key }) => lost[key] !== undefined);
     const held = await countHeld(manager, kind === 'people' ? 'users' : 'groups', wanted, mapping);
-    return wanted.map(({ key, describe }, index) => ({
+    return wanted.map(({ key, describe, leastPercent }, index) => ({
       what: describe(),
+      leastPercent,
       kind,
       lost: lost[key] ?? 0,
       held: held[index] ?? 0,

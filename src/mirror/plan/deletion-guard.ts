@@ -53,8 +53,8 @@ export function guardPlan(
     const excess = findExcess(deleted[kind], stored[kind], recentlyDeleted[kind], percent);
     if (excess !== null) return `It would delete ${excess(kind)}`;
   }
-  for (const { what, kind, lost, held, recentlyLost } of losses) {
-    const excess = findExcess(lost, held, recentlyLost, percent);
+  for (const { what, kind, lost, held, recentlyLost, leastPercent = 0 } of losses) {
+    const excess = findExcess(lost, held, recentlyLost, Math.max(percent, leastPercent));
     if (excess !== null) return `It would take ${what} from ${excess(kind)}`;
   }
   return null;

@@ -3,7 +3,7 @@ import type { DirectoryMapping, EntryMapping, RoleMapping } from '../../config/m
 import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
-import { mayLack } from '../map/rule-attributes.js';
+import { type FilterList, mayLack } from '../map/rule-attributes.js';
 import {
   type MappedGroup,
   NAMED_AS_ADMIN,
@@ -23,7 +23,15 @@ export interface Watched<Value> {
   readonly isLacking: (value: Value) => boolean;
   /** SQL condition: the row `e` has it. $1 is the attribute of the name, as in source_values. */
   readonly isHeld: string;
+  /** The share that may always lose it. Undefined: that of the settings. */
+  readonly leastPercent?: number;
 }
+
+/**
+ * Entries that have all attributes of the rules change on purpose, but not most of them at once: their group can have lost its
+ * members, or the account no longer reads some values.
+ */
+const PERCENT_ON_PURPOSE = 50;
 
 /** Beginning of the keys of what the rules of visibility do. The keys of attributes begin with a kind. */
 export const OF_RULES = 'visibility.';
@@ -90,10 +98,7 @@ function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<
   };
 }
 
-/**
- * Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. An entry
- * with another value of it does so on purpose.
- */
+/** Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. */
 function audiences<Value extends MappedPerson | MappedGroup>(
   list: 'users' | 'groups' | 'members',
   rules: EntryMapping['rules'],
@@ -102,23 +107,37 @@ function audiences<Value extends MappedPerson | MappedGroup>(
 ): Watched<Value>[] {
   const levels = new Set(rules.map(({ to }) => AUDIENCE_LEVELS[to]));
   const filters = rules.map(({ where }) => where);
-  return [...levels].map((level) => ({
-    key: `${OF_RULES}${list}.${level}`,
-    describe: () => `the effect of ${OF_RULES}${list}${attributesRead(filters)}`,
-    isLacking: (value) => (levelOf(value) ?? 0) < level && mayLack(value, list),
-    isHeld: `e.${column} >= ${level}`,
-  }));
+  return [...levels].flatMap((level) =>
+    withPurpose({
+      key: `${OF_RULES}${list}.${level}`,
+      describe: () => `the effect of ${OF_RULES}${list}${attributesRead(filters)}`,
+      isLacking: (value: Value) => (levelOf(value) ?? 0) < level,
+      isHeld: `e.${column} >= ${level}`,
+      list,
+    }),
+  );
 }
 
 function inactivity({ disabled }: EntryMapping): Watched<MappedPerson>[] {
   if (disabled === null) return [];
+  return withPurpose({
+    key: OF_DISABLED,
+    describe: () => `the effect of ${OF_DISABLED}${attributesRead([disabled])}`,
+    isLacking: ({ active }) => active !== false,
+    isHeld: 'not e.is_active',
+    list: 'disabled',
+  });
+}
+
+/** The loss by entries that lack an attribute of the filters, and that by all. */
+function withPurpose<Value extends MappedPerson | MappedGroup>({
+  list,
+  ...watched
+}: Watched<Value> & { readonly list: FilterList }): Watched<Value>[] {
+  const { key, isLacking } = watched;
   return [
-    {
-      key: OF_DISABLED,
-      describe: () => `the effect of ${OF_DISABLED}${attributesRead([disabled])}`,
-      isLacking: (person) => person['active'] !== false && mayLack(person, 'disabled'),
-      isHeld: 'not e.is_active',
-    },
+    { ...watched, isLacking: (value) => isLacking(value) && mayLack(value, list) },
+    { ...watched, key: `${key}.all`, leastPercent: PERCENT_ON_PURPOSE },
   ];
 }
 
