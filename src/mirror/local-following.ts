@@ -36,6 +36,8 @@ import { Synchronizer } from './sync/synchronizer.js';
 const STOP_TIMEOUT_MS = 10_000;
 /** A clock that leaps ahead by more than a day is followed an hour later: see advance in changes/retention.ts. */
 const PRUNE_INTERVAL_MS = 3_600_000;
+/** It returns no row while a transaction writes to the mirror. */
+const LOCK_STATE = 'select from mirror_state for update skip locked';
 
 /** Keeps the mirror synchronized with its source in this process, while it runs. */
 @Injectable()
@@ -177,8 +179,9 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     for (;;) {
       await sleep(PRUNE_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
-      // The follower reports an unavailable database, and another leader deletes itself.
-      await this.synchronizer.prune(signal).catch(() => undefined);
+      // The follower reports an unavailable database, and another leader deletes itself. A run that applies a plan deletes as well.
+      const isFree = await this.dataSource.query<unknown[]>(LOCK_STATE).catch(() => []);
+      if (isFree.length > 0) await this.synchronizer.prune(signal).catch(() => undefined);
     }
   }
 

@@ -12,6 +12,8 @@ import type { Entry } from '../ldap/entry.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
 export const CONTENT_VERSION = 3;
+/** The version of the evaluation of filters. After a change, everything is read. */
+const FILTER_VERSION = 2;
 /** The version of the folding of DNs and ids. After a change, everything is read, and only the rows of other text stay. */
 export const FOLDING_VERSION = 2;
 
@@ -38,7 +40,7 @@ export interface DirectorySource {
 
 type AnyMapping = EntryMapping & Partial<Pick<DirectoryMapping['groups'], 'mayBeEmpty'>>;
 
-const VERSIONS = [CONTENT_VERSION, FOLDING_VERSION];
+const VERSIONS = [CONTENT_VERSION, FOLDING_VERSION, FILTER_VERSION];
 
 /** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
 export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {

@@ -3,6 +3,7 @@ import { chunksOf } from '../../common/chunks.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
 import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
+import { isSamePosition } from '../../sources/ldap/position.js';
 import { addReadAgain, findWithSameId, withIdConflicts } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
@@ -165,8 +166,9 @@ export class PendingChanges {
     const stamps = stampsOf(delta, directory);
     const whenBehind = this.whenBehind();
     // Large changes may have been applied since the state was read.
-    const before = this.revision === null || status?.revision === this.revision ? status : undefined;
     const from = this.storedPosition;
+    const isCurrent = this.revision === null || status?.revision === this.revision;
+    const before = isCurrent && isSamePosition(status?.position ?? null, from) ? status : undefined;
     const advance = { delta, asOf, position, from, signal, before, stamps, whenBehind };
     const outcome = await reporter.reportRun(() => synchronizer.advance(advance));
     const { found } = this;
