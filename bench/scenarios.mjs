@@ -37,7 +37,7 @@ const SCENARIOS = [
   ['hand-written-read-model', 'largestPage', 'groups'],
   ['postgraphile', 'largestPage', 'groups'],
   ['service', 'search', 'uncachedTerms'],
-  ['service', 'search', 'terms', 'cached'],
+  ['service', 'search', 'repeatedTerms', 'cached'],
   ['hand-written', 'search', 'terms'],
   ['postgraphile', 'search', 'terms'],
   ['service', 'members', 'repeatedGroups', '10-changes'],

@@ -1,8 +1,8 @@
 // The ids and search terms of the queries.
 import { makeRandom, shuffle } from './random.mjs';
 
-/** Number of groups in scenarios with repeated queries. */
-const REPEATED_GROUPS = 200;
+/** Number of groups, or of terms, in scenarios with repeated queries. */
+const REPEATED = 200;
 /** Maximal number of distinct requests, more than a contender receives. A small directory has fewer. */
 const MAX_VARIANTS = 300_000;
 /** Share of the distinct requests that is reserved for each paced scenario. */
@@ -48,11 +48,12 @@ export function variablesFor({ groups, terms }) {
   const paced = Math.floor(variants.length * PACED_SHARE);
   return {
     groups: groups.map(ofGroup),
-    repeatedGroups: groups.slice(0, REPEATED_GROUPS).map(ofGroup),
+    repeatedGroups: groups.slice(0, REPEATED).map(ofGroup),
     uncachedGroups: variants.slice(0, -2 * paced),
     pacedGroups: variants.slice(-2 * paced, -paced),
     pacedGroupsForTwo: variants.slice(-paced),
     terms: terms.map(ofTerm),
+    repeatedTerms: terms.slice(0, REPEATED).map(ofTerm),
     uncachedTerms: caseVariants(terms, MAX_VARIANTS).map(ofTerm),
     none: ['{}'],
   };
