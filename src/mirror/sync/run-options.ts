@@ -24,7 +24,7 @@ export interface Advance {
   /** Every change made before this instant is in the delta. */
   readonly asOf: Date;
   readonly position: string | null;
-  /** The position that the mirror must have, because the changes continue from there. Undefined: any. */
+  /** The position that the mirror must have, because the changes continue from there. Undefined: each is right. */
   readonly from?: string | null | undefined;
   readonly signal: AbortSignal;
   /** The state of the mirror before the changes were completed. Default: it is read. */
