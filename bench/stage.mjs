@@ -132,7 +132,8 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     contenderOf('more-memberships', await several(more)),
     contenderOf('hidden-users', await several(hidden, { model: writeRules(directory) })),
     contenderOf('unmatched-rules', await several(main, { model: writeRules(directory) })),
-    contenderOf('own-fields', await several(own, { model: writeModel(directory) })),
+    // One, because its queries are compared with each other. Several processes share the connections, and none is busy.
+    contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];
   const node = findNewerNode();
   if (node === null) missing.push('A newer Node.js is missing.');
