@@ -145,7 +145,7 @@ function figureCells({ perSecond, p50, p99, server, postgres, loadProcess }) {
 
 const COSTS = [
   ['Q1', 'cache-off/members'],
-  ['Q1 of processes that receive no other query, as in the next six lines', 'plain/members'],
+  ['Q1 of processes that receive no other query, as in the next three lines', 'plain/members'],
   ['Q1 with ten times the memberships', 'more-memberships/members'],
   ['Q1 with one of a hundred users hidden', 'hidden-users/members'],
   ['Q1 with rules that match no entry', 'unmatched-rules/members'],
