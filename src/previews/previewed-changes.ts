@@ -24,7 +24,12 @@ export function changesOfFields(
   principal: Principal,
 ): PreviewedChange[] {
   return fields
-    .filter((field) => isReadable(field, principal) && (isChangeable(field) || storedName(field) in beside))
+    .filter(
+      (field) =>
+        isReadable(field, principal) &&
+        // What a reference names may be hidden.
+        (isChangeable(field) || (field.reference === undefined && storedName(field) in beside)),
+    )
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
       return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
@@ -60,7 +65,7 @@ function isChangeable({ name, change }: Field): boolean {
 
 /** A value as responses have it, as text. */
 function textOf(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   if (typeof value === 'string') return value;
   return value instanceof URL ? value.href : JSON.stringify(value).replace(/^"(.*)"$/, '$1');
 }

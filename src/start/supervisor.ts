@@ -50,6 +50,8 @@ class Supervisor {
   private readonly processes = new Set<WorkerProcess>();
   private follower: FollowerProcess | null = null;
   private given: Given;
+  /** The kind of server that was found since; null: none. */
+  private found: PresetName | null = null;
   private readonly ended = new EndedMetrics();
   private restarting: Promise<void> = Promise.resolve();
 
@@ -63,7 +65,7 @@ class Supervisor {
     process.on('SIGHUP', () => {
       // A terminal that is closed sends it too, and nothing reads the output any more.
       if (process.stdout.isTTY) void this.stop('SIGINT');
-      else this.requestRestart(() => givenBy(readUsableConfig(), this.given.server));
+      else this.requestRestart(() => givenBy(readUsableConfig(), this.found ?? this.given.server));
     });
   }
 
@@ -131,6 +133,7 @@ class Supervisor {
     this.follower = follower;
     void follower.otherServer.then((kind) => {
       this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
+      this.found = kind;
       this.requestRestart(() => givenBy(readUsableConfig(this.given.model ?? ''), kind));
     });
     await follower.start();
@@ -160,6 +163,7 @@ class Supervisor {
       }
     }
     this.given = given;
+    this.found = null;
     this.follower?.onModuleDestroy();
     await this.follower?.beforeApplicationShutdown();
     if (isAborted(this.ending)) return;

@@ -3,7 +3,6 @@ import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { mapGroup, mapPerson } from './map.js';
-import { LACKS_ATTRIBUTES_OF } from './rule-attributes.js';
 
 const { users: people, groups } = builtInConfig().directory.mapping;
 const UUID = '13c9344a-4b2d-4c04-9990-c46e3e228514';
@@ -56,7 +55,6 @@ describe('the mapping of a user', () => {
       active: true,
       sourceValues: null,
       createdAt: new Date('2024-02-29T08:09:10Z'),
-      [LACKS_ATTRIBUTES_OF]: [],
     });
     expect(quarantined).toEqual([]);
   });

@@ -2,12 +2,12 @@ import { atOnce, type Steps } from '../../common/steps.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
-import { isActive } from './activity.js';
+import { isActive, lacksAttributeOfDisabled } from './activity.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
 import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
-import { LACKS_ATTRIBUTES_OF, listsLacking } from './rule-attributes.js';
 import { audiencesOf } from './visibility-rules.js';
 import {
+  LACKS_ATTRIBUTE_OF_DISABLED,
   type MappedGroup,
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,
@@ -33,7 +33,9 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
     ...others,
     ...reader.values(fields),
     ...(named.length > 0 && { [NAMED_GROUPS]: named }),
-    [LACKS_ATTRIBUTES_OF]: listsLacking(entry, mapping),
+    ...(mapping.disabled !== null && {
+      [LACKS_ATTRIBUTE_OF_DISABLED]: lacksAttributeOfDisabled(entry, mapping),
+    }),
   };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
@@ -58,7 +60,6 @@ export function* mapGroupInSteps(
     ...audiences,
     ...reader.values(fields),
     ...(keys.length > 0 && { [GROUP_KEYS]: keys }),
-    [LACKS_ATTRIBUTES_OF]: listsLacking(entry, mapping),
   };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();

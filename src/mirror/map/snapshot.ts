@@ -1,6 +1,5 @@
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { EntryKind } from '../../sources/source.js';
-import type { LACKS_ATTRIBUTES_OF, listsLacking } from './rule-attributes.js';
 
 /** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
 type Rank = 1 | 2 | 3;
@@ -46,11 +45,16 @@ interface MappedEntry {
   readonly createdAt: Date | null;
   /** The audience of the entry. Null: everyone. */
   readonly visibleTo?: AudienceLevel | null;
-  readonly [LACKS_ATTRIBUTES_OF]?: ReturnType<typeof listsLacking>;
 }
 
+/** Member of a mapped person that is not part of its content: without an attribute, the account may be unable to read it. */
+export const LACKS_ATTRIBUTE_OF_DISABLED: unique symbol = Symbol('lacksAttributeOfDisabled');
+
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
-export type MappedPerson = MappedEntry;
+export interface MappedPerson extends MappedEntry {
+  /** Whether the entry lacks an attribute that `disabled` reads. Undefined: it is not known, or there is no such filter. */
+  readonly [LACKS_ATTRIBUTE_OF_DISABLED]?: boolean;
+}
 
 export interface MappedGroup extends MappedEntry {
   /** The audience of its members. Null: everyone who may see the group. */

@@ -3,8 +3,8 @@ import type { DirectoryMapping, EntryMapping, RoleMapping } from '../../config/m
 import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
-import { type FilterList, mayLack } from '../map/rule-attributes.js';
 import {
+  LACKS_ATTRIBUTE_OF_DISABLED,
   type MappedGroup,
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,
@@ -27,10 +27,7 @@ export interface Watched<Value> {
   readonly leastPercent?: number;
 }
 
-/**
- * Entries that have all attributes of the rules change on purpose, but not most of them at once: their group can have lost its
- * members, or the account no longer reads some values.
- */
+/** Users who have all attributes that `disabled` reads become active on purpose, but not most of them at once. */
 const PERCENT_ON_PURPOSE = 50;
 
 /** Beginning of the keys of what the rules of visibility do. The keys of attributes begin with a kind. */
@@ -99,7 +96,7 @@ function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<
 }
 
 /** Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. */
-function audiences<Value extends MappedPerson | MappedGroup>(
+function audiences<Value>(
   list: 'users' | 'groups' | 'members',
   rules: EntryMapping['rules'],
   column: string,
@@ -107,37 +104,28 @@ function audiences<Value extends MappedPerson | MappedGroup>(
 ): Watched<Value>[] {
   const levels = new Set(rules.map(({ to }) => AUDIENCE_LEVELS[to]));
   const filters = rules.map(({ where }) => where);
-  return [...levels].flatMap((level) =>
-    withPurpose({
-      key: `${OF_RULES}${list}.${level}`,
-      describe: () => `the effect of ${OF_RULES}${list}${attributesRead(filters)}`,
-      isLacking: (value: Value) => (levelOf(value) ?? 0) < level,
-      isHeld: `e.${column} >= ${level}`,
-      list,
-    }),
-  );
+  return [...levels].map((level) => ({
+    key: `${OF_RULES}${list}.${level}`,
+    describe: () => `the effect of ${OF_RULES}${list}${attributesRead(filters)}`,
+    isLacking: (value) => (levelOf(value) ?? 0) < level,
+    isHeld: `e.${column} >= ${level}`,
+  }));
 }
 
 function inactivity({ disabled }: EntryMapping): Watched<MappedPerson>[] {
   if (disabled === null) return [];
-  return withPurpose({
-    key: OF_DISABLED,
+  const isActive = ({ active }: MappedPerson) => active !== false;
+  const watched = {
     describe: () => `the effect of ${OF_DISABLED}${attributesRead([disabled])}`,
-    isLacking: ({ active }) => active !== false,
     isHeld: 'not e.is_active',
-    list: 'disabled',
-  });
-}
-
-/** The loss by entries that lack an attribute of the filters, and that by all. */
-function withPurpose<Value extends MappedPerson | MappedGroup>({
-  list,
-  ...watched
-}: Watched<Value> & { readonly list: FilterList }): Watched<Value>[] {
-  const { key, isLacking } = watched;
+  };
   return [
-    { ...watched, isLacking: (value) => isLacking(value) && mayLack(value, list) },
-    { ...watched, key: `${key}.all`, leastPercent: PERCENT_ON_PURPOSE },
+    {
+      ...watched,
+      key: OF_DISABLED,
+      isLacking: (person) => isActive(person) && person[LACKS_ATTRIBUTE_OF_DISABLED] !== false,
+    },
+    { ...watched, key: `${OF_DISABLED}.all`, isLacking: isActive, leastPercent: PERCENT_ON_PURPOSE },
   ];
 }
 
