@@ -12,6 +12,7 @@ import { createDatabase, type TestDatabase, variable } from '../support/servers/
 const DOCUMENTS = JSON.stringify({ one: '{ __typename }' });
 const MODEL =
   'users: {fields: {phone: {attribute: telephoneNumber, type: String, description: A number.}}}\n';
+const WORKERS = 2;
 const isWorker = (id: number) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('worker.js');
 
 describe('a restart of which the second process fails', () => {
@@ -35,7 +36,7 @@ describe('a restart of which the second process fails', () => {
     config = { host: '127.0.0.1', port: await findFreePort() };
     service = TestProcess.start('main', [], {
       ...issuer.environment,
-      WORKERS: '2',
+      WORKERS: String(WORKERS),
       PORT: String(config.port),
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${ldif}`,
@@ -52,8 +53,6 @@ describe('a restart of which the second process fails', () => {
     await database.drop();
   });
 
-  const workers = () => service.children.filter(isWorker);
-
   /** Whether the schema of any process has the field of the new model. Each connection is of another process. */
   async function anyHasPhone(): Promise<boolean> {
     const request = { path: '/graphql/v1/schema.graphql' };
@@ -63,16 +62,16 @@ describe('a restart of which the second process fails', () => {
   }
 
   it('leaves all of them with the former model', async () => {
-    const [first = 0] = workers();
+    const [first = 0] = service.children.filter(isWorker);
     writeFileSync(model, MODEL);
     process.kill(service.id, 'SIGHUP');
     // The next process reads its settings after the first one was replaced.
-    while (workers().includes(first)) await sleep(5);
+    while (service.children.includes(first)) await sleep(5);
     writeFileSync(documents, '{');
     await service.untilPrinted(/A new process does not start: the present ones continue/);
     writeFileSync(documents, DOCUMENTS);
     await eventually(anyHasPhone, false);
-    await eventually(() => Promise.resolve(workers().length), 2);
+    await eventually(() => Promise.resolve(service.children.length), WORKERS + 1);
     process.kill(service.id, 'SIGHUP');
     await service.untilPrinted(/All processes were replaced/);
     expect(await anyHasPhone()).toBe(true);
