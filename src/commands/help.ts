@@ -43,6 +43,6 @@ export function configureHelp(program: Command): void {
 }
 
 export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {
-  const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ directory ${line}`]);
+  const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ ./directory ${line}`]);
   command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
 }

@@ -76,7 +76,7 @@ export class ConfigError extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the environment into a Config. This is the only function that reads it.
+ * Reads the environment into a Config. No other module reads settings from it.
  * @param findMore finds problems of files that the settings name, to be reported together with all others
  * @param modelText the text of the model file, if another process has read it
  * @throws ConfigError with every problem found

@@ -1,3 +1,4 @@
+import { namesSampleDirectory } from './settings/directory.js';
 import { splitUrls } from './settings/directory-settings.js';
 import { explorerAddresses } from './settings/explorer.js';
 import { baseUrlOf } from './settings/service.js';
@@ -128,6 +129,11 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     about: ['ALLOW_EMBEDDED', 'URL_SIGNING_KEYS'],
     exists: (settings) => refusesEmbedded(settings) && settings.URL_SIGNING_KEYS === undefined,
     problem: `URL_SIGNING_KEYS is empty: the generated key ${REFUSED}`,
+  },
+  {
+    about: ['ALLOW_EMBEDDED', 'DIRECTORY_URL'],
+    exists: (settings) => refusesEmbedded(settings) && namesSampleDirectory(settings),
+    problem: `DIRECTORY_URL is empty: the sample directory ${REFUSED}`,
   },
   {
     about: ['WORKERS', 'DATABASE_URL'],

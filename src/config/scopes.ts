@@ -8,7 +8,7 @@ export interface ScopeDefinition {
 export const BUILT_IN_SCOPES = [
   { name: 'profile', description: 'Your own profile and groups.' },
   { name: 'read', description: 'Users and groups of the directory.' },
-  { name: 'directory', description: 'Properties of the directory, such as roles that groups inherit.' },
+  { name: 'directory', description: 'Lists of all users, changes, and previews of any change.' },
   { name: 'write', description: 'Previews of changes.' },
 ] as const satisfies readonly ScopeDefinition[];
 

@@ -54,6 +54,7 @@ describe('a secret in a file', () => {
 describe('production', () => {
   const PRODUCTION = {
     NODE_ENV: 'production',
+    DIRECTORY_URL: 'ldaps://ldap.example.org',
     DATABASE_URL: 'postgres://localhost/directory',
     AUTH_URL: 'https://login.example.org',
     URL_SIGNING_KEYS: KEY,
@@ -63,7 +64,7 @@ describe('production', () => {
     expect(readConfig(PRODUCTION).production).toBe(true);
   });
 
-  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS'])('rejects a configuration without %s', (name) => {
+  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS', 'DIRECTORY_URL'])('rejects a configuration without %s', (name) => {
     const problems = problemsOf({ ...PRODUCTION, [name]: '' });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} .*production refuses`))]);
   });

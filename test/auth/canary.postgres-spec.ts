@@ -193,7 +193,7 @@ describe('a service with all its dependencies', () => {
 
   it('has metrics of its load, without data of users', async () => {
     await collector.until(({ attributes }) => attributes['http.route'] === '/photo/v1/*');
-    await collector.until(({ name }) => name === 'synchronisation');
+    await collector.until(({ name }) => name === 'synchronization');
     await collector.until(({ name }) => name === 'POST identity provider');
     expect(collector.spans.filter((span) => 'directory.statement' in span.attributes).length).toBeGreaterThan(
       9,

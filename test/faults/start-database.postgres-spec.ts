@@ -70,7 +70,7 @@ describe('a database on an unusable server', () => {
   ])('%s is reported in one line, without a password', async (_, url, reason) => {
     const { code, stdout, stderr } = await runCommand(['service-account', 'list'], { DATABASE_URL: url() });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^The database nothing at 127\.0\.0\.1:\d+ cannot be used: [^\n]+\n$/);
+    expect(stderr).toMatch(/^The database «nothing» at 127\.0\.0\.1:\d+ cannot be used: [^\n]+\n$/);
     expect(stderr).toMatch(reason);
     expect(stderr).not.toContain('hunter2');
   });

@@ -326,7 +326,7 @@ describe('a trace', () => {
   });
 
   it('is recorded for a synchronization', async () => {
-    const run = await collector.until(({ name }) => name === 'synchronisation');
+    const run = await collector.until(({ name }) => name === 'synchronization');
     expect(run.attributes).toMatchObject({
       'directory.run.scope': 'all',
       'directory.run.outcome': 'applied',

@@ -252,7 +252,7 @@ describe('the help', () => {
     const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
     for (const { code, stdout } of helps) {
       expect(code).toBe(0);
-      expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ directory /);
+      expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ .\/directory /);
       expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
     }
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -10,7 +10,7 @@ const users = mapping.users.fields;
 const groups = mapping.groups.fields;
 
 describe('the tables of fields', () => {
-  it('have the attributes of the settings', () => {
+  it('have the attributes of the model file', () => {
     const { mapping: other } = readConfig(
       modelSetting('users: {fields: {email: post}}\ngroups: {name: [o, ou]}'),
     ).directory;

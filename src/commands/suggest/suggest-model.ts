@@ -123,7 +123,7 @@ function headOf({ server, baseDn, users, groups }: Evidence): string {
   return [
     ` A model of the directory below ${baseDn}, proposed from ${counted(users.entries.length, 'user')} and ${counted(groups.entries.length, 'group')} of ${from}.`,
     ' Check the types, remove fields that clients do not need, and set access and visibleTo where they need protection.',
-    ' Then set DIRECTORY_MODEL to the file. `directory check` reports how many entries and references it finds.',
+    ' Then set DIRECTORY_MODEL to the file. `./directory check` reports how many entries and references it finds.',
   ].join('\n');
 }
 

@@ -22,7 +22,7 @@ function areLdapUrls(value: string): boolean {
   return urls.length > 0 && urls.every(isLdapUrl);
 }
 
-/** Settings of the directory: its servers, the names of its attributes, and its synchronization. */
+/** Settings of the directory: its servers, its model file, and its synchronization. */
 export const DIRECTORY_SETTINGS = {
   DIRECTORY_URL: setting(
     text
@@ -30,7 +30,7 @@ export const DIRECTORY_SETTINGS = {
         error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
       })
       .default(`file:${SAMPLE_DIRECTORY}`),
-    'LDAP servers of one directory, space-separated and tried in order, or file:PATH of an LDIF content file.',
+    'LDAP servers of one directory, separated by spaces or commas and tried in order, or file:PATH of an LDIF content file.',
   ),
   DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts ldap:// connections with StartTLS.'),
   DIRECTORY_CA_FILE: setting(
@@ -57,7 +57,7 @@ export const DIRECTORY_SETTINGS = {
   DIRECTORY_BASE_DN: setting(distinguishedName.default('dc=example,dc=org'), 'Base DN of the directory.'),
   DIRECTORY_WEBHOOKS: setting(
     text.optional(),
-    'YAML file with the receivers to which changes are sent. Equal for all servers of a database. Empty: none.',
+    'YAML file with the receivers to which changes are sent. Equal for all services that use one database. Empty: none.',
   ),
   DIRECTORY_MODEL: setting(
     text.optional(),

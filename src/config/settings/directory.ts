@@ -43,8 +43,12 @@ export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): 
  * @returns undefined: the built-in model applies
  */
 export function modelFileOf(settings: DirectorySettings): string | undefined {
-  const isSample = isSampleDirectory({ source: buildSource(settings) });
-  return settings.DIRECTORY_MODEL ?? (isSample ? SAMPLE_MODEL : undefined);
+  return settings.DIRECTORY_MODEL ?? (namesSampleDirectory(settings) ? SAMPLE_MODEL : undefined);
+}
+
+/** Returns whether the settings name the sample, which is also the default. */
+export function namesSampleDirectory(settings: DirectorySettings): boolean {
+  return isSampleDirectory({ source: buildSource(settings) });
 }
 
 export interface LdapSourceConfig {

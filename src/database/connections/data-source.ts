@@ -211,7 +211,7 @@ function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
   if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
   const { host, pathname } = new URL(database.url);
-  const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
+  const message = `The database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
   // A temporary failure can be retried; a wrong password or a missing table cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });

@@ -52,7 +52,7 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
   offline_access: 'do so while you are not signed in',
   profile: 'see your own profile',
   read: 'look up and search people and groups',
-  directory: 'list all people, follow changes and administer',
+  directory: 'list all people, follow changes, and preview any change',
   write: 'preview changes',
 };
 

@@ -22,7 +22,7 @@ export const ENDS = [
 export type RunEnd = (typeof ENDS)[number];
 
 /** Diagnostics channel for every synchronization run. It publishes the events start, asyncEnd and error. */
-export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronisation');
+export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
 
 /** Counts of how runs have ended since the start of the process. */
 export class Runs {

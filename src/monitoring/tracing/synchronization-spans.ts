@@ -11,7 +11,7 @@ export class SynchronizationSpans implements OnModuleDestroy {
   private readonly listeners = {
     start: (run: Run) => {
       const attributes = { 'directory.run.scope': run.scope };
-      this.spans.set(run, this.tracing.tracer.startSpan('synchronisation', { attributes }, ROOT_CONTEXT));
+      this.spans.set(run, this.tracing.tracer.startSpan('synchronization', { attributes }, ROOT_CONTEXT));
     },
     asyncEnd: (run: Run) => {
       const span = this.spans.get(run);
