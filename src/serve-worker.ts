@@ -53,7 +53,7 @@ async function listen(
   }
   if (!ending.aborted) await once(ending, 'abort');
   const signal = String(ending.reason);
-  app.get(ProcessIndicator).isReplaced = signal === 'SIGHUP';
+  app.get(ProcessIndicator).isReplaced = link.isReplaced;
   const closable: Closable = app;
   await closable.close(signal);
   await messenger.notify('unused', link.counts.giveBackAll());

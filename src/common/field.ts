@@ -97,7 +97,9 @@ export function resolveFields(
   attributes: Readonly<Record<string, readonly string[]>>,
 ): readonly Field[] {
   return definitions.map((definition) => {
-    const resolved = attributes[definition.name] ?? definition.attributes;
+    // A name such as toString is not one of the prototype.
+    const given = Object.hasOwn(attributes, definition.name) ? attributes[definition.name] : undefined;
+    const resolved = given ?? definition.attributes;
     return { ...definition, attributes: resolved, attribute: resolved[0] ?? '' };
   });
 }

@@ -12,6 +12,11 @@ const WELL_AFTER_MS = 60_000;
  */
 const LONGEST_END_MS = 25_000;
 
+/** Milliseconds between two requests that show whether the event loop of a process runs. */
+const PING_MS = 10_000;
+/** A process that leaves so many of them unanswered hangs. One is lost when a machine was suspended. */
+const MOST_UNANSWERED = 3;
+
 interface Supervision {
   readonly spawn: () => ChildProcess;
   readonly handlers: MessageHandlers;
@@ -25,13 +30,18 @@ interface Supervision {
   readonly onFault: (reason: string, pause: number, code: number | null) => void;
 }
 
-/** A child process that starts again when it ends, after a pause that grows with each failure. */
+/**
+ * A child process that starts again when it ends, after a pause that grows with each failure. It is killed when it no longer
+ * answers, as it did before.
+ */
 export class SupervisedProcess {
   private child: ChildProcess | null = null;
   private messenger: Messenger | null = null;
   private isStopped = false;
   private failures = 0;
   private restart: NodeJS.Timeout | null = null;
+  private watch: NodeJS.Timeout | null = null;
+  private hangs = false;
 
   constructor(private readonly supervision: Supervision) {}
 
@@ -52,9 +62,34 @@ export class SupervisedProcess {
     });
     // Unlike `exit`, `close` follows the last message. It can also follow the failure to spawn.
     child.once('close', (code, signal) => {
-      if (this.child === child)
-        this.noteEnd(signal ?? `exit code ${String(code)}`, performance.now() - begun, code);
+      if (this.child !== child) return;
+      const reason = this.hangs ? 'it did not answer' : (signal ?? `exit code ${String(code)}`);
+      this.noteEnd(reason, performance.now() - begun, code);
     });
+    this.watchAnswers(child);
+  }
+
+  /** A process that loads its modules has not answered yet, which may take any time. */
+  private watchAnswers(child: ChildProcess): void {
+    let unanswered: number | null = null;
+    this.watch = setInterval(() => {
+      if (unanswered === MOST_UNANSWERED) {
+        this.hangs = true;
+        child.kill('SIGKILL');
+        return;
+      }
+      if (unanswered !== null) unanswered++;
+      // The reply to a kind that has no handler is null.
+      void this.ask('ping').then(() => {
+        unanswered = 0;
+      });
+    }, PING_MS);
+  }
+
+  private endWatch(): void {
+    if (this.watch !== null) clearInterval(this.watch);
+    this.watch = null;
+    this.hangs = false;
   }
 
   notify(kind: string, value?: unknown): void {
@@ -72,6 +107,7 @@ export class SupervisedProcess {
    */
   async stop(request = (child: ChildProcess) => void child.kill('SIGTERM')): Promise<void> {
     this.isStopped = true;
+    this.endWatch();
     if (this.restart !== null) clearTimeout(this.restart);
     const { child } = this;
     if (child === null) return;
@@ -85,6 +121,7 @@ export class SupervisedProcess {
   private noteEnd(reason: string, milliseconds: number, code: number | null): void {
     this.child = null;
     this.messenger = null;
+    this.endWatch();
     if (this.isStopped) return;
     this.failures = milliseconds >= WELL_AFTER_MS ? 1 : this.failures + 1;
     const pause = this.failures === 1 ? 0 : backOff(this.failures, Math.random());

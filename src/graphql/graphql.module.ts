@@ -15,6 +15,7 @@ import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor } from './execution/operations.js';
+import { PreviewShares } from './execution/preview-shares.js';
 import { ConditionalResponses } from './execution/conditional-responses.js';
 import { CachedResponses } from './execution/cached-responses.js';
 import { ExecutedResponses } from './execution/responses.js';
@@ -86,6 +87,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
     PersistedDocuments,
     TrustedDocuments,
     Executor,
+    PreviewShares,
     LoadShedder,
     ExecutedResponses,
     FastPath,

@@ -21,7 +21,7 @@ export class GracefulShutdown implements BeforeApplicationShutdown {
     const adapter = this.host.httpAdapter as unknown;
     // Commands do not listen.
     if (!(adapter instanceof HttpAdapter)) return;
-    // Another process has taken the place of this one, and gets the new connections.
+    // Another process gets the new connections.
     if (signal === 'SIGHUP') {
       adapter.stopAccepting();
       await sleep(READINESS_DELAY_MS);

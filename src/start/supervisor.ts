@@ -11,7 +11,7 @@ import { EXIT_FAILED } from './failure.js';
 import { logBeginning, logShutdown } from './life-lines.js';
 import { describeStart } from './message.js';
 import { readUsableConfig } from './preconditions.js';
-import { WorkerProcess } from './worker-process.js';
+import { type StopOrder, WorkerProcess } from './worker-process.js';
 
 /** The main files of the processes. */
 interface Entries {
@@ -176,11 +176,11 @@ class Supervisor {
   private async replaceWorker(index: number, given: Given): Promise<boolean> {
     const next = this.startWorker(index, given);
     if (!(await next.listening)) {
-      if (!isAborted(this.ending)) await this.end(next, 'SIGTERM');
+      if (!isAborted(this.ending)) await this.end(next, { signal: 'SIGTERM', isReplaced: true });
       return false;
     }
     const [previous] = this.workers.splice(index, 1, next);
-    if (previous !== undefined) await this.end(previous, 'SIGHUP');
+    if (previous !== undefined) await this.end(previous, { signal: 'SIGHUP', isReplaced: true });
     return true;
   }
 
@@ -197,19 +197,21 @@ class Supervisor {
     if (!this.ending.signal.aborted) logShutdown(signal);
     this.ending.abort();
     this.follower?.onModuleDestroy();
-    // The others leave their new connections to the last process, which closes the port when none arrives any more.
-    const last = this.workers.at(-1);
-    const others = signal === 'SIGTERM' ? [...this.processes].filter((each) => each !== last) : [];
-    await Promise.all(others.map((worker) => this.end(worker, 'SIGHUP')));
+    // The others leave new connections to the last process that listens, which accepts them for a second more.
+    const last = this.workers.filter(({ isListening }) => isListening).at(-1);
+    const signalFor = (worker: WorkerProcess) =>
+      signal === 'SIGTERM' && worker !== last ? 'SIGHUP' : signal;
     await Promise.all([
       this.follower?.beforeApplicationShutdown(),
-      ...[...this.processes].map((worker) => this.end(worker, signal)),
+      ...[...this.processes].map((worker) =>
+        this.end(worker, { signal: signalFor(worker), isReplaced: false }),
+      ),
     ]);
     process.exit(0);
   }
 
-  private async end(worker: WorkerProcess, signal: NodeJS.Signals): Promise<void> {
-    await worker.stop(signal);
+  private async end(worker: WorkerProcess, order: StopOrder): Promise<void> {
+    await worker.stop(order);
     this.processes.delete(worker);
   }
 

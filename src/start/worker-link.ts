@@ -7,6 +7,7 @@ import type { FollowerState } from '../mirror/status/follower-state.js';
 import type { OtherProcesses } from '../monitoring/metrics/metrics.service.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 import type { Minute } from '../monitoring/status/minutes.js';
+import type { StopOrder } from './worker-process.js';
 
 /** The follower as a worker sees it: the process that supervises both has started it. */
 class DistantFollowing extends MirrorFollowing {
@@ -28,12 +29,16 @@ class DistantFollowing extends MirrorFollowing {
 /** Connects a process that serves requests to the one that supervises it: see Supervisor. */
 export class WorkerLink {
   private readonly stopping = new AbortController();
+  /** Whether another process has taken the place of this one that ends. */
+  isReplaced = false;
   /** Reads the metrics of this process; null before they exist. */
   readMetrics: () => Promise<MetricFamilies> | null = () => null;
   /** Reads the last hour of this process; null before it exists. */
   readHistory: () => Promise<readonly Minute[]> | null = () => null;
   readonly messenger: Messenger = new Messenger(process, {
-    stop: (signal) => {
+    stop: (order) => {
+      const { signal, isReplaced } = order as StopOrder;
+      this.isReplaced = isReplaced;
       this.stopping.abort(signal);
     },
     metrics: () => this.readMetrics(),
@@ -61,7 +66,7 @@ export class WorkerLink {
     });
   }
 
-  /** Aborted when this process has to end. The reason is a signal; SIGHUP means that another process takes its place. */
+  /** Aborted when this process has to end. The reason is the signal of a StopOrder. */
   get ending(): AbortSignal {
     return this.stopping.signal;
   }

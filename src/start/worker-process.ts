@@ -9,6 +9,14 @@ import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 /** Milliseconds for the reply of a process. */
 const REPLY_TIMEOUT_MS = 1000;
 
+/** How a process ends. */
+export interface StopOrder {
+  /** SIGHUP: other processes get the new connections, so it stops accepting at once. */
+  readonly signal: NodeJS.Signals;
+  /** Whether another process has taken its place, so that the service does not end. */
+  readonly isReplaced: boolean;
+}
+
 export interface WorkerOptions {
   readonly entry: URL;
   /** Arguments of the process. */
@@ -55,6 +63,10 @@ export class WorkerProcess {
     this.supervised.start();
   }
 
+  get isListening(): boolean {
+    return this.known.isListening;
+  }
+
   /** The last known metrics if it does not reply in time or does not run; null if there are none. */
   async readMetrics(): Promise<MetricFamilies | null> {
     const { known } = this;
@@ -70,16 +82,18 @@ export class WorkerProcess {
 
   /** Null if it does not reply in time, or does not listen yet: then it has nothing to return, and would reply late. */
   async ask(kind: string, value: unknown): Promise<unknown> {
-    if (!this.known.isListening) return null;
+    if (!this.isListening) return null;
     const timeout = new Promise<null>((resolve) => setTimeout(resolve, REPLY_TIMEOUT_MS, null).unref());
     return Promise.race([this.supervised.ask(kind, value), timeout]);
   }
 
-  /** @param signal SIGHUP: another process has taken its place */
-  async stop(signal: NodeJS.Signals): Promise<void> {
+  async stop(order: StopOrder): Promise<void> {
+    const { isListening } = this;
     this.onListening(false);
-    await this.supervised.stop(() => {
-      this.supervised.notify('stop', signal);
+    await this.supervised.stop((child) => {
+      // A worker of node:cluster discards messages until its modules are loaded.
+      if (isListening) this.supervised.notify('stop', order);
+      else child.kill('SIGTERM');
     });
     this.noteEnd();
   }

@@ -50,6 +50,23 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
     expect(plan).not.toContain('Sort');
   });
 
+  it('the groups of an account and of an administrator are sets, and no row looks up each of them', async () => {
+    const limited = await service.limitedAccount(['group-1', 'group-2'], 'read', 'directory');
+    const nested =
+      '{ groups(first: 9) { nodes { members(first: 9) { nodes { user { id groups(first: 1) { totalCount } } } } } } }';
+    const sentFor = (reader: string) => statementsOf(() => service.query(nested, { authorization: reader }));
+    const statements = [...(await sentFor(limited)), ...(await sentFor(authorization))];
+    expect(statements.length).toBeGreaterThan(3);
+    for (const statement of statements) {
+      const plan = await explain(service.app.get(DataSource), statement);
+      const perRow = plan
+        .split('\n')
+        .filter((line) => /Index Cond: .*group_key = ANY .*user_key =/.test(line));
+      // Those of a viewer who administers few groups are looked up.
+      expect(perRow.filter((line) => !line.includes('v.admin_of'))).toEqual([]);
+    }
+  });
+
   async function ask(query: string): Promise<string> {
     const { data, errors } = await service.query(query, { authorization });
     // Of the lists, only the members of some groups are hidden from the viewer.

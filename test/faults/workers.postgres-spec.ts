@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
@@ -180,6 +181,30 @@ describe('several processes that serve requests', () => {
     await clients.untilRefused();
     expect(clients.failures).toEqual([]);
     expect(children.filter(isRunning)).toEqual([]);
+  });
+
+  it('are not ready as soon as the service ends, also while clients send slowly', async () => {
+    service = await start();
+    const body = JSON.stringify({ query: QUERY });
+    const head = [
+      'POST /graphql/v1 HTTP/1.1',
+      `Host: ${config.host}`,
+      `Authorization: ${authorization}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ].join('\r\n');
+    const slow = Array.from({ length: 3 * WORKERS }, () => connect(config.port, config.host));
+    const answers = slow.map((socket) => text(socket));
+    for (const socket of slow) socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`);
+    // Connections are distributed in turn, so each process has read what came before this.
+    for (let time = 0; time < 2 * WORKERS; time++) await ask();
+    const ended = service.kill('SIGTERM');
+    const readiness = () => send({ config }, { path: '/_readiness' }).then(({ status }) => status);
+    await eventually(readiness, 503);
+    expect(slow.filter(({ destroyed }) => destroyed)).toEqual([]);
+    for (const socket of slow) socket.write(body.slice(10));
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await ended).code).toBe(0);
   });
 
   it('end when the process that supervises them is killed', async () => {

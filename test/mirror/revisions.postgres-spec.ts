@@ -129,6 +129,25 @@ describe('the revision of a response', () => {
     await client.end();
     await service.until(() => Promise.resolve(other.current?.number === number));
   });
+
+  it('is not confused by notifications of other sessions', async () => {
+    const dataSource = twin.app.get(DataSource);
+    const current = other.current;
+    const next = (current?.number ?? 0) + 1;
+    const real = { number: next, id: current?.id, previous: current?.id, asOf: 1, age: 0, changed: null };
+    for (const forged of [
+      { ...real, id: 'no UUID' },
+      { ...real, number: 5_000_000_000 },
+      { ...real, previous: {} },
+      { ...real, asOf: 'now' },
+    ]) {
+      expect(announcementIn(JSON.stringify(forged))).toBeNull();
+      await dataSource.query(`select pg_notify('directory_revision', $1)`, [JSON.stringify(forged)]);
+    }
+    service.replaceDirectory(directoryOf(next));
+    expect((await service.synchronize()).kind).toBe('applied');
+    await service.until(() => Promise.resolve(other.current?.number === next));
+  });
 });
 
 describe('a revision', () => {

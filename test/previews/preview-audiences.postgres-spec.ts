@@ -49,6 +49,50 @@ function serviceOf(ldif: string, model: string) {
   };
 }
 
+describe('the deletion of a group whose members are hidden', () => {
+  const rules = `scopes: {confidential: Hidden people.}
+visibility:
+  bypass: confidential
+  members: [{where: (cn=choir), to: members}]
+`;
+  const nested = buildLdif(
+    ['ben', 'dan', 'vera'].map((id) => ({ id })),
+    [
+      { id: 'choir', members: ['dan'], owners: ['vera'] },
+      { id: 'everyone', members: ['@choir', 'ben'] },
+    ],
+  );
+  const service = TestService.forSuite(() => serviceOf(nested, rules));
+  const query = `mutation {
+    deleteGroup(input: {group: {id: "choir"}}) { deletedGroupId }
+    addGroupMember(input: {group: {id: "everyone"}, user: {id: "vera"}}) {
+      membership { group { members(first: 9) { nodes { user { id } } } } }
+    }
+  }`;
+
+  it('is for viewers who see them, because the outer groups show the difference', async () => {
+    const outside = await service.serviceAccount('read', 'directory', 'write');
+    const { data, errors } = await service.query(query, { authorization: outside });
+    expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+      [['deleteGroup'], 'FORBIDDEN'],
+    ]);
+    const ids = ['ben', 'dan', 'vera'];
+    expect(data).toMatchObject({
+      addGroupMember: { membership: { group: { members: { nodes: ids.map((id) => ({ user: { id } })) } } } },
+    });
+  });
+
+  it.each(['owner', 'account'])('shows the members that remain to an %s who sees them', async (kind) => {
+    const authorization =
+      kind === 'owner'
+        ? await service.accessToken('profile read directory write', 'viewer-app')
+        : await service.serviceAccount('read', 'directory', 'write', 'confidential');
+    const { data, errors } = await service.query(query, { authorization });
+    expect(errors).toEqual([]);
+    expect(JSON.stringify(data)).not.toContain('dan');
+  });
+});
+
 describe.each([
   ['hides nothing', FIELDS, [{ user: { id: 'hans', phone: null } }]],
   ['hides a user', FIELDS + RULES, []],

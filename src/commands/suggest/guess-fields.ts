@@ -117,8 +117,12 @@ export function guessFields(
   }));
 }
 
+/** The longest name that a model may have. */
+const LONGEST_ATTRIBUTE = 256;
+
 /** Whether an attribute is not the value of a field: it is maintained by the server, binary, or a credential (pure). */
 function isLeftOut(found: FoundAttribute): boolean {
+  if (found.name.length > LONGEST_ATTRIBUTE) return true;
   const name = found.key.split(';')[0] ?? found.key;
   const isMaintained = found.type?.isOperational === true || OPERATIONAL.has(name) || MAINTAINED.test(name);
   return isMaintained || SENSITIVE.test(name) || !hasUsableValues(found);

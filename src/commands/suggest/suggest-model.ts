@@ -63,7 +63,8 @@ function ownAttributes(
   const members = roles === null ? [] : MEMBER_ATTRIBUTES;
   const used = [...(id === null ? [] : [id]), ...name, ...builtIn.values(), ...ofRoles, ...members];
   const keys = new Set(used.map((each) => each.toLowerCase()));
-  return new Map([...found].filter(([key]) => !keys.has(key)));
+  // Values with options, such as mail;lang-fr, are values of the attribute, too.
+  return new Map([...found].filter(([key]) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, ''))));
 }
 
 function describeServer({ server }: Evidence): { server?: string } {

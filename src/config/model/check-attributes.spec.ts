@@ -56,6 +56,42 @@ describe('a field that previews change', () => {
   });
 });
 
+describe('a field on an attribute that names members', () => {
+  const problemsWith = (fields: string, visibility: string) =>
+    checkModel(
+      `scopes: {all: Everything.}\ngroups: {fields: {${fields}}}\nvisibility: {${visibility}}`,
+      'openldap',
+    ).problems.map(({ line, text }) => `${line} ${text}`);
+  const rule = '[{where: (cn=secret), to: members}]';
+  const shown = 'people: {attribute: MEMBER;x-a, type: "[String!]!", description: Members.}';
+
+  it.each([`members: ${rule}`, `groups: ${rule}`, 'users: [{where: (uid=a), to: self}]'])(
+    'would show what a rule hides: %s',
+    (rules) => {
+      expect(problemsWith(shown, rules)).toEqual([
+        expect.stringMatching(/^2 «people» would show memberships that visibility hides/),
+      ]);
+    },
+  );
+
+  it('is accepted without a rule, and with the scope that sees everything', () => {
+    expect(problemsWith(shown, '')).toEqual([]);
+    const protectedField = shown.replace('attribute', 'access: all, attribute');
+    expect(problemsWith(protectedField, `bypass: all, members: ${rule}`)).toEqual([]);
+  });
+});
+
+describe('a field with the name of a member of every object', () => {
+  it.each(['toString', 'valueOf', 'constructor', 'hasOwnProperty'])(
+    'is a problem of the model: %s',
+    (name) => {
+      expect(problemsOf(`${name}: {attribute: abc, ${field}, searchable: true, filterable: true}`)).toEqual([
+        expect.stringContaining(`«${name}» is a name of the built-in schema or of the service`),
+      ]);
+    },
+  );
+});
+
 describe('a conflict with a field of a preset', () => {
   const modelOf = (attribute: string) => `groups: {fields: {page: {attribute: ${attribute}, ${field}}}}`;
 

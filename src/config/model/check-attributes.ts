@@ -7,20 +7,22 @@ import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets
 import { quote } from './quote.js';
 import { type ModelProblem, YamlFile } from './yaml-file.js';
 
+const MEMBERSHIPS = 'memberships';
+
 /** Something that is read from attributes. */
 interface Use {
   readonly of: string;
   readonly attributes: readonly string[];
 }
 
-/** A field of the model whose previews conflict with another use of the same attribute. */
+/** A field of the model that conflicts with another use of the same attribute. */
 interface AttributeConflict {
   readonly path: readonly [kind: 'users' | 'groups', key: 'fields', name: string];
   readonly text: string;
 }
 
 /**
- * Finds fields whose previews conflict with another use of the same attribute.
+ * Finds fields that conflict with another use of the same attribute: by their previews, or because they show who belongs to a group.
  * @param preset that of the server if the model names none. Null: it is not known yet, and only conflicts with every preset count
  */
 export function checkAttributes(model: Model, file: YamlFile, preset: PresetName | null): ModelProblem[] {
@@ -56,7 +58,7 @@ function findConflicts(model: Model, server: PresetName): AttributeConflict[] {
     const { fields } = mapping[kind];
     const uses = usesOf(kind, mapping, model);
     const effects = fields.filter(isOwn).flatMap((field) => {
-      const text = effectOf(field, uses);
+      const text = effectOf(field, uses) ?? disclosureOf(field, uses, model);
       return text === null ? [] : [{ path: [kind, 'fields', field.name] as const, text }];
     });
     const conflicts = fields.filter(isChangeable).flatMap((field) =>
@@ -85,12 +87,12 @@ function usesOf(
     return [
       { of: 'the id', attributes: [users.id] },
       { of: 'active', attributes: users.disabled === null ? [] : readBy(users.disabled) },
-      { of: 'memberships', attributes: users.memberOf ?? [] },
+      { of: MEMBERSHIPS, attributes: users.memberOf ?? [] },
       ofRules('users'),
     ];
   return [
     { of: 'the id', attributes: [groups.id] },
-    { of: 'memberships', attributes: memberAttributesOf(groups) },
+    { of: MEMBERSHIPS, attributes: memberAttributesOf(groups) },
     ofRules('groups'),
     ofRules('members'),
   ];
@@ -101,6 +103,20 @@ function effectOf(field: Field, uses: readonly Use[]): string | null {
   return use === undefined
     ? null
     : `${quote(field.name)} has previews that would not show their effect on ${use.of}, which depends on the same attribute. Remove editable, or use another attribute`;
+}
+
+/** Rules of visibility apply to memberships, and not to a field with the values of their attributes. */
+function disclosureOf(
+  { name, attributes, scopes = [] }: Field,
+  uses: readonly Use[],
+  { visibility = {} }: Model,
+): string | null {
+  const { bypass, users = [], groups = [], members = [] } = visibility;
+  const hidesNothing = users.length + groups.length + members.length === 0;
+  const isOfBypass = bypass !== undefined && scopes.includes(bypass);
+  const memberships = uses.find(({ of }) => of === MEMBERSHIPS);
+  if (hidesNothing || isOfBypass || !haveCommon(attributes, memberships?.attributes ?? [])) return null;
+  return `${quote(name)} would show memberships that visibility hides, because its attribute names them. Set access to the scope of bypass, or use another attribute`;
 }
 
 function readBy(filter: string): string[] {

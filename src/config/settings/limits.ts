@@ -34,7 +34,7 @@ export const LIMITS_SETTINGS = {
   ),
   LIMIT_PREVIEWS: setting(
     integer(1, 200, 16),
-    'Maximum number of previews at the same time, each on its own connection. Workers share them.',
+    'Maximum number of previews at the same time, of one principal half of it. Workers share them.',
   ),
   LIMIT_STREAMS: setting(
     integer(0, 1_000_000, 4000),

@@ -23,11 +23,25 @@ export function announcementIn(payload: string | undefined): Announcement | null
   if (payload?.startsWith('{') !== true) return null;
   try {
     const { changed, ...known } = JSON.parse(payload) as Announcement;
-    const isKnown =
-      Number.isInteger(known.number) && typeof known.id === 'string' && typeof known.previous === 'string';
-    return isKnown ? { ...known, changed: changedObjectsIn(changed) } : null;
+    return isAnnouncement(known) ? { ...known, changed: changedObjectsIn(changed) } : null;
   } catch {
     // Every session can send notifications. The primary is then queried.
     return null;
   }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** The largest `integer` of PostgreSQL. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
+/** The number and the ids are sent back to PostgreSQL, which rejects other values in each later query. */
+function isAnnouncement({ number, id, previous, asOf, age }: Omit<Announcement, 'changed'>): boolean {
+  const hasIds = [id, previous].every((each) => typeof each === 'string' && UUID.test(each));
+  return (
+    hasIds &&
+    Number.isInteger(number) &&
+    number > 0 &&
+    number <= MAX_INTEGER &&
+    [asOf, age].every(Number.isFinite)
+  );
 }

@@ -30,7 +30,11 @@ export const OWNER = 3;
 const USER_DELETED = numberOfKind(ChangeKind.USER_DELETED);
 const GROUP_DELETED = numberOfKind(ChangeKind.GROUP_DELETED);
 
-const LIMITED_GROUPS = '((select l.groups from limited l)::integer[])';
+/** Up to this number of groups, looking up each of them costs less than reading all memberships of a user. */
+const FEW_GROUPS = 16;
+
+/** A set, which PostgreSQL hashes once. With an array it looks up each of its groups for each row. */
+const LIMITED_GROUPS = '(select unnest(l.groups) from limited l)';
 const LIMITED_USERS = `(
     select a.user_key from all_memberships a where a.group_key = any ((select l.roots from limited l)::integer[]))`;
 
@@ -38,11 +42,11 @@ const LIMITED_USERS = `(
 export function conditionsFor(hasRules: boolean, isLimited: boolean): Conditions {
   const byRules = hasRules ? BY_RULES : WITHOUT_RULES;
   const among = (condition: string) => (isLimited ? ` and ${condition}` : '');
-  const isOfLimited = `case when c.group_key is null then c.user_key in ${LIMITED_USERS} else c.group_key = any ${LIMITED_GROUPS} end`;
-  const ofLimitedGroup = (m: string) => among(`${m}.group_key = any ${LIMITED_GROUPS}`);
+  const isOfLimited = `case when c.group_key is null then c.user_key in ${LIMITED_USERS} else c.group_key in ${LIMITED_GROUPS} end`;
+  const ofLimitedGroup = (m: string) => among(`${m}.group_key in ${LIMITED_GROUPS}`);
   return {
     seesUser: (u) => `(${byRules.seesUser(u)}${among(`${u}.key in ${LIMITED_USERS}`)})`,
-    seesGroup: (g) => `(${byRules.seesGroup(g)}${among(`${g}.key = any ${LIMITED_GROUPS}`)})`,
+    seesGroup: (g) => `(${byRules.seesGroup(g)}${among(`${g}.key in ${LIMITED_GROUPS}`)})`,
     seesMembers: byRules.seesMembers,
     seesMembership: (m) => `(${byRules.seesMembership(m)}${ofLimitedGroup(m)})`,
     seesItsUser: byRules.seesItsUser,
@@ -130,8 +134,11 @@ function exists(condition: string): string {
 
 /** Whether the viewer is at least ADMIN in a group of a user, without memberships that a preview adds. */
 function administers(user: string, memberships: string): string {
-  return `(${user} <> all (v.joined) and exists (
-      select from ${memberships} a where a.user_key = ${user} and a.group_key = any (v.admin_of)))`;
+  const isMemberOf = (condition: string) =>
+    `exists (select from ${memberships} a where a.user_key = ${user} and a.group_key ${condition})`;
+  return `(${user} <> all (v.joined) and case when cardinality(v.admin_of) <= ${FEW_GROUPS}
+      then ${isMemberOf('= any (v.admin_of)')}
+      else ${isMemberOf('in (select unnest(w.admin_of) from viewer w)')} end)`;
 }
 
 /**

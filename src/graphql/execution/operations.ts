@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  type ASTNode,
   execute,
   type ExecutionResult,
   GraphQLError,
@@ -7,8 +8,6 @@ import {
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
-  type ListValueNode,
-  type ObjectValueNode,
   OperationTypeNode,
   visit,
 } from 'graphql';
@@ -16,12 +15,13 @@ import { type PolicyDecision, type Withheld, withheldError } from '../analysis/o
 import type { RequestContext } from '../http/request-context.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { ServiceUnavailableError } from '../../common/errors.js';
+import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { DeprecatedUses } from '../schema/deprecation.js';
+import { PreviewShares } from './preview-shares.js';
 import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
 
 export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
@@ -48,6 +48,7 @@ export class Executor {
   constructor(
     @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly database: Database,
+    private readonly shares: PreviewShares,
   ) {
     const fields = [...mapping.users.fields, ...mapping.groups.fields];
     this.hasAudiences = fields.some(({ visibleTo }) => visibleTo !== undefined);
@@ -55,7 +56,7 @@ export class Executor {
 
   execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     return operation.isMutation
-      ? this.executeInTransaction(operation, context)
+      ? this.shares.run(context, () => this.executeInTransaction(operation, context))
       : this.query(operation, context);
   }
 
@@ -116,12 +117,11 @@ export class Executor {
 
 /**
  * graphql-js reports only the errors before it discards a part of the result, and compiled operations all of
- * them. graphql-js therefore repeats such an operation, unless the database could not be reached.
+ * them. graphql-js therefore repeats such an operation, unless the database could not be reached in time.
  */
 function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
-  return (
-    errors.length > 1 && !errors.some(({ originalError }) => originalError instanceof ServiceUnavailableError)
-  );
+  const codes = errors.map(({ originalError: error }) => (error instanceof ServiceError ? error.code : ''));
+  return errors.length > 1 && !codes.includes('SERVICE_UNAVAILABLE') && !codes.includes('TIMEOUT');
 }
 
 function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLError {
@@ -242,7 +242,7 @@ function withCoercedVariables(document: DocumentNode): DocumentNode {
 
 function variablesInside(document: DocumentNode): string[] {
   const found = new Set<string>();
-  const find = (node: ObjectValueNode | ListValueNode) => {
+  const find = (node: ASTNode) => {
     visit(node, { Variable: ({ name }) => void found.add(name.value) });
   };
   visit(document, { ObjectValue: find, ListValue: find });

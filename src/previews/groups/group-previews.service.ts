@@ -10,7 +10,7 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group.model.js';
-import { MembershipsService } from '../../memberships/memberships.service.js';
+import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
 import { addGroup, removeGroup, applyChange, previewOf, applyNaming } from '../apply-change.js';
 import type {
@@ -114,6 +114,8 @@ export class GroupPreviewsService {
     const group = await this.entries.getGroup(caller, input.group, 'group');
     const callerRole = await readCallerRole(transaction, principal, group);
     refuseUnless(canDeleteGroup(principal, callerRole), OWNER, 'delete it', callerRole, 'group');
+    // The members of the outer groups before and after would show them.
+    if ((group.value.membersVisibleTo ?? null) !== null) throw hiddenMembers();
     const clientMutationId = validateClientMutationId(input);
     const outer = await this.entries.listOuterGroups(transaction, group);
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));

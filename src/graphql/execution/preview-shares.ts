@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { ServiceUnavailableError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { timeLimitsFor } from '../../database/connections/time-limits.js';
+import type { RequestContext } from '../http/request-context.js';
+
+/**
+ * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
+ * further previews wait as long as for a connection. The embedded database has one connection, for which all wait in turn.
+ */
+@Injectable()
+export class PreviewShares {
+  private readonly most: number;
+  private readonly waitMs: number;
+  /** The principals that have previews. */
+  private readonly byPrincipal = new Map<string, LimitFunction>();
+
+  constructor(@Inject(CONFIG) { database }: Pick<Config, 'database'>) {
+    this.most = database.kind === 'pglite' ? Infinity : Math.ceil(database.previewPoolSize / 2);
+    this.waitMs = timeLimitsFor(database.timeoutSeconds).connection;
+  }
+
+  /** @throws ServiceUnavailableError if the previews of the principal do not end in time */
+  async run<Result>(
+    { principal }: Pick<RequestContext, 'principal'>,
+    preview: () => Promise<Result>,
+  ): Promise<Result> {
+    const { countedAs = '' } = principal ?? {};
+    const limit = this.byPrincipal.get(countedAs) ?? pLimit(this.most);
+    this.byPrincipal.set(countedAs, limit);
+    try {
+      return await this.waitFor(limit, preview);
+    } finally {
+      if (limit.activeCount + limit.pendingCount === 0) this.byPrincipal.delete(countedAs);
+    }
+  }
+
+  private waitFor<Result>(limit: LimitFunction, preview: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      let isWaiting = true;
+      const timer = setTimeout(() => {
+        isWaiting = false;
+        reject(new ServiceUnavailableError('Too many previews of one principal: wait for their answers'));
+      }, this.waitMs);
+      const begin = async () => {
+        clearTimeout(timer);
+        if (isWaiting) await preview().then(resolve, reject);
+      };
+      void limit(begin);
+    });
+  }
+}
