@@ -93,9 +93,10 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 }
 
 /** The embedded database has a single connection, which a second process cannot share. */
-function followingFor({ database, directory, modelText }: Config): MirrorFollowing | null {
+function followingFor(config: Config): MirrorFollowing | null {
+  const { database, directory } = config;
   if (database.kind === 'pglite') return null;
-  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server, modelText);
+  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server, config);
 }
 
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */

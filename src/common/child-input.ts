@@ -14,18 +14,18 @@ export const CHILD_STDIO: ('ignore' | 'inherit' | 'ipc' | 'pipe')[] = [
   'pipe',
 ];
 
-/** Gives a text of any size to a child process, which the limits of arguments and variables do not allow. */
-export function giveInput(child: ChildProcess, text: string): void {
+/** Gives bytes of any number to a child process, which the limits of arguments and variables do not allow. */
+export function giveInput(child: ChildProcess, bytes: Buffer): void {
   const input = child.stdio[INPUT];
   if (!(input instanceof Writable)) return;
   // The process may end before it has read everything, which its supervisor notices.
   input.on('error', () => undefined);
-  input.end(text);
+  input.end(bytes);
 }
 
-/** Reads the text that the parent of this process gives it. */
-export function readInput(): string {
-  const text = readFileSync(INPUT, 'utf8');
+/** Reads the bytes that the parent of this process gives it. */
+export function readInput(): Buffer {
+  const bytes = readFileSync(INPUT);
   closeSync(INPUT);
-  return text;
+  return bytes;
 }

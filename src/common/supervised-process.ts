@@ -21,7 +21,7 @@ interface Supervision {
   readonly spawn: () => ChildProcess;
   readonly handlers: MessageHandlers;
   /** What each process reads at its start: see readInput. */
-  readonly input?: string;
+  readonly input?: Buffer;
   /**
    * Called when the process ended without `stop`.
    * @param pause milliseconds until it starts again

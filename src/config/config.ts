@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { deepFreeze } from '../common/deep-freeze.js';
 import { availableParallelism } from 'node:os';
 import { type AuthConfig, buildAuth } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
@@ -78,20 +79,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads the environment into a Config. No other module reads settings from it.
  * @param findMore finds problems of files that the settings name, to be reported together with all others
- * @param modelText the text of the model file, if another process has read it
  * @throws ConfigError with every problem found
  */
 export function readConfig(
   environment: Environment = process.env,
   findMore: (config: Config) => readonly string[] = () => [],
-  modelText?: string,
 ): Config {
   const { settings, problems } = readSettings(environment);
   const modelFile = modelFileOf(settings);
   const isFile = settings.DIRECTORY_URL.startsWith('file:');
   // A file has no server that could be recognized.
-  const model =
-    modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null, modelText);
+  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null);
   const built = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
@@ -233,10 +231,4 @@ export function configOfWorker(config: Config): Config {
       streams: shareOf(limits.streams),
     },
   });
-}
-
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
-  Object.values(value).forEach(deepFreeze);
-  return Object.freeze(value);
 }

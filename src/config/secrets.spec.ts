@@ -64,10 +64,13 @@ describe('production', () => {
     expect(readConfig(PRODUCTION).production).toBe(true);
   });
 
-  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS', 'DIRECTORY_URL'])('rejects a configuration without %s', (name) => {
-    const problems = problemsOf({ ...PRODUCTION, [name]: '' });
-    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} .*production refuses`))]);
-  });
+  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS', 'DIRECTORY_URL'])(
+    'rejects a configuration without %s',
+    (name) => {
+      const problems = problemsOf({ ...PRODUCTION, [name]: '' });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} .*production refuses`))]);
+    },
+  );
 
   it('allows embedded parts if that is set', () => {
     expect(readConfig({ NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' })).toMatchObject({

@@ -20,7 +20,7 @@ import { ConditionalResponses } from './execution/conditional-responses.js';
 import { CachedResponses } from './execution/cached-responses.js';
 import { ExecutedResponses } from './execution/responses.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
-import { formatError, withoutSuggestion } from './errors/error-response.js';
+import { bounded, formatError, withoutSuggestion } from './errors/error-response.js';
 import { GRAPHQL_PATH } from './http/pipeline-request.js';
 import { DocumentStore } from './persisted/document-store.js';
 import { PersistedDocuments } from './persisted/persisted-documents.js';
@@ -55,7 +55,8 @@ import { HttpAdapter } from '../http/http-adapter.js';
         fieldResolverEnhancers: ['guards'],
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');
-          return config.disclosure.suggestions ? shown : withoutSuggestion(shown);
+          const { message, ...rest } = config.disclosure.suggestions ? shown : withoutSuggestion(shown);
+          return { message: bounded(message), ...rest };
         },
         validationRules: validationRulesOf(config),
         parseOptions: parseOptionsOf(config),

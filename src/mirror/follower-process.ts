@@ -2,6 +2,8 @@ import { fork } from 'node:child_process';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { CHILD_STDIO } from '../common/child-input.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
+import type { Config } from '../config/config.js';
+import { writeConfig } from '../config/config-copy.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { MirrorFollowing } from './mirror-following.js';
 import type { FollowerState } from './status/follower-state.js';
@@ -21,13 +23,13 @@ export class FollowerProcess extends MirrorFollowing implements OnModuleDestroy,
   /**
    * @param entry the main file of the process
    * @param server the kind of server whose preset it uses; null: it chooses the one with which the mirror was written
-   * @param model the text of the model file, also for a process that starts later; null: there is none
+   * @param config also for a process that starts later
    */
-  constructor(entry: URL, server: PresetName | null, model: string | null) {
+  constructor(entry: URL, server: PresetName | null, config: Config) {
     super();
     this.supervised = new SupervisedProcess({
       spawn: () => fork(entry, server === null ? [] : [server], { stdio: CHILD_STDIO }),
-      input: model ?? '',
+      input: writeConfig(config),
       handlers: {
         settled: () => {
           this.onSettled();

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { readInput } from '../common/child-input.js';
 import type { Config } from '../config/config.js';
+import { readConfigCopy } from '../config/config-copy.js';
 import { loadEnvironmentFile } from '../config/environment-file.js';
 import { endOnFaults, explainFailure } from './failure.js';
 import { readUsableConfig } from './preconditions.js';
@@ -16,11 +17,11 @@ export function runEntry(work: Work): Promise<void> {
 }
 
 /**
- * Runs the main function of a process that another one starts. It has the environment and the model of that one, also if the
- * model file has changed since.
+ * Runs the main function of a process that another one starts. It has the environment and the configuration of that one, also
+ * if files that the settings name have changed since.
  */
 export function runChild(work: Work): Promise<void> {
-  return runWith(() => readUsableConfig(readInput()), work);
+  return runWith(() => readConfigCopy(readInput()), work);
 }
 
 async function runWith(read: () => Config, work: Work): Promise<void> {

@@ -3,15 +3,11 @@ import { readClients } from '../identity-provider/clients.js';
 
 /**
  * Reads the settings and checks the files that they name, before anything is opened.
- * @param modelText the text of the model file, if another process has read it
  * @throws ConfigError with every problem found
  */
-export function readUsableConfig(modelText?: string): Config {
-  return readConfig(
-    undefined,
-    ({ auth, scopes }) =>
-      auth.issuer === null ? configProblems(() => readClients(auth.embeddedClients, scopes)) : [],
-    modelText,
+export function readUsableConfig(): Config {
+  return readConfig(undefined, ({ auth, scopes }) =>
+    auth.issuer === null ? configProblems(() => readClients(auth.embeddedClients, scopes)) : [],
   );
 }
 

@@ -14,15 +14,11 @@ import { readUsableConfig } from './preconditions.js';
 import { type StopOrder, WorkerProcess } from './worker-process.js';
 
 /** The main files of the processes. */
-interface Entries {
-  readonly worker: URL;
-  readonly follower: URL;
-}
+type Entries = Readonly<Record<'worker' | 'follower', URL>>;
 
 /** What all processes start with. */
 interface Given {
-  /** The text of the model file; null: there is none. */
-  readonly model: string | null;
+  readonly config: Config;
   /** Null: not known yet, or named by the model. */
   readonly server: PresetName | null;
 }
@@ -30,7 +26,7 @@ interface Given {
 /** @throws ConfigError if the model does not go with the kind of server */
 function givenBy(config: Config, server: PresetName | null): Given {
   if (server !== null) configFor(config, server);
-  return { model: config.modelText, server };
+  return { config, server };
 }
 
 /** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
@@ -54,18 +50,26 @@ class Supervisor {
   private found: PresetName | null = null;
   private readonly ended = new EndedMetrics();
   private restarting: Promise<void> = Promise.resolve();
+  /** Whether a signal to restart waits for the restart before it. A further signal then asks for the same. */
+  private isRestartRequested = false;
 
   constructor(
     private readonly config: Config,
     private readonly entries: Entries,
   ) {
-    this.given = { model: config.modelText, server: null };
+    this.given = { config, server: null };
     this.counts = new GrantedCounts(config.workers, (name, subject) => this.recall(name, subject));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
     process.on('SIGHUP', () => {
       // A terminal that is closed sends it too, and nothing reads the output any more.
       if (process.stdout.isTTY) void this.stop('SIGINT');
-      else this.requestRestart(() => givenBy(readUsableConfig(), this.found ?? this.given.server));
+      else if (!this.isRestartRequested) {
+        this.isRestartRequested = true;
+        this.requestRestart(() => {
+          this.isRestartRequested = false;
+          return givenBy(readUsableConfig(), this.found ?? this.given.server);
+        });
+      }
     });
   }
 
@@ -94,11 +98,11 @@ class Supervisor {
       this.workers.push(this.startWorker(index, this.given));
   }
 
-  private startWorker(index: number, { model, server }: Given): WorkerProcess {
+  private startWorker(index: number, { config, server }: Given): WorkerProcess {
     const worker: WorkerProcess = new WorkerProcess({
       entry: this.entries.worker,
       args: [index === 0 ? 'first' : 'other', server ?? ''],
-      model,
+      config,
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),
         unused: (grants) => {
@@ -128,18 +132,18 @@ class Supervisor {
   }
 
   private async follow(): Promise<void> {
-    const { model, server } = this.given;
-    const follower = new FollowerProcess(this.entries.follower, server, model);
+    const { config, server } = this.given;
+    const follower = new FollowerProcess(this.entries.follower, server, config);
     this.follower = follower;
     void follower.otherServer.then((kind) => {
       this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
       this.found = kind;
-      this.requestRestart(() => givenBy(readUsableConfig(this.given.model ?? ''), kind));
+      this.requestRestart(() => givenBy(this.given.config, kind));
     });
     await follower.start();
   }
 
-  /** Replaces one process after the other. The new ones get the model that is read, and read other files again themselves. */
+  /** Replaces one process after the other. The new ones get the configuration that is read. */
   private requestRestart(read: () => Given): void {
     this.restarting = this.restarting.then(() => this.restart(read));
   }
@@ -199,14 +203,11 @@ class Supervisor {
     this.follower?.onModuleDestroy();
     // The others leave new connections to the last process that listens, which accepts them for a second more.
     const last = this.workers.filter(({ isListening }) => isListening).at(-1);
-    const signalFor = (worker: WorkerProcess) =>
-      signal === 'SIGTERM' && worker !== last ? 'SIGHUP' : signal;
-    await Promise.all([
-      this.follower?.beforeApplicationShutdown(),
-      ...[...this.processes].map((worker) =>
-        this.end(worker, { signal: signalFor(worker), isReplaced: false }),
-      ),
-    ]);
+    const ends = [...this.processes].map((worker) => {
+      const isOther = signal === 'SIGTERM' && worker !== last;
+      return this.end(worker, { signal: isOther ? 'SIGHUP' : signal, isReplaced: false });
+    });
+    await Promise.all([this.follower?.beforeApplicationShutdown(), ...ends]);
     process.exit(0);
   }
 

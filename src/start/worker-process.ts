@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { CHILD_STDIO } from '../common/child-input.js';
 import type { MessageHandlers } from '../common/messenger.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
+import type { Config } from '../config/config.js';
+import { writeConfig } from '../config/config-copy.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 
 /** Milliseconds for the reply of a process. */
@@ -21,8 +23,8 @@ export interface WorkerOptions {
   readonly entry: URL;
   /** Arguments of the process. */
   readonly args: readonly string[];
-  /** The text of the model file, also for a process that starts later; null: there is none. */
-  readonly model: string | null;
+  /** Also for a process that starts later. */
+  readonly config: Config;
   readonly handlers: MessageHandlers;
   /** Called with the last metrics of a process that has ended; null if they were never read. */
   readonly onEnd: (metrics: MetricFamilies | null) => void;
@@ -40,10 +42,10 @@ export class WorkerProcess {
   });
 
   constructor(private readonly options: WorkerOptions) {
-    const { entry, args, model, handlers, onFault } = options;
+    const { entry, args, config, handlers, onFault } = options;
     this.supervised = new SupervisedProcess({
       spawn: () => spawn(entry, args),
-      input: model ?? '',
+      input: writeConfig(config),
       handlers: {
         ...handlers,
         listening: () => {

@@ -15,12 +15,15 @@ function modelWith(field: string): string {
 }
 
 const INVALID = 'users: {base: people}\n';
+/** A query that is sent by its id. */
+const DOCUMENTS = JSON.stringify({ known: '{ user(user: {id: "anna"}) { id } }' });
 
 describe.each([1, 2])('a model file that is edited while processes for requests run: %d', (workers) => {
   const { DIRECTORY_MODEL: model } = modelSetting(modelWith('line'));
   let issuer: ExternalIssuerProcess;
   let database: TestDatabase;
   let file: string;
+  let documents: string;
   let config: { host: string; port: number };
   let service: TestProcess;
   let authorization: string;
@@ -29,6 +32,8 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     issuer = await ExternalIssuerProcess.start();
     database = await createDatabase();
     file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'edited-')), 'directory.ldif');
+    documents = join(file, '../documents.json');
+    writeFileSync(documents, DOCUMENTS);
     setPhone('0');
     config = { host: '127.0.0.1', port: await findFreePort() };
     service = TestProcess.start('main', [], {
@@ -39,6 +44,8 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
       DIRECTORY_URL: `file:${file}`,
       DIRECTORY_MODEL: model,
       DIRECTORY_SYNC_SECONDS: '1',
+      TRUSTED_DOCUMENTS: documents,
+      TRUSTED_DOCUMENTS_MODE: 'log',
     });
     authorization = await issuer.token('jwt-client');
     await service.untilPrinted(/Ready at/);
@@ -54,10 +61,11 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     writeFileSync(file, buildLdif([{ id: 'anna', phone }]));
   }
 
-  /** The user with a field; null if there is no such field, or no process. */
-  async function read(field: string): Promise<unknown> {
-    const query = `{ user(user: {id: "anna"}) { ${field} } }`;
-    const answer = await post({ config }, { query }, { authorization }).catch(() => null);
+  const read = (field: string) => request({ query: `{ user(user: {id: "anna"}) { ${field} } }` });
+
+  /** The user of a response; null if there is no such field or document, or no process. */
+  async function request(body: object): Promise<unknown> {
+    const answer = await post({ config }, body, { authorization }).catch(() => null);
     const { data = null } = JSON.parse(answer?.body ?? '{}') as { data?: { user: unknown } };
     return data?.user ?? null;
   }
@@ -75,15 +83,18 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     ['another one', modelWith('desk'), '2'],
   ])('has no effect on processes that start again: %s', async (_, text, phone) => {
     writeFileSync(model, text);
+    writeFileSync(documents, text);
     await replaceAll();
     setPhone(phone);
     await eventually(() => read('line'), { line: phone });
+    expect(await request({ documentId: 'known' })).toEqual({ id: 'anna' });
     expect(service.stdout + service.stderr).not.toContain(`${model}:`);
   });
 
   if (workers === 1) return;
 
   it('is read on SIGHUP, by all processes', async () => {
+    writeFileSync(documents, DOCUMENTS);
     writeFileSync(model, INVALID);
     process.kill(service.id, 'SIGHUP');
     await service.untilPrinted(/The service does not start again: .*users\.base is an invalid DN/);

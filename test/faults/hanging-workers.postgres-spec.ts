@@ -163,6 +163,19 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     expect(service.children).toHaveLength(WORKERS + 1);
   });
 
+  it('are replaced once more by any number of further signals', async () => {
+    await ready();
+    for (let time = 0; time < 5; time++) {
+      process.kill(service.id, 'SIGHUP');
+      await countRequests();
+    }
+    await service.untilPrinted(/(?:were replaced[^]*){2}/);
+    const after = workers();
+    for (let time = 0; time < 20; time++) await countRequests();
+    expect(workers()).toEqual(after);
+    expect(service.stdout.match(/were replaced/g)).toHaveLength(2);
+  });
+
   it('end together with one that is about to replace another', async () => {
     await ready();
     const before = workers();

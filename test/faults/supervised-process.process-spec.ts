@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SupervisedProcess } from '../../src/common/supervised-process.js';
+import { readConfig } from '../../src/config/config.js';
 import { WorkerProcess } from '../../src/start/worker-process.js';
 import { variable } from '../support/servers/store.js';
 import { spawnBound } from '../support/spawn-bound.mjs';
@@ -107,7 +108,7 @@ describe('a process that serves requests', () => {
     const worker = new WorkerProcess({
       entry: pathToFileURL(entry),
       args: [],
-      model: null,
+      config: readConfig({}),
       handlers: {},
       onEnd: () => undefined,
       onFault: () => undefined,

@@ -22,11 +22,9 @@ export const NO_MODEL: ReadModel = { model: {}, yaml: null, problems: [] };
 /**
  * Reads and checks a model file. The model of a file with problems is what remains without them.
  * @param preset the preset that applies if the model names no kind of server; null: it is not known yet
- * @param text its text, if another process has read it
  */
-export function readModel(file: string, preset: PresetName | null = null, text?: string): ReadModel {
-  const check = (read: string) => checkModel(read, preset);
-  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, check, text);
+export function readModel(file: string, preset: PresetName | null = null): ReadModel {
+  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, (text) => checkModel(text, preset));
   return checked === null
     ? { ...NO_MODEL, problems }
     : { model: checked.model, yaml: checked.yaml, problems };

@@ -15,16 +15,14 @@ export interface CheckedFile {
 
 /**
  * Reads a file that a setting names, and checks its text.
- * @param text the text, if the file has been read before
  * @returns null instead of a result if it cannot be read; one line for each problem: FILE:LINE:COLUMN, cause and cure
  */
 export function readYaml<Checked extends CheckedFile>(
   setting: string,
   file: string,
   check: (text: string) => Checked,
-  text?: string,
 ): { checked: Checked | null; problems: readonly string[] } {
-  const content = text === undefined ? readBounded(file) : Buffer.from(text);
+  const content = readBounded(file);
   if ('cause' in content)
     return { checked: null, problems: [`${setting} ${content.cause}: ${file}. ${content.cure}.`] };
   const place = placeOfInvalidByte(content);

@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler, type ValidatedOperation } from '../execution/operations.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
-import { withoutSuggestion } from '../errors/error-response.js';
+import { bounded, withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
@@ -160,7 +160,8 @@ function coerceVariables(
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
   const shown = { message: first?.message ?? 'The variables do not fit the operation' };
-  throw new BadUserInputError((disclosure.suggestions ? shown : withoutSuggestion(shown)).message, name);
+  const { message } = disclosure.suggestions ? shown : withoutSuggestion(shown);
+  throw new BadUserInputError(bounded(message), name);
 }
 
 /**

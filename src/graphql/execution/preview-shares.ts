@@ -23,21 +23,13 @@ export class PreviewShares {
   }
 
   /** @throws ServiceUnavailableError if the previews of the principal do not end in time */
-  async run<Result>(
+  run<Result>(
     { principal }: Pick<RequestContext, 'principal'>,
     preview: () => Promise<Result>,
   ): Promise<Result> {
     const { countedAs = '' } = principal ?? {};
     const limit = this.byPrincipal.get(countedAs) ?? pLimit(this.most);
     this.byPrincipal.set(countedAs, limit);
-    try {
-      return await this.waitFor(limit, preview);
-    } finally {
-      if (limit.activeCount + limit.pendingCount === 0) this.byPrincipal.delete(countedAs);
-    }
-  }
-
-  private waitFor<Result>(limit: LimitFunction, preview: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isWaiting = true;
       const timer = setTimeout(() => {
@@ -48,7 +40,10 @@ export class PreviewShares {
         clearTimeout(timer);
         if (isWaiting) await preview().then(resolve, reject);
       };
-      void limit(begin);
+      // The counts of the limit are those after the preview.
+      void limit(begin).then(() => {
+        if (limit.activeCount + limit.pendingCount === 0) this.byPrincipal.delete(countedAs);
+      });
     });
   }
 }

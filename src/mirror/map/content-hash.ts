@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { atOnce, inSteps, type Steps } from '../../common/steps.js';
 import { isKeyOfDn } from '../../sources/reference-key.js';
 import { CONTENT_VERSION, FOLDING_VERSION } from '../../sources/source.js';
@@ -159,5 +159,5 @@ function compare(left: string, right: string): number {
 }
 
 function digest(value: unknown): Buffer {
-  return createHash('sha256').update(JSON.stringify(value)).digest();
+  return hash('sha256', JSON.stringify(value), 'buffer');
 }
