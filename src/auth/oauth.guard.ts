@@ -78,7 +78,9 @@ export class TokenCache {
     if (cached !== undefined) return cached;
     this.misses++;
     const token = await verify();
-    if (isValid(token)) this.verified.set(keyOf(credentials), token);
+    // The time to live does not depend on the clock, which can be set back.
+    const ttl = Math.ceil(token.cacheUntil - Date.now());
+    if (isValid(token)) this.verified.set(keyOf(credentials), token, Number.isFinite(ttl) ? { ttl } : {});
     return token;
   }
 

@@ -5,6 +5,7 @@ const PRODUCTION = {
   NODE_ENV: 'production',
   BASE_URL: 'https://directory.example.org/school',
   DATABASE_URL: 'postgres://directory@db.example.org/directory',
+  DIRECTORY_URL: 'ldaps://ldap.example.org',
   URL_SIGNING_KEYS: 'ab'.repeat(32),
 };
 

@@ -155,15 +155,18 @@ export class UnparsedRequests {
   reject(error: Error & { code?: string }, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;
     const response = this.last.get(socket);
-    const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    if (isLate && response !== undefined && !response.writableFinished) {
+    const isUnderWay = response !== undefined && !response.writableFinished;
+    if (isUnderWay && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
       this.rejectLate(response, socket);
       return;
     }
-    // A request that was answered before its body was read has its response.
-    const isAnswered = isLate && response?.req.complete === false;
+    if (isUnderWay && response.req.complete && !response.headersSent) {
+      // It is the response to the request before, and the last one.
+      response.shouldKeepAlive = false;
+      return;
+    }
     // A connection that is opened in advance and not used has sent nothing.
-    if (socket.bytesRead > 0 && socket.writable && !isAnswered)
+    if (socket.bytesRead > 0 && socket.writable && !hasResponse(response))
       this.rejectUnknown(toRejectionError(error.code), socket);
     socket.destroy(error);
   }
@@ -215,6 +218,12 @@ export class UnparsedRequests {
       connection: 'close',
     };
   }
+}
+
+/** Whether another response would be taken for a part of one that has begun, or for that of another request. */
+function hasResponse(response: ServerResponse | undefined): boolean {
+  if (response?.headersSent !== true) return false;
+  return !response.writableFinished || !response.req.complete;
 }
 
 function tooLate(): RejectionError {

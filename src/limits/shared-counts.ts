@@ -6,7 +6,8 @@ import { RedisLink } from './redis-link.js';
 
 /**
  * Takes an amount from a counter, all of it or nothing, or returns it, atomically. The script of
- * rate-limiter-flexible adds first. A window is the lifetime of a key.
+ * rate-limiter-flexible adds first. A window is the lifetime of a key. It never lasts longer than it should, although Redis stores the
+ * instant of its end, and a clock can be set back.
  *
  * KEYS: the counter. ARGV: the amount, negative to return it; the window in seconds; the limit.
  * Returns the sum, above the limit if nothing was taken, and the milliseconds until the window ends.
@@ -17,10 +18,10 @@ local after = taken + tonumber(ARGV[1])
 local window = 1000 * ARGV[2]
 if after ~= taken and after >= 0 and after <= tonumber(ARGV[3]) then
   redis.call('INCRBY', KEYS[1], ARGV[1])
-  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], window) end
 end
 local left = redis.call('PTTL', KEYS[1])
-return {after, left < 0 and window or left}
+if left == -1 or left > window then redis.call('PEXPIRE', KEYS[1], window) end
+return {after, (left < 0 or left > window) and window or left}
 `;
 
 /** Bytes of the hash of a subject: enough that two subjects never have the same. */

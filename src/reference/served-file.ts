@@ -14,7 +14,7 @@ export interface ServedFile {
 
 export function servedFile(bytes: Buffer, headers: Readonly<Record<string, string>>): ServedFile {
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-  return { bytes, etag: `"${digest}"`, headers: { ...headers, vary: 'Accept-Encoding' }, compressed: {} };
+  return { bytes, etag: `"${digest}"`, headers, compressed: {} };
 }
 
 /** Sends the file, or 304 when the client already has it (RFC 9110 §13.1.2). */
@@ -25,8 +25,10 @@ export async function sendFile(
 ): Promise<void> {
   const { bytes, etag, compressed: known } = file;
   const compression = compressionFor(request.raw);
+  // The CORS handler may have set the header before.
+  const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
   // The tag is weak, because it is that of all codings.
-  void reply.headers({ ...file.headers, etag: `W/${etag}` });
+  void reply.headers({ ...file.headers, vary, etag: `W/${etag}` });
   if (matchesEtag(request.headers['if-none-match'], etag)) {
     void reply.code(304).send();
     return;

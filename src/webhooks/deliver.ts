@@ -7,6 +7,7 @@ import type { Change } from '../changes/change.model.js';
 import { describeChange } from '../changes/stream/change-events.js';
 import { isPublicAddress } from '../common/public-address.js';
 import { hostOf } from '../common/url.js';
+import { withEither } from '../common/with-either.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 
 /** Milliseconds for a delivery, from the resolution of the name to the status. */
@@ -46,8 +47,9 @@ export async function deliver(
       'webhook-timestamp': Math.floor(now.getTime() / 1000),
       'webhook-signature': new Webhook(secret).sign(change.id, now, body),
     };
-    const either = AbortSignal.any([signal, timeout]);
-    const { status, retryAfter } = await post(new URL(url), headers, body, allowPrivate, either);
+    const { status, retryAfter } = await withEither([signal, timeout], (either) =>
+      post(new URL(url), headers, body, allowPrivate, either),
+    );
     return status >= 200 && status < 300 ? null : { reason: `it answers ${status}`, retryAfter };
   } catch (error) {
     const reason = timeout.aborted

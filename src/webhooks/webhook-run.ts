@@ -119,11 +119,10 @@ export class WebhookRun {
 
   /** Moves over changes that are not selected. */
   private async moveTo(cursor: string): Promise<void> {
-    const { states, accessLog } = this.services;
-    void accessLog.flush();
-    if (this.state === null || this.state.cursor === cursor) return;
-    this.state = { ...this.state, cursor };
-    if (performance.now() - this.storedAt < STORE_MS) return;
+    const { states } = this.services;
+    if (this.state === null) return;
+    if (this.state.cursor !== cursor) this.state = { ...this.state, cursor };
+    if (this.stored === cursor || performance.now() - this.storedAt < STORE_MS) return;
     await states.noteDelivered(this.target.id, cursor, this.stored);
     this.noteStored(cursor);
   }

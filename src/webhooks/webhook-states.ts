@@ -96,11 +96,12 @@ export class WebhookStates {
       const state = await states.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
       if (state === null) return null;
       const now = await readClock(manager);
-      const changed = Object.assign(state, typeof change === 'function' ? change(state, now) : change);
+      const given = typeof change === 'function' ? change(state, now) : change;
+      const changed = Object.assign(state, given);
+      Object.assign(changed, withoutFuture(changed, now));
       await states.save(changed);
-      // The clock of the database may have been set back since.
       const left = (changed.nextAttemptAt?.getTime() ?? 0) - now.getTime();
-      return Object.assign(changed, { pauseMs: Math.min(Math.max(0, left), LONGEST_ASKED * 1000) });
+      return Object.assign(changed, { pauseMs: Math.max(0, left) });
     });
   }
 
@@ -110,6 +111,19 @@ export class WebhookStates {
       return work(manager);
     });
   }
+}
+
+/** The clock of the database may have been set back since the times were stored. */
+function withoutFuture(
+  { failingSince, nextAttemptAt }: WebhookEntity,
+  now: Date,
+): Pick<WebhookEntity, 'failingSince' | 'nextAttemptAt'> {
+  const earlier = (time: Date | null, limit: number) =>
+    time === null ? null : new Date(Math.min(time.getTime(), limit));
+  return {
+    failingSince: earlier(failingSince, now.getTime()),
+    nextAttemptAt: earlier(nextAttemptAt, now.getTime() + LONGEST_ASKED * 1000),
+  };
 }
 
 export const NO_FAILURE = {

@@ -225,6 +225,13 @@ describe('webhooks', () => {
       `select extract(epoch from now() - failing_since)::integer / 3600 as hours, disabled_at from webhooks where id = 'operated'`,
     );
     expect(counted).toEqual({ hours: 1, disabled_at: null });
+    // The clock of the database was ahead.
+    await database.query(
+      `update webhooks set failing_since = now() + interval '9 days', next_attempt_at = now() + interval '9 days' where id = 'operated'`,
+    );
+    const isCorrected = `select failing_since <= now() and next_attempt_at <= now() + interval '1 hour' as is from webhooks
+      where id = 'operated'`;
+    await eventually(async () => (await database.query<{ is: boolean }[]>(isCorrected))[0]?.is, true);
     receiver.answer = answer;
     const { cursor } = (await stateOf('operated')) ?? {};
     await enable('operated');

@@ -61,6 +61,23 @@ async function expectRefusal(
 const head = (path: string, fields = '') =>
   `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Request-Id: slow-${path.replaceAll(/\W/g, '-')}\r\nContent-Length: 100\r\n${fields}`;
 
+describe('bytes that are not a request', () => {
+  const body = JSON.stringify({ query: QUERY });
+  const fields = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const request = `POST /graphql/v1 HTTP/1.1\r\n${fields}\r\n${body}`;
+
+  it('are not taken for the response to the request before them', async () => {
+    const answer = await sendBytes(service, `${request}\u0001 no request\r\n\r\n`);
+    expect([answer.status, answer.headers['connection']]).toEqual([200, 'close']);
+    expect(JSON.parse(answer.body)).toEqual({ data: { __typename: 'Query' } });
+  });
+
+  it('end with 400 alone', async () => {
+    const { status, headers } = await sendBytes(service, '\u0001 no request\r\n\r\n');
+    expect([status, headers['connection']]).toEqual([400, 'close']);
+  });
+});
+
 describe('a request that does not arrive in time', () => {
   it.each([
     ['of GraphQL', `${head('/graphql/v1', 'Content-Type: application/json\r\n')}\r\n{"query":`],

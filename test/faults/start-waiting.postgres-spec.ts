@@ -97,7 +97,7 @@ describe('a service that is started while its database', () => {
     expect([photo.status, photo.headers['content-type']]).toEqual([503, 'application/problem+json']);
     expect(photo.headers['retry-after']).toBe('1');
     await process.untilPrinted(
-      /The database \w+ at 127\.0\.0\.1:\d+ cannot be used: [^\n]+ The service waits for it/,
+      /The database «\w+» at 127\.0\.0\.1:\d+ cannot be used: [^\n]+ The service waits for it/,
     );
     expect(await readDatabaseUp()).toBe(0);
 
@@ -137,7 +137,7 @@ describe('a service that is started while its database', () => {
   ])('%s ends with one line of the reason', async (_, change, reason) => {
     const { code, stderr } = await start(change).end();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database \w+ at [^\n]+ cannot be used: [^\n]+\n$/);
+    expect(stderr).toMatch(/^The database «\w+» at [^\n]+ cannot be used: [^\n]+\n$/);
     expect(stderr).toMatch(reason);
   });
 });

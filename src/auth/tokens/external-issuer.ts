@@ -24,17 +24,24 @@ const KeySet = z
 
 const NumericDate = z.number().max(LATEST_INSTANT);
 
+/** Some providers write null for what is absent. */
+function optional<Value>(type: z.ZodType<Value>) {
+  return type.nullish().transform((value) => value ?? undefined);
+}
+
 /** The members of RFC 7662 §2.2 that are used here. Every value but `true` means not active. */
 export const Introspection = z.object({
   active: z.json().transform((active) => active === true),
-  scope: z.string().optional(),
-  client_id: z.string().optional(),
-  sub: z.string().optional(),
-  exp: NumericDate.optional(),
-  nbf: NumericDate.optional(),
-  iat: NumericDate.optional(),
-  iss: z.string().optional(),
-  aud: z.union([z.string(), z.array(z.string())]).optional(),
+  scope: optional(z.string()),
+  client_id: optional(z.string()),
+  sub: optional(z.string()),
+  exp: optional(NumericDate),
+  nbf: optional(NumericDate),
+  iat: optional(NumericDate),
+  iss: optional(z.string()),
+  aud: optional(z.union([z.string(), z.array(z.string())])).transform((aud) =>
+    Array.isArray(aud) && aud.length === 0 ? undefined : aud,
+  ),
   // Members that RFC 7662 does not define, or that issuers use in other ways.
   token_type: z.unknown().optional(),
   token_use: z.unknown().optional(),
@@ -68,7 +75,9 @@ export class ExternalIssuer {
     const { jwks_uri } = await this.discover();
     try {
       const { keys } = await request(jwks_uri, {}, KeySet);
-      return { keys: keys.filter((key) => !this.isWeak(key)) };
+      const strong = keys.filter((key) => !this.isWeak(key));
+      if (strong.length === 0) throw new Error('All keys of the identity provider are weak');
+      return { keys: strong };
     } catch (error) {
       // The issuer may have moved them, so the next attempt starts with discovery.
       this.metadata = null;

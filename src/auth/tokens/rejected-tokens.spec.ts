@@ -71,6 +71,18 @@ describe('invalid opaque tokens', () => {
     expect(await judge('new')).toBe('good');
   });
 
+  it('that are being introspected hold up no other address, and no token that was valid', async () => {
+    good.add('known').add('new');
+    expect(await judge('known')).toBe('good');
+    gate = new EventEmitter().setMaxListeners(200);
+    const flooding = Promise.all(Array.from({ length: 120 }, (_, index) => judge(`slow-${index}`)));
+    const [known, fresh] = [judge('known'), judge('new', ELSEWHERE)];
+    expect(questions).toBe(1 + 50 + 2);
+    gate.emit('open');
+    expect(await Promise.all([known, fresh])).toEqual(['good', 'good']);
+    expect((await flooding).filter((code) => code === 'SERVICE_UNAVAILABLE')).toHaveLength(70);
+  });
+
   it('from one IPv6 network count as from one address', async () => {
     const judged = await flood(300, (index) => `2001:db8::${index.toString(16)}`);
     expect(judged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(100);

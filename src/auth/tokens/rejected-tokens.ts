@@ -8,7 +8,9 @@ import { UnauthenticatedError } from '../authentication.error.js';
 const REJECTION_CACHE_MS = 5000;
 /** Rejected tokens, and valid ones, in the caches. One takes less than a kilobyte. */
 const MAX_TOKENS = 10_000;
+/** Introspections of unknown tokens at the same time: of all addresses, and of one. */
 const MAX_CONCURRENT = 100;
+const MAX_CONCURRENT_BY_ADDRESS = 50;
 const WINDOW_SECONDS = 60;
 /** Rejected tokens within a window, after which other tokens are not introspected: of one address, and of all. */
 const MAX_REJECTED_BY_ADDRESS = 100;
@@ -25,6 +27,9 @@ export class RejectedTokens {
   });
   private readonly valid = new LRUCache<string, true>({ max: MAX_TOKENS });
   private readonly running = new Map<string, Promise<unknown>>();
+  /** Introspections of unknown tokens, by network. */
+  private readonly unknown = new Map<string, number>();
+  private unknownInAll = 0;
   private readonly byAddress: Limit;
   private readonly total: Limit;
 
@@ -51,15 +56,29 @@ export class RejectedTokens {
     const running = this.running.get(key) as Promise<Result> | undefined;
     if (running !== undefined) return running;
     const network = networkOf(address);
-    this.rejectFlood(key, network);
-    const result = this.note(key, network, introspect()).finally(() => this.running.delete(key));
+    const isKnown = this.valid.has(key);
+    if (!isKnown) {
+      this.rejectFlood(network);
+      this.countUnknown(network, 1);
+    }
+    const result = this.note(key, network, introspect()).finally(() => {
+      this.running.delete(key);
+      if (!isKnown) this.countUnknown(network, -1);
+    });
     this.running.set(key, result);
     return result;
   }
 
-  private rejectFlood(key: string, network: string): void {
-    if (this.running.size >= MAX_CONCURRENT) throw tooMany();
-    if (this.valid.has(key)) return;
+  private countUnknown(network: string, more: number): void {
+    const count = (this.unknown.get(network) ?? 0) + more;
+    if (count === 0) this.unknown.delete(network);
+    else this.unknown.set(network, count);
+    this.unknownInAll += more;
+  }
+
+  private rejectFlood(network: string): void {
+    const ofAddress = this.unknown.get(network) ?? 0;
+    if (this.unknownInAll >= MAX_CONCURRENT || ofAddress >= MAX_CONCURRENT_BY_ADDRESS) throw tooMany();
     const count = this.byAddress.take(network, 0);
     if (this.byAddress.remaining(count) === 0) {
       const retryAfter = this.byAddress.reset(count);

@@ -9,6 +9,15 @@ export function describeChange(change: Change): object {
   return { id, kind, at: at.toISOString(), ...subjects, roleBefore, roleAfter };
 }
 
+/** Events of a part of the log. */
+interface SelectedEvents {
+  readonly bytes: Buffer;
+  /** The number of changes of users among them. */
+  readonly users: number;
+  /** That of the last event; null: there is none. */
+  readonly cursor: string | null;
+}
+
 /** A part of the log as server-sent events (HTML standard, §9.2). Many streams share it. */
 export class PartEvents {
   private readonly each: readonly string[];
@@ -24,15 +33,18 @@ export class PartEvents {
     this.allUsers = part.changes.filter(({ change }) => change.userId !== null).length;
   }
 
-  /** The events that a filter selects, and the number of changes of users among them. */
-  select({ kinds, groupKey = null }: PartFilter): { bytes: Buffer; users: number } {
-    if (!kinds && groupKey === null) return { bytes: this.all, users: this.allUsers };
-    const selected = this.part.changes.map(
+  /** The events that a filter selects. */
+  select({ kinds, groupKey = null }: PartFilter): SelectedEvents {
+    const { changes } = this.part;
+    if (!kinds && groupKey === null)
+      return { bytes: this.all, users: this.allUsers, cursor: changes.at(-1)?.cursor ?? null };
+    const selected = changes.map(
       ({ change }) =>
         (!kinds || kinds.includes(change.kind)) && (groupKey === null || change.groupKey === groupKey),
     );
     const texts = this.each.filter((_, index) => selected[index]);
-    const users = this.part.changes.filter(({ change }, index) => selected[index] && change.userId !== null);
-    return { bytes: Buffer.from(texts.join('')), users: users.length };
+    const users = changes.filter(({ change }, index) => selected[index] && change.userId !== null);
+    const { cursor = null } = changes.findLast((_, index) => selected[index]) ?? {};
+    return { bytes: Buffer.from(texts.join('')), users: users.length, cursor };
   }
 }

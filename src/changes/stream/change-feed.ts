@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { AccessLog } from '../../access-log/access-log.js';
@@ -58,14 +58,10 @@ export class ChangeFeed {
   /** Sends the first part and what follows it, at the pace of the client, and then each change as it comes. */
   async follow(stream: ChangeStream, first: LogPart | null): Promise<void> {
     this.streams.set(stream, this.watch.add(stream));
-    try {
-      for (let part = first; part !== null && stream.isOpen;) {
-        this.send(stream, new PartEvents(part));
-        await stream.flushed();
-        part = part.hasMore ? await this.readNext(stream) : null;
-      }
-    } catch (error) {
-      this.endAfter(error, [stream]);
+    for (let part = first; part !== null && stream.isOpen;) {
+      this.send(stream, new PartEvents(part));
+      await stream.flushed();
+      part = part.hasMore ? await this.readNext(stream) : null;
     }
     if (!stream.isOpen) return;
     this.live.add(stream);
@@ -82,8 +78,19 @@ export class ChangeFeed {
     for (const stream of this.streams.keys()) stream.end();
   }
 
-  private readNext({ position, asked: { filter, viewer } }: ChangeStream): Promise<LogPart> {
-    return this.reads(() => this.log.readAfter(position.cursor, PART_SIZE, filter, viewer));
+  /** Null if the stream has ended. While the database is away, it waits: among the live ones it would hold them up. */
+  private async readNext(stream: ChangeStream): Promise<LogPart | null> {
+    const { filter, viewer } = stream.asked;
+    while (stream.isOpen) {
+      const { cursor } = stream.position;
+      try {
+        return await this.reads(() => this.log.readAfter(cursor, PART_SIZE, filter, viewer));
+      } catch (error) {
+        if (isTemporary(error)) await sleep(RETRY_MS, undefined, { ref: false });
+        else this.endAfter(error, [stream]);
+      }
+    }
+    return null;
   }
 
   private advance(): void {
@@ -128,7 +135,7 @@ export class ChangeFeed {
 
   private async serve({ position, viewer, isEveryone, streams }: Audience): Promise<void> {
     try {
-      for (let { cursor } = position, hasMore = true; hasMore;) {
+      for (let { cursor } = position, hasMore = true; hasMore && streams.some(({ isOpen }) => isOpen);) {
         const part = await this.log.readAfter(cursor, PART_SIZE, {}, viewer);
         // Something is hidden since. The viewers do not see the same any more.
         if (isEveryone && part.isPersonal) {
@@ -161,17 +168,20 @@ export class ChangeFeed {
 
   /** A client whose cursor is lost learns it when it connects again. */
   private endAfter(error: unknown, streams: readonly ChangeStream[]): void {
-    const code = error instanceof ServiceError ? error.code : null;
-    if (code === 'SERVICE_UNAVAILABLE' || code === 'TIMEOUT') {
+    if (isTemporary(error)) {
       setTimeout(() => {
         this.advance();
       }, RETRY_MS).unref();
       return;
     }
-    if (code === null)
+    if (!(error instanceof ServiceError))
       this.logger.error(`Streams end: ${error instanceof Error ? (error.stack ?? error.message) : ''}`);
     for (const stream of streams) stream.end();
   }
+}
+
+function isTemporary(error: unknown): boolean {
+  return error instanceof ServiceError && ['SERVICE_UNAVAILABLE', 'TIMEOUT'].includes(error.code);
 }
 
 const FIELDS = ['Change.userId', 'Change.userNodeId'];

@@ -50,10 +50,10 @@ export class ChangeStream {
   /** Sends what is selected. Returns the number of changes of users among it. */
   send(events: PartEvents): number {
     if (!this.isOpen) return 0;
-    const { bytes, users } = events.select(this.asked.filter);
+    const { bytes, users, cursor } = events.select(this.asked.filter);
     this.position = events.part.end;
     if (bytes.length === 0) return 0;
-    this.sentCursor = events.part.changes.at(-1)?.cursor ?? this.sentCursor;
+    this.sentCursor = cursor ?? this.sentCursor;
     this.write(bytes);
     return users;
   }

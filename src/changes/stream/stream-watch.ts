@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { nameOfScopes } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import type { Principal } from '../../auth/principal.js';
+import { CLOCK_TOLERANCE } from '../../auth/tokens/jwt.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { ChangeStream } from './change-stream.js';
 
@@ -48,6 +49,12 @@ export class StreamWatch {
 
   private async verify(stream: ChangeStream): Promise<void> {
     const { request, address, principal } = stream.asked;
+    const { expiresAt } = principal;
+    // The provider, which may be away, is not needed for this.
+    if (expiresAt !== null && expiresAt.getTime() + CLOCK_TOLERANCE * 1000 <= Date.now()) {
+      stream.end();
+      return;
+    }
     try {
       const now = this.guard.recall(request) ?? (await this.guard.authenticate(request, address, false));
       if (now === null || !areSame(now, principal)) stream.end();

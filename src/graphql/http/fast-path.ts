@@ -67,7 +67,8 @@ export class FastPath {
   /** Responds, or leaves the request to Fastify. */
   handle(request: IncomingMessage, next: () => void, begin: Begin): void {
     const { url = '', method } = request;
-    if (!this.isForEndpoint(url)) next();
+    // A preflight gets its headers also while the service is overloaded, so that pages can read the rejection.
+    if (!this.isForEndpoint(url) || method === 'OPTIONS') next();
     else if (this.shedder.isOverloaded) this.shedLoad(request, next, begin);
     else if (method !== 'POST' || !this.paths.has(url) || !this.isPlain(request)) next();
     else {

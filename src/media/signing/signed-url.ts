@@ -14,6 +14,8 @@ export const LONGEST_SIDE = 2048;
 const LIFETIME_SECONDS = 3600;
 /** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
 const ROUNDING_SECONDS = 60;
+/** The largest difference of the clocks of two processes in seconds. With a larger one, URLs of the one that is ahead are expired. */
+const CLOCK_TOLERANCE = 3600;
 
 export interface SignedPicture {
   readonly kind: PictureKind;
@@ -30,7 +32,7 @@ export interface SignedPicture {
  * Result of the verification of a request target.
  * - `malformed`: a parameter is missing.
  * - `invalid`: the signature does not match the URL.
- * - `expired`: the signature is correct and the URL has expired.
+ * - `expired`: the signature is correct, and the URL has expired or is valid for longer than it can be.
  */
 type Verification =
   ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
@@ -107,7 +109,10 @@ export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): V
     return keys.map((key) => timingSafeEqual(authenticate(message, key), given)).includes(true);
   });
   if (isForAll !== true && isForAudience !== true) return { outcome: 'invalid' };
-  if (now.getTime() >= Number(expires) * 1000) return { outcome: 'expired' };
+  // A clock that was ahead when it signed must not prolong the URL.
+  const left = Number(expires) - now.getTime() / 1000;
+  if (left <= 0 || left > LIFETIME_SECONDS + ROUNDING_SECONDS + CLOCK_TOLERANCE)
+    return { outcome: 'expired' };
   return {
     outcome: 'valid',
     ...subject,
