@@ -59,6 +59,8 @@ const REASONS = {
     'The load generator, PostgreSQL and slapd share the two cores with the service, so two processes do not have two cores.',
   sharedCores:
     'The follower, PostgreSQL, the LDAP server and the load generator share the two cores with the process that responds: a request waits until the kernel gives it a core.',
+  revisions:
+    'The follower, PostgreSQL and the LDAP server, which apply the changes, share the two cores with the process that responds. The processor time of a response is that without changes: see below.',
   file: 'All bytes of the file are read and hashed to find the changed record. A file that changes before its records are indexed is read completely.',
   memory:
     'The process answers every query of the benchmark with 1,000 tokens, and its response cache alone may take 128 MB.',
@@ -267,6 +269,7 @@ const REASON_OF = [
   [/uncached: newer Node/, REASONS.newerNode],
   [/request log/, REASONS.log],
   [/rules that match no entry/, REASONS.rules],
+  [/unrelated users change/, REASONS.revisions],
   [/^Maximum memory/, REASONS.memory],
   [/^(Q1, cached ÷|Q1, cached: newer)/, REASONS.cached],
   [/uncached ÷ slapd/, REASONS.slapd],
