@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, LessThan, Or, Repository } from 'typeorm';
+import { LRUCache } from 'lru-cache';
+import { IsNull, LessThan, MoreThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { knownScopes, type Principal } from '../auth/principal.js';
 import { ServiceAccountVerifier } from '../auth/strategies.js';
@@ -102,6 +103,8 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   private readonly logger = new Logger(DatabaseServiceAccountVerifier.name);
 
   private readonly live: LiveAccounts;
+  /** Accounts whose use is being noted: requests that arrive meanwhile must not take further connections. */
+  private readonly noted = new LRUCache<string, true>({ max: 10_000, ttl: 1000 });
 
   constructor(
     database: Database,
@@ -116,7 +119,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     const now = new Date();
     const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = (await this.live.find(id)) ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
-    if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL_MS) this.noteUse(id, now);
+    if (Math.abs(now.getTime() - (lastUsedAt?.getTime() ?? 0)) > USE_INTERVAL_MS) this.noteUse(id, now);
     return {
       principal: principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo }),
       cacheFrom: 0,
@@ -126,12 +129,15 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
   private noteUse(id: string, now: Date): void {
+    if (this.noted.has(id)) return;
+    this.noted.set(id, true);
     const before = new Date(now.getTime() - USE_INTERVAL_MS);
-    this.accounts
-      .update({ id, lastUsedAt: Or(IsNull(), LessThan(before)) }, { lastUsedAt: now })
-      .catch((error: unknown) => {
-        this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
-      });
+    // A later time is from a clock that was ahead.
+    const after = new Date(now.getTime() + USE_INTERVAL_MS);
+    const isOld = Or(IsNull(), LessThan(before), MoreThan(after));
+    this.accounts.update({ id, lastUsedAt: isOld }, { lastUsedAt: now }).catch((error: unknown) => {
+      this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
+    });
   }
 }
 

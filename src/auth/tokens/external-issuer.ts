@@ -39,9 +39,7 @@ export const Introspection = z.object({
   nbf: optional(NumericDate),
   iat: optional(NumericDate),
   iss: optional(z.string()),
-  aud: optional(z.union([z.string(), z.array(z.string())])).transform((aud) =>
-    Array.isArray(aud) && aud.length === 0 ? undefined : aud,
-  ),
+  aud: optional(z.union([z.string(), z.array(z.string())])),
   // Members that RFC 7662 does not define, or that issuers use in other ways.
   token_type: z.unknown().optional(),
   token_use: z.unknown().optional(),

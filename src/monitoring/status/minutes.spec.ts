@@ -26,9 +26,14 @@ describe('the minutes of the last hour', () => {
     ]);
   });
 
-  it('continue with the last one after the clock was set back', () => {
-    const minutes = withMeasurement([minute(0, 1, 1)], minute(-30, 2, 5));
+  it('continue with the last one after the clock was set back a little', () => {
+    const minutes = withMeasurement([minute(0, 1, 1)], minute(-3, 2, 5));
     expect(minutes).toEqual([minute(0, 3, 5)]);
+  });
+
+  it('do not keep what a clock measured that was far ahead', () => {
+    const ahead = [minute(0, 1, 1), minute(1, 1, 1), minute(576_000, 4, 1)];
+    expect(withMeasurement(ahead, minute(1, 2, 5))).toEqual([minute(0, 1, 1), minute(1, 3, 5)]);
   });
 
   it('of several processes are combined', () => {

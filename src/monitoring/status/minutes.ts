@@ -1,6 +1,8 @@
 /** Minutes that are kept. */
 const KEPT = 60;
 const MINUTE = 60_000;
+/** Minutes that lie further ahead were measured by a clock that was wrong. */
+const LARGEST_STEP = 5 * MINUTE;
 
 /** What happened within a minute. */
 export interface Minute {
@@ -20,6 +22,11 @@ export function minuteOf(now: number): number {
 /** Adds a measurement to its minute (pure). */
 export function withMeasurement(minutes: readonly Minute[], measured: Minute): readonly Minute[] {
   const last = minutes.at(-1);
+  if (last !== undefined && last.at - measured.at > LARGEST_STEP)
+    return withMeasurement(
+      minutes.filter(({ at }) => at <= measured.at),
+      measured,
+    );
   // A clock that was set back continues the last minute.
   if (last === undefined || measured.at > last.at)
     return [...minutes.filter(({ at }) => at > measured.at - KEPT * MINUTE), measured];
