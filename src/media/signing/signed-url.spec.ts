@@ -115,9 +115,9 @@ describe('the expiry of a signed URL', () => {
     expect(verifyUrl(sign('ada'), [key], end).outcome).toBe('expired');
   });
 
-  it('may be later than that of a URL signed now by an hour, because clocks differ, and not by days', () => {
-    expect(verifyUrl(sign('ada', { now: later(3600) }), [key], now).outcome).toBe('valid');
-    expect(verifyUrl(sign('ada', { now: later(86_400) }), [key], now).outcome).toBe('expired');
+  it('may be later than that of a URL signed now by a day, because clocks differ, and not by more', () => {
+    expect(verifyUrl(sign('ada', { now: later(86_400) }), [key], now).outcome).toBe('valid');
+    expect(verifyUrl(sign('ada', { now: later(2 * 86_400) }), [key], now).outcome).toBe('expired');
   });
 
   it('is not disclosed without a valid signature', () => {

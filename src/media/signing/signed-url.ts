@@ -14,8 +14,8 @@ export const LONGEST_SIDE = 2048;
 const LIFETIME_SECONDS = 3600;
 /** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
 const ROUNDING_SECONDS = 60;
-/** The largest difference of the clocks of two processes in seconds. With a larger one, URLs of the one that is ahead are expired. */
-const CLOCK_TOLERANCE = 3600;
+/** The largest difference of two clocks in seconds. A URL of one that is further ahead is expired, and not valid for days. */
+const CLOCK_TOLERANCE = 86_400;
 
 export interface SignedPicture {
   readonly kind: PictureKind;
