@@ -9,7 +9,11 @@ class Previews {
 
   readonly begin = (name: string) => () => {
     this.begun.push(name);
-    return new Promise<string>((resolve) => this.ends.push(() => { resolve(name); }));
+    return new Promise<string>((resolve) =>
+      this.ends.push(() => {
+        resolve(name);
+      }),
+    );
   };
 
   endAll(): void {
