@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { LRUCache } from 'lru-cache';
 import { IsNull, LessThan, MoreThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { knownScopes, type Principal } from '../auth/principal.js';
@@ -104,7 +103,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   private readonly live: LiveAccounts;
   /** Accounts whose use is being noted: requests that arrive meanwhile must not take further connections. */
-  private readonly noted = new LRUCache<string, true>({ max: 10_000, ttl: 1000 });
+  private readonly noting = new Set<string>();
 
   constructor(
     database: Database,
@@ -129,15 +128,18 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
   private noteUse(id: string, now: Date): void {
-    if (this.noted.has(id)) return;
-    this.noted.set(id, true);
+    if (this.noting.has(id)) return;
+    this.noting.add(id);
     const before = new Date(now.getTime() - USE_INTERVAL_MS);
     // A later time is from a clock that was ahead.
     const after = new Date(now.getTime() + USE_INTERVAL_MS);
     const isOld = Or(IsNull(), LessThan(before), MoreThan(after));
-    this.accounts.update({ id, lastUsedAt: isOld }, { lastUsedAt: now }).catch((error: unknown) => {
-      this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
-    });
+    this.accounts
+      .update({ id, lastUsedAt: isOld }, { lastUsedAt: now })
+      .catch((error: unknown) => {
+        this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
+      })
+      .finally(() => this.noting.delete(id));
   }
 }
 
