@@ -65,17 +65,22 @@ export class AccessLog implements OnModuleInit {
     // Commands run without HTTP and note nothing.
     const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null | undefined;
     if (!adapter) return;
+    // When Fastify closes, all requests are answered. Nest's shutdown hooks may close the database before this one runs.
+    adapter.getInstance<FastifyInstance>().addHook('onClose', this.startWriting());
+  }
+
+  /** Writes every few seconds. The function that it returns writes a last time, and then ends this. */
+  startWriting(): () => Promise<void> {
     const timer = setInterval(() => {
       // At most one write waits for a database that hangs.
       if (!this.isWriting) void this.flush();
     }, WRITE_INTERVAL_MS).unref();
-    // When Fastify closes, all requests are answered. Nest's shutdown hooks may close the database before this one runs.
-    adapter.getInstance<FastifyInstance>().addHook('onClose', async () => {
+    return async () => {
       clearInterval(timer);
       const isOver = await settlesWithin(LAST_WRITE_TIMEOUT_MS, this.flush());
       if (!isOver || this.counts.size > 0)
         this.logger.warn('The last counts of the access log could not be written');
-    });
+    };
   }
 
   /** Notes that a principal reads personal data. It is cheapest to pass the same object for the same access. */

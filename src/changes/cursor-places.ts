@@ -1,3 +1,4 @@
+import { isUuid } from '../common/uuid.js';
 import { type CursorForm, decodeCursor, readCursor } from '../common/cursor.js';
 import { ServiceError } from '../common/errors.js';
 import type { PageArguments } from '../common/page.js';
@@ -13,8 +14,6 @@ export interface LogPlace {
   readonly isOpen: boolean;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** @throws ServiceError INVALID_CURSOR when a cursor is not of this log; those of the first release have no revision */
 export function findPlaces(page: PageArguments, form: CursorForm): LogPlace[] {
   return (['after', 'before'] as const).flatMap((argument) => {
@@ -22,7 +21,7 @@ export function findPlaces(page: PageArguments, form: CursorForm): LogPlace[] {
     if (cursor === undefined || cursor === null) return [];
     const place = decodeChangeCursor(cursor, argument, form);
     const isAccepted = !form.isSealed || form.acceptsOpenChanges || !place.isOpen;
-    if (!UUID.test(place.revision) || !isAccepted) throw lostCursor(argument);
+    if (!isUuid(place.revision) || !isAccepted) throw lostCursor(argument);
     return [{ ...place, isOpen: place.isOpen && form.isSealed }];
   });
 }
@@ -75,7 +74,7 @@ export function isChangeCursor(cursor: string): boolean {
     binding === CHANGE_BINDING &&
     hasPlace &&
     typeof revision === 'string' &&
-    UUID.test(revision) &&
+    isUuid(revision) &&
     others.length === 0
   );
 }

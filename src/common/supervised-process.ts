@@ -31,8 +31,8 @@ interface Supervision {
 }
 
 /**
- * A child process that starts again when it ends, after a pause that grows with each failure. It is killed when it no longer
- * answers, as it did before.
+ * A child process that starts again when it ends, after a pause that grows with each failure. It is killed when it has
+ * answered before and no longer does.
  */
 export class SupervisedProcess {
   private child: ChildProcess | null = null;

@@ -133,7 +133,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     about: ['ALLOW_EMBEDDED', 'DIRECTORY_URL'],
     exists: (settings) => refusesEmbedded(settings) && namesSampleDirectory(settings),
-    problem: `DIRECTORY_URL is empty: the sample directory ${REFUSED}`,
+    problem: `DIRECTORY_URL is empty or names the sample: that directory ${REFUSED}`,
   },
   {
     about: ['WORKERS', 'DATABASE_URL'],

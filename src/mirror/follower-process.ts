@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestro
 import { CHILD_STDIO } from '../common/child-input.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import type { Config } from '../config/config.js';
-import { writeConfig } from '../config/config-copy.js';
+import { writeConfigCopy } from '../config/config-copy.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { MirrorFollowing } from './mirror-following.js';
 import type { FollowerState } from './status/follower-state.js';
@@ -29,7 +29,7 @@ export class FollowerProcess extends MirrorFollowing implements OnModuleDestroy,
     super();
     this.supervised = new SupervisedProcess({
       spawn: () => fork(entry, server === null ? [] : [server], { stdio: CHILD_STDIO }),
-      input: writeConfig(config),
+      input: writeConfigCopy(config),
       handlers: {
         settled: () => {
           this.onSettled();

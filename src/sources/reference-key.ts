@@ -1,3 +1,4 @@
+import { isUuid } from '../common/uuid.js';
 import { hash } from 'node:crypto';
 import { foldId, LONGEST_ID } from '../common/identity.js';
 import type { NamedBy } from '../config/model/mapping.js';
@@ -16,7 +17,7 @@ export function referenceKeyOf(by: NamedBy, value: string): string | null {
   const text = value.trim();
   if (by === 'id') return text === '' || text.length > LONGEST_ID ? null : `id:${foldId(text)}`;
   const uuid = text.toLowerCase();
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) ? `uuid:${uuid}` : null;
+  return isUuid(uuid) ? `uuid:${uuid}` : null;
 }
 
 /**

@@ -5,7 +5,7 @@ import { CHILD_STDIO } from '../common/child-input.js';
 import type { MessageHandlers } from '../common/messenger.js';
 import { SupervisedProcess } from '../common/supervised-process.js';
 import type { Config } from '../config/config.js';
-import { writeConfig } from '../config/config-copy.js';
+import { writeConfigCopy } from '../config/config-copy.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 
 /** Milliseconds for the reply of a process. */
@@ -45,7 +45,7 @@ export class WorkerProcess {
     const { entry, args, config, handlers, onFault } = options;
     this.supervised = new SupervisedProcess({
       spawn: () => spawn(entry, args),
-      input: writeConfig(config),
+      input: writeConfigCopy(config),
       handlers: {
         ...handlers,
         listening: () => {

@@ -6,15 +6,9 @@ import { withEither } from '../common/with-either.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
-import { settlesWithin } from '../database/connections/settles-within.js';
 import { WebhookRun } from './webhook-run.js';
 import { WebhookStates } from './webhook-states.js';
 import { principalOfWebhook, viewerOfWebhook } from './webhook-viewer.js';
-
-/** Milliseconds between two writes of the access log. */
-const WRITE_MS = 5000;
-/** Milliseconds for the last write, because the database may hang. */
-const LAST_WRITE_MS = 2000;
 
 /** Sends changes to the receivers of the file of webhooks (docs/adr/0046). */
 @Injectable()
@@ -37,12 +31,10 @@ export class WebhookSender {
 
   /** Sends until the signal is aborted. A receiver that fails holds up no other one. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { accessLog } = this;
-    // The process that follows the directory serves no requests, and the access log is then written here.
-    const writing = setInterval(() => void accessLog.flush(), WRITE_MS);
+    // A process that follows the directory and serves no requests writes the access log only here.
+    const endWriting = this.accessLog.startWriting();
     await Promise.all(this.config.webhooks.map((target) => this.runTarget(target, signal)));
-    clearInterval(writing);
-    await settlesWithin(LAST_WRITE_MS, accessLog.flush());
+    await endWriting();
   }
 
   private async runTarget(target: WebhookTarget, signal: AbortSignal): Promise<void> {

@@ -14,6 +14,11 @@ import { spawnBound } from '../support/spawn-bound.mjs';
 /** Milliseconds after which Kubernetes kills a service that was asked to end, unless it is configured otherwise. */
 const GRACE_PERIOD = 30_000;
 
+/** A process that can send messages to this one. */
+function spawnScript(script: string): ChildProcess {
+  return spawnBound(process.execPath, ['--eval', script], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
 describe('a process that does not end when it is asked to', () => {
   afterEach(() => {
     jest.useRealTimers();
@@ -29,9 +34,7 @@ describe('a process that does not end when it is asked to', () => {
     const spawned: ChildProcess[] = [];
     const supervised = new SupervisedProcess({
       spawn: () => {
-        const child = spawnBound(process.execPath, ['--eval', script], {
-          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        });
+        const child = spawnScript(script);
         spawned.push(child);
         return child;
       },
@@ -66,9 +69,7 @@ describe('a process that answered before', () => {
     const reasons: string[] = [];
     const supervised = new SupervisedProcess({
       spawn: () => {
-        const child = spawnBound(process.execPath, ['--eval', script], {
-          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        });
+        const child = spawnScript(script);
         spawned.push(child);
         return child;
       },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { giveInput } from '../../src/common/child-input.js';
 import { readConfig } from '../../src/config/config.js';
-import { writeConfig } from '../../src/config/config-copy.js';
+import { writeConfigCopy } from '../../src/config/config-copy.js';
 import { TestProcess } from '../support/clients/command.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -125,7 +125,7 @@ describe('two processes on one database', () => {
       env,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
     });
-    giveInput(follower, writeConfig(readConfig(env)));
+    giveInput(follower, writeConfigCopy(readConfig(env)));
     follower.disconnect();
     expect(await once(follower, 'exit')).toEqual([1, null]);
   });

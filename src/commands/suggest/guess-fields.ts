@@ -1,3 +1,4 @@
+import { attribute as attributeName } from '../../config/model/model-values.js';
 import { isReserved } from '../../config/model/reserved-names.js';
 import { labelOf } from '../../config/model/own-field.js';
 import type { OwnField, ValueType } from '../../config/model/model.schema.js';
@@ -117,12 +118,9 @@ export function guessFields(
   }));
 }
 
-/** The longest name that a model may have. */
-const LONGEST_ATTRIBUTE = 256;
-
-/** Whether an attribute is not the value of a field: it is maintained by the server, binary, or a credential (pure). */
+/** Whether an attribute is not the value of a field: the model rejects its name, or it is maintained by the server, binary, or a credential (pure). */
 function isLeftOut(found: FoundAttribute): boolean {
-  if (found.name.length > LONGEST_ATTRIBUTE) return true;
+  if (!attributeName.safeParse(found.name).success) return true;
   const name = found.key.split(';')[0] ?? found.key;
   const isMaintained = found.type?.isOperational === true || OPERATIONAL.has(name) || MAINTAINED.test(name);
   return isMaintained || SENSITIVE.test(name) || !hasUsableValues(found);

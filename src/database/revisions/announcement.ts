@@ -1,3 +1,4 @@
+import { isUuid } from '../../common/uuid.js';
 import { type ChangedObjects, changedObjectsIn } from './changed-objects.js';
 import type { ReportedFreshness } from './freshness.js';
 import type { Revision } from './revision.js';
@@ -30,13 +31,12 @@ export function announcementIn(payload: string | undefined): Announcement | null
   }
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The largest `integer` of PostgreSQL. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /** The number and the ids are sent back to PostgreSQL, which rejects other values in each later query. */
 function isAnnouncement({ number, id, previous, asOf, age }: Omit<Announcement, 'changed'>): boolean {
-  const hasIds = [id, previous].every((each) => typeof each === 'string' && UUID.test(each));
+  const hasIds = [id, previous].every((each) => typeof each === 'string' && isUuid(each));
   return (
     hasIds &&
     Number.isInteger(number) &&

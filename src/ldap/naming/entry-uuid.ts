@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isUuid } from '../../common/uuid.js';
 import { InvalidDnError, normalizeDn } from './dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 
@@ -67,7 +68,7 @@ function uuidOfBytes(bytes: Buffer, attribute: string): string {
 function uuidOfText(bytes: Buffer, attribute: string): string | null {
   const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
   const uuid = attribute.toLowerCase() === 'nsuniqueid' ? formatUuid(text.replaceAll('-', '')) : text;
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) ? uuid : null;
+  return isUuid(uuid) ? uuid : null;
 }
 
 /** Between the order of the text and the one of a GUID in bytes, whose first three numbers are little-endian. */
