@@ -46,7 +46,7 @@ async function writeLdif(file, renamed = null) {
 /** Runs a command of the service. @returns its duration in seconds and its maximum resident size in megabytes */
 async function measure(environment, ...args) {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['dist/cli.js', ...args], {
+  const child = spawn(process.execPath, ['dist/bundled/cli.js', ...args], {
     env: { ...process.env, ...environment },
     stdio: 'inherit',
   });

@@ -3,6 +3,7 @@ export const INPUTS = [
   'src',
   'tools/reference',
   'scripts/build-reference.mjs',
+  'scripts/bundle-service.mjs',
   'web/explorer/source',
   'web/explorer/tsconfig.json',
   'web/explorer/vite.config.mjs',

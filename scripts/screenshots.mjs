@@ -26,7 +26,7 @@ const { port } = parseArgs({ options: { port: { type: 'string', default: '3000' 
 const url = `http://127.0.0.1:${port}`;
 const work = mkdtempSync(join(tmpdir(), 'screenshots-'));
 
-const service = spawn(process.execPath, ['dist/main.js'], {
+const service = spawn(process.execPath, ['dist/bundled/main.js'], {
   stdio: ['ignore', 'ignore', 'inherit'],
   env: {
     PATH: process.env.PATH,

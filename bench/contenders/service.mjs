@@ -48,8 +48,9 @@ export async function startProcess(
     ...(cacheOff ? CACHE_OFF : {}),
     ...(model === null ? {} : { DIRECTORY_MODEL: model }),
   };
-  // As npm start does.
-  const args = ['--max-semi-space-size=8', ...preload, 'dist/main.js'];
+  // As npm start does. A profile names the modules, which a bundle joins.
+  const program = preload.length === 0 ? 'dist/bundled/main.js' : 'dist/main.js';
+  const args = ['--max-semi-space-size=8', ...preload, program];
   const child = await Child.start({ node, args, environment, ready: /Ready at/, resources });
   return { child, port, metricsPort };
 }

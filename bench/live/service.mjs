@@ -12,7 +12,7 @@ export class Service {
 
   constructor(environment) {
     this.environment = environment;
-    this.child = spawn(process.execPath, ['dist/main.js'], {
+    this.child = spawn(process.execPath, ['dist/bundled/main.js'], {
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -46,7 +46,7 @@ export class Service {
     const { stdout } = await execute(
       process.execPath,
       [
-        'dist/cli.js',
+        'dist/bundled/cli.js',
         'service-account',
         'create',
         '--id',

@@ -61,7 +61,7 @@ export class FollowingService {
     const port = await findFreePort();
     const child = await Child.start({
       // As npm start does.
-      args: ['--max-semi-space-size=8', 'dist/main.js'],
+      args: ['--max-semi-space-size=8', 'dist/bundled/main.js'],
       environment: {
         NODE_ENV: 'production',
         METRICS_PORT: String(await findFreePort()),

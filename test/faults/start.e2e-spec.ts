@@ -28,8 +28,8 @@ describe('the service, started on the sample', () => {
     await database.drop();
   });
 
-  function start(more: Environment = {}, build: 'dist' | 'dist/bundled' = 'dist/bundled'): TestProcess {
-    const process = TestProcess.start('main', [], { ...environment, ...more }, build);
+  function start(more: Environment = {}): TestProcess {
+    const process = TestProcess.start('main', [], { ...environment, ...more });
     running.push(process);
     return process;
   }
@@ -58,7 +58,7 @@ describe('the service, started on the sample', () => {
   });
 
   it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
-    const first = start({}, 'dist');
+    const first = start();
     await first.untilPrinted(/Try:\n[^]*Fields of [^]*'\n/);
     expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: people \+2000/);
     for (const line of [

@@ -44,7 +44,7 @@ describe('directory schema', () => {
   });
 
   it('prints one line for a missing file', async () => {
-    const bin = join(process.cwd(), 'dist/cli.js');
+    const bin = join(process.cwd(), 'dist/bundled/cli.js');
     const elsewhere = promisify(execFile)(
       process.execPath,
       [bin, 'schema', '--built-in', '--check', '--json'],
@@ -72,7 +72,7 @@ describe('directory check', () => {
   });
 
   it('finds the files of the default settings from every working directory', async () => {
-    const bin = join(process.cwd(), 'dist/cli.js');
+    const bin = join(process.cwd(), 'dist/bundled/cli.js');
     const options = { cwd: work, env: { PATH: process.env.PATH, ...environment } };
     const { stdout } = await promisify(execFile)(process.execPath, [bin, 'check', '--json'], options);
     expect(JSON.parse(stdout)).toMatchObject({ sum: { problem: 0 } });
@@ -276,7 +276,7 @@ describe('the completion', () => {
     // Calls the completion of bash; the completed word is found by its name.
     const script = `
       . /usr/share/bash-completion/bash_completion
-      directory() { node dist/cli.js "$@"; }
+      directory() { node dist/bundled/cli.js "$@"; }
       eval "$(directory completion bash)"
       complete_line() {
         COMP_LINE="$1"; COMP_POINT=\${#1}; read -ra COMP_WORDS <<< "$1"; [[ "$1" == *' ' ]] && COMP_WORDS+=('')

@@ -1,7 +1,7 @@
 // Runs once before all end-to-end tests: creates a migrated database of each kind, of which each test file gets a copy.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundleService } from './bundle.mjs';
+import { bundleService } from '../../scripts/bundle-service.mjs';
 import { startPostgres } from './servers/postgres.mjs';
 import makeWorkDirectory from './work-directory.mjs';
 

@@ -8,7 +8,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { pathToFileURL } from 'node:url';
 
-/** See bundle.mjs. */
+/** See bundle-service.mjs. */
 const OPERATIONS = process.argv[1].endsWith('/bundled/main.js')
   ? './operations.js'
   : './graphql/execution/operations.js';

@@ -22,7 +22,7 @@ export interface WatchedOptions {
   environment?: Environment;
   /** The URL of the database for the service. */
   reachDatabase?: (url: string) => string;
-  /** The directory of the program: bundle.mjs. */
+  /** The directory of the program: bundle-service.mjs. */
   build?: 'dist' | 'dist/bundled';
 }
 

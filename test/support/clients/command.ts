@@ -22,7 +22,7 @@ export class TestProcess {
 
   /**
    * @param environment the whole environment: nothing is inherited
-   * @param build the directory of the program: bundle.mjs
+   * @param build the directory of the program: bundle-service.mjs
    */
   static start(
     file: 'cli' | 'main',

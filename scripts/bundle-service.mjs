@@ -1,31 +1,54 @@
-// Bundles the built service into dist/bundled/. A process loads 2,000 modules when it starts, and the bundle of them takes 60 percent
-// of the processor time. The suites start hundreds of processes; start.e2e-spec.ts starts dist/ itself.
+// Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
 /** As deep as the directories of dist/, because modules find files relative to themselves. */
 const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
+/** Programs of the embedded database, which Node.js starts in a process or a thread of their own. */
 const EMBEDDED = ['pglite.worker.mjs', 'create-database.mjs'];
 const INPUTS = {
   main: 'dist/main.js',
   follower: 'dist/follower.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
-  // watch.mjs counts its calls.
+  // A test counts its calls.
   operations: 'dist/graphql/execution/operations.js',
 };
-/** Packages with native code or WebAssembly, and those that few processes load. */
-const EXTERNAL = [/^node:/, /^sharp$/, /^@node-rs\//, /^@redis\//, /^@electric-sql\//, /^@opentelemetry\//];
+/** Packages that stay in node_modules. */
+const EXTERNAL = [
+  /^node:/,
+  // They contain native code or WebAssembly.
+  /^sharp$/,
+  /^@node-rs\//,
+  /^@electric-sql\//,
+  // Few processes load them.
+  /^@redis\//,
+  /^@opentelemetry\//,
+  // @nestjs/terminus and TypeORM load them by name, so a bundled copy would be a second one.
+  /^typeorm(?:\/|$)/,
+  /^pg$/,
+  /^reflect-metadata$/,
+];
 
+/** Does nothing if the bundle is of the same files. */
 export async function bundleService() {
   const stamp = hashInputs();
   if (existsSync(join(OUTPUT, STAMP)) && readFileSync(join(OUTPUT, STAMP), 'utf8') === stamp) return;
   const unfinished = `${OUTPUT}-${process.pid}`;
   const bundle = await rolldown({ input: INPUTS, platform: 'node', external: EXTERNAL, logLevel: 'silent' });
-  await bundle.write({ dir: unfinished, keepNames: true, strictExecutionOrder: true });
+  await bundle.write({
+    dir: unfinished,
+    // A running service that is updated in place still finds what it loads later.
+    chunkFileNames: '[name].js',
+    // V8 keeps the source text of every function in memory. Names and lines stay, for stack traces.
+    comments: false,
+    keepNames: true,
+    strictExecutionOrder: true,
+  });
   await bundle.close();
   for (const name of EMBEDDED) cpSync(join('dist/database/embedded', name), join(unfinished, name));
   writeFileSync(join(unfinished, STAMP), stamp);
@@ -34,11 +57,13 @@ export async function bundleService() {
 }
 
 function hashInputs() {
-  const built = readdirSync('dist', { recursive: true })
+  const compiled = readdirSync('dist', { recursive: true })
     .filter((name) => /\.m?js$/.test(name) && !name.startsWith('bundled'))
     .map((name) => join('dist', name));
   const hash = createHash('sha256');
-  for (const file of [...built.sort(), 'package-lock.json', 'test/support/bundle.mjs'])
+  for (const file of [...compiled.sort(), 'package-lock.json', 'scripts/bundle-service.mjs'])
     hash.update(file).update(readFileSync(file));
   return hash.digest('hex');
 }
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await bundleService();
