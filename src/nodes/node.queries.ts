@@ -1,5 +1,5 @@
 import type { Projection } from '../database/fields/projection.js';
-import { outputOf } from '../database/paging/page-source.js';
+import { outputOf } from '../database/paging/select-rows.js';
 import {
   IS_COMPLETE,
   OPEN_REVISION,

@@ -67,7 +67,8 @@ export class SearchQuery {
   }
 
   /**
-   * Best first: an exact id, then words that begin with the text, then the rest; by name among equals.
+   * Best first: an exact id, then names that begin with the text, then words that begin with it, then the rest; by name among
+   * equals.
    * @throws BadUserInputError when the query is too short or too long
    */
   sourceOf({ query, kinds }: SearchArguments, columns: SearchColumns): PageSource {
@@ -75,17 +76,11 @@ export class SearchQuery {
     const folded = foldSearch(query, 'query');
     const id = foldId(query.trim());
     const wanted = KINDS.filter((kind) => kinds === undefined || kinds === null || kinds.includes(kind));
-    const ranks = {
-      exact: `${values.add(id)}::text`,
-      prefix: `${values.add(`% ${escapeLike(folded)}%`)}::text`,
-    };
-    const condition = (kind: SearchKind) =>
-      wanted.includes(kind) ? searchCondition(TABLES[kind].alias, folded, values) : 'false';
     const searched = wanted.length === 0 ? KINDS : wanted;
-    const union = searched.map((kind) => this.selectFound(kind, columns, condition(kind), ranks));
+    const matches = matchesOf(searched, wanted.length === 0 ? '' : folded, id, values);
     return {
       binding: bindCursor('search', {}, { id, folded, wanted }),
-      from: `(${union.join(' union all ')}) r`,
+      ...this.tablesOf(columns, matches),
       columns: ['r.kind', ...columns.columns.map((_, index) => columnOf(index))],
       instants: columns.columns.flatMap((column, index) => (this.isInstant(column) ? columnOf(index) : [])),
       parent: null,
@@ -105,24 +100,45 @@ export class SearchQuery {
     };
   }
 
-  private selectFound(
+  private tablesOf(columns: SearchColumns, matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'> {
+    const select = (conditionOf: (match: Match) => string, rankOf: (match: Match) => string) =>
+      matches.map((match) => this.selectFrom(match.kind, columns, conditionOf(match), rankOf(match)));
+    const found = select(
+      ({ any }) => any,
+      ({ rank }) => rank,
+    );
+    const exact = select(
+      (match) => `${match.any} and ${match.exact}`,
+      () => '0',
+    );
+    const names = select(
+      (match) => `${match.name} and not (${match.exact})`,
+      () => '1',
+    );
+    const others = select(
+      (match) => `${match.any} and not (${match.exact}) and not (${match.name})`,
+      ({ otherRank }) => otherRank,
+    );
+    return {
+      from: union(found),
+      // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
+      parts: [exact.map(aliased), names.map(aliased), [union(others)]],
+    };
+  }
+
+  private selectFrom(
     kind: SearchKind,
     { columns: selected }: SearchColumns,
     condition: string,
-    ranks: { exact: string; prefix: string },
+    rank: string,
   ): string {
     const { from, alias } = TABLES[kind];
     const columns = [
       `${KINDS.indexOf(kind)} as kind`,
       `${alias}.key`,
       `${alias}.sort_name`,
-      `case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance`,
-      ...selected.map((column, index) => {
-        const { name, kinds } = column;
-        // Where only one kind is searched, nothing else says what type a null has.
-        const none = this.isInstant(column) ? 'null::timestamptz' : 'null';
-        return `${kinds.includes(kind) ? (this.projections[kind].columns[name] ?? none) : none} as property_${index}`;
-      }),
+      `${rank} as distance`,
+      ...selected.map((column, index) => `${this.valueFor(kind, column)} as property_${index}`),
     ];
     return `
     select ${columns.join(', ')}
@@ -130,9 +146,61 @@ export class SearchQuery {
     where ${condition}`;
   }
 
+  /** SQL for a property of a kind. For the other kind, it is a null of the same type. */
+  private valueFor(kind: SearchKind, { name, kinds: [first = kind, ...more] }: SearchColumn): string {
+    const valueOf = (each: SearchKind) => this.projections[each].columns[name] ?? 'null';
+    return first === kind || more.includes(kind)
+      ? valueOf(kind)
+      : `(select ${valueOf(first)} from ${TABLES[first].from} limit 0)`;
+  }
+
   private isInstant({ name, kinds }: SearchColumn): boolean {
     return kinds.some((kind) => this.projections[kind].types.get(name) === 'timestamptz');
   }
+}
+
+/** SQL conditions for the rows of a kind that match a text. */
+interface Match {
+  readonly kind: SearchKind;
+  readonly any: string;
+  /** The id is the text. */
+  readonly exact: string;
+  /** The name begins with the text. Such a row always matches. */
+  readonly name: string;
+  /** The rank of a row that matches. */
+  readonly rank: string;
+  /** The same of one that neither of the two conditions selects. */
+  readonly otherRank: string;
+}
+
+/** Sorts after every character of a folded name, which has no unassigned ones. */
+const LAST_CHARACTER = '\u{10FFFF}';
+
+/** @param folded the text, or nothing, which no row matches */
+function matchesOf(kinds: readonly SearchKind[], folded: string, id: string, values: Values): Match[] {
+  const valueOf = (text: string) => `${values.add(text)}::text`;
+  const [ofId, ofWord] = [valueOf(id), valueOf(`% ${escapeLike(folded)}%`)];
+  const range = folded === '' ? null : [valueOf(folded), valueOf(`${folded}${LAST_CHARACTER}`)];
+  return kinds.map((kind) => {
+    const { alias } = TABLES[kind];
+    const exact = `${alias}.id_folded = ${ofId}`;
+    const name =
+      range === null ? 'false' : `${alias}.sort_name >= ${range[0]} and ${alias}.sort_name < ${range[1]}`;
+    const ofOthers = `when ${alias}.search_text like ${ofWord} then 2 else 3 end`;
+    return {
+      ...{ kind, any: searchCondition(alias, folded, values), exact, name },
+      rank: `case when ${exact} then 0 when ${name} then 1 ${ofOthers}`,
+      otherRank: `case ${ofOthers}`,
+    };
+  });
+}
+
+function union(tables: readonly string[]): string {
+  return aliased(tables.join(' union all '));
+}
+
+function aliased(table: string): string {
+  return `(${table}) r`;
 }
 
 function columnOf(index: number): string {

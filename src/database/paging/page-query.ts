@@ -1,25 +1,16 @@
 import type { CursorForm } from '../../common/cursor.js';
-import {
-  opposite,
-  type SortDirection,
-  type PageArguments,
-  type PageSelection,
-  type SelectedCursors,
-} from '../../common/page.js';
+import type { PageArguments, PageSelection, SelectedCursors } from '../../common/page.js';
 import {
   type Bound,
   bound,
-  type OrderColumn,
   notesPage,
-  outputOf,
-  type PageOrder,
   type PageSource,
   type Parents,
   selectParents,
   type ParentLookup,
   withKeys,
 } from './page-source.js';
-import { jsonArray } from '../statements/json-array.js';
+import { inUnionBranches, orderBy, selectPage, where } from './select-rows.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
 
 /** A value that is read with a page, in addition to its rows: the total, and whether rows exist beyond the cursors. */
@@ -140,66 +131,6 @@ function isAlongIndex(
   );
 }
 
-/**
- * Builds a page as one value: an array for each column, sorted before it is aggregated. The order columns
- * follow, of all rows or of the first and the last one shown. `rowLimit` is the page size plus one.
- */
-function selectPage(
-  source: PageSource,
-  cursors: SelectedCursors,
-  conditions: readonly string[],
-  backward: boolean,
-  rowLimit: string,
-): string {
-  const { columns, order, unionBranches } = source;
-  const direction = backward ? opposite(order.direction) : order.direction;
-  const places = cursors !== 'none' || unionBranches !== undefined ? order.columns : [];
-  const rows = selectRows(source, places, conditions, direction, rowLimit);
-  // Without columns, the page still needs the number of rows.
-  const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
-  const arrays = names.map((name) => `json_agg(${name})`);
-  const keys = order.columns.map((_, index) => `order_${index}`);
-  if (cursors === 'every') arrays.push(...keys.map((name) => `json_agg(${name})`));
-  if (cursors === 'ends') {
-    const last = `least(count(*), ${rowLimit} - 1)::integer`;
-    const endsOf = (name: string) =>
-      `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
-    arrays.push(...keys.map(endsOf));
-  }
-  return `lateral (\n  select ${jsonArray(arrays)} as packed from (\n${rows}\n  ) shown\n) page`;
-}
-
-/** Selects the rows of a page from all union branches, with their order columns. */
-function selectRows(
-  source: PageSource,
-  places: readonly OrderColumn[],
-  conditions: readonly string[],
-  direction: SortDirection,
-  rowLimit: string,
-): string {
-  const { order } = source;
-  const keys = places.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
-  const columns = [
-    ...source.columns.map((sql, index) => `${columnOf(source, sql)} as column_${index}`),
-    ...keys,
-  ];
-  const each = inUnionBranches(source, conditions, (all) =>
-    [
-      `  select ${columns.join(', ')}`,
-      `  from ${source.from}`,
-      `  ${where(all)}`,
-      `  order by ${orderBy(order, direction)}`,
-      `  limit ${rowLimit}`,
-    ].join('\n'),
-  );
-  if (each.length === 1) return each.join();
-  return [
-    `(`,
-    each.join('\n) union all (\n'),
-    `) order by ${orderByNames(order, direction)} limit ${rowLimit}`,
-  ].join('\n');
-}
-
 function countRows(source: PageSource, conditions: readonly string[]): string {
   return inUnionBranches(
     source,
@@ -220,31 +151,4 @@ function findAnother(
     [...conditions, outside],
     (all) => `(select true from ${from} ${where(all)} order by ${orderBy(order, outwards)} limit 1)`,
   ).reduce((found, next) => `coalesce(${found}, ${next})`);
-}
-
-/** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */
-function inUnionBranches(
-  { unionBranches }: PageSource,
-  conditions: readonly string[],
-  ask: (conditions: readonly string[]) => string,
-): string[] {
-  return unionBranches === undefined
-    ? [ask(conditions)]
-    : unionBranches.map((branch) => ask([...conditions, branch]));
-}
-
-function orderBy({ columns }: PageOrder, direction: SortDirection): string {
-  return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
-}
-
-function orderByNames({ columns }: PageOrder, direction: SortDirection): string {
-  return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
-}
-
-function where(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-}
-
-function columnOf({ instants }: PageSource, sql: string): string {
-  return instants.includes(sql) ? outputOf(sql, 'timestamp') : sql;
 }

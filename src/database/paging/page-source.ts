@@ -56,6 +56,11 @@ export interface PageSource {
   readonly conditions: readonly string[];
   /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
   readonly unionBranches?: readonly string[];
+  /**
+   * The rows of `from` in parts: no row of a part comes before one of an earlier part. A part is read only if those before it do
+   * not fill the page. Each is one or several tables in place of `from`, whose rows are merged.
+   */
+  readonly parts?: readonly (readonly string[])[];
   readonly values: Values;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
@@ -189,18 +194,6 @@ const LAST_INSTANT = Date.UTC(9999, 0);
 /** A forged cursor may contain any whole number; the range of a column is smaller. */
 function clamp(value: number, bound: number): number {
   return Math.max(-bound, Math.min(bound, value));
-}
-
-/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
-export function outputOf(sql: string, type: OrderColumn['type']): string {
-  switch (type) {
-    case 'timestamp':
-      return `(extract(epoch from ${sql}) * 1000)::float8`;
-    case 'bigint':
-      return `(${sql})::float8`;
-    default:
-      return sql;
-  }
 }
 
 /** Adds the column with the keys of the objects on the page, by which its dependencies are noted. */

@@ -188,8 +188,11 @@ function search(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const found = [...model.visiblePeople, ...model.visibleGroups].filter(
     ({ id, name = '' }) => id.includes(text) || name.toLowerCase().includes(text),
   );
-  const distance = ({ id, name = '' }: { id: string; name?: string }) =>
-    id === text ? 0 : ` ${id} ${name.toLowerCase()}`.includes(` ${text}`) ? 1 : 2;
+  const distance = ({ id, name = '' }: { id: string; name?: string }) => {
+    if (id === text) return 0;
+    if (name.toLowerCase().startsWith(text)) return 1;
+    return ` ${id} ${name.toLowerCase()}`.includes(` ${text}`) ? 2 : 3;
+  };
   const expected = sort(
     found.map(({ id }) => id),
     (id) => {

@@ -208,15 +208,22 @@ export class Listings {
   }
 
   private search(): Listing[] {
-    const distance = (each: { id: string; name?: string }, query: string) =>
-      each.id === query ? 0 : searchText(each).includes(` ${query}`) ? 1 : 2;
+    const distance = (each: { id: string; name?: string }, name: string, query: string) => {
+      if (each.id === query) return 0;
+      if (name.startsWith(query)) return 1;
+      return searchText(each).includes(` ${query}`) ? 2 : 3;
+    };
     return ['p1', 'anna', 'berg', 'er', 'zz'].flatMap((query) => {
       const found = (kind: string, all: (TestPerson | TestGroup)[], place: (each: never) => Place) =>
         all
           .filter((each) => matches(each, query))
           .map((each) => {
             const [name = '', key = 0] = place(each as never);
-            return { id: each.id, kind, place: [distance(each, query), name, kind === 'USER' ? 0 : 1, key] };
+            return {
+              id: each.id,
+              kind,
+              place: [distance(each, String(name), query), name, kind === 'USER' ? 0 : 1, key],
+            };
           });
       const people = found('USER', this.directory.people, (each: TestPerson) => this.userPlace(each));
       const groups = found('GROUP', this.directory.groups, (each: TestGroup) => this.groupPlace(each));
