@@ -47,11 +47,13 @@ const STATEMENTS = [
 export const SEARCH = `
   select kind, id, name from (
     select 0 as kind, u.key, u.id, u.name, u.sort_name,
-      case when u.id = $1 then 0 when u.search_text like '% ' || $1 || '%' then 1 else 2 end as distance
+      case when u.id = $1 then 0 when u.sort_name like $1 || '%' then 1
+        when u.search_text like '% ' || $1 || '%' then 2 else 3 end as distance
     from ordinary.people u where u.search_text like '%' || $1 || '%'
     union all
     select 1, g.key, g.id, g.name, g.sort_name,
-      case when g.id = $1 then 0 when g.search_text like '% ' || $1 || '%' then 1 else 2 end
+      case when g.id = $1 then 0 when g.sort_name like $1 || '%' then 1
+        when g.search_text like '% ' || $1 || '%' then 2 else 3 end
     from ordinary.groups g where g.search_text like '%' || $1 || '%'
   ) found order by distance, sort_name, kind, key`;
 
