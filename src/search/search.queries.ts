@@ -80,9 +80,9 @@ export class SearchQuery {
     const matches = matchesOf(searched, wanted.length === 0 ? '' : folded, id, values);
     return {
       binding: bindCursor('search', {}, { id, folded, wanted }),
-      ...this.tablesOf(columns, matches),
-      columns: ['r.kind', ...columns.columns.map((_, index) => columnOf(index))],
-      instants: columns.columns.flatMap((column, index) => (this.isInstant(column) ? columnOf(index) : [])),
+      ...tablesOf(matches),
+      columns: ['r.kind', ...columns.columns.map((column) => this.columnOf(column))],
+      instants: columns.columns.flatMap((column) => (this.isInstant(column) ? this.columnOf(column) : [])),
       parent: null,
       order: {
         columns: [
@@ -100,58 +100,11 @@ export class SearchQuery {
     };
   }
 
-  private tablesOf(columns: SearchColumns, matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'> {
-    const select = (conditionOf: (match: Match) => string, rankOf: (match: Match) => string) =>
-      matches.map((match) => this.selectFrom(match.kind, columns, conditionOf(match), rankOf(match)));
-    const found = select(
-      ({ any }) => any,
-      ({ rank }) => rank,
-    );
-    const exact = select(
-      (match) => `${match.any} and ${match.exact}`,
-      () => '0',
-    );
-    const names = select(
-      (match) => `${match.name} and not (${match.exact})`,
-      () => '1',
-    );
-    const others = select(
-      (match) => `${match.any} and not (${match.exact}) and not (${match.name})`,
-      ({ otherRank }) => otherRank,
-    );
-    return {
-      from: union(found),
-      // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
-      parts: [exact.map(aliased), names.map(aliased), [union(others)]],
-    };
-  }
-
-  private selectFrom(
-    kind: SearchKind,
-    { columns: selected }: SearchColumns,
-    condition: string,
-    rank: string,
-  ): string {
-    const { from, alias } = TABLES[kind];
-    const columns = [
-      `${KINDS.indexOf(kind)} as kind`,
-      `${alias}.key`,
-      `${alias}.sort_name`,
-      `${rank} as distance`,
-      ...selected.map((column, index) => `${this.valueFor(kind, column)} as property_${index}`),
-    ];
-    return `
-    select ${columns.join(', ')}
-    from ${from}
-    where ${condition}`;
-  }
-
-  /** SQL for a property of a kind. For the other kind, it is a null of the same type. */
-  private valueFor(kind: SearchKind, { name, kinds: [first = kind, ...more] }: SearchColumn): string {
-    const valueOf = (each: SearchKind) => this.projections[each].columns[name] ?? 'null';
-    return first === kind || more.includes(kind)
-      ? valueOf(kind)
-      : `(select ${valueOf(first)} from ${TABLES[first].from} limit 0)`;
+  private columnOf({ name, kinds }: SearchColumn): string {
+    const [only = 'null', ...more] = kinds.map((kind) => this.projections[kind].columns[name] ?? 'null');
+    return more.length === 0
+      ? only
+      : `case r.kind when ${KINDS.indexOf(SearchKind.USER)} then ${[only, ...more].join(' else ')} end`;
   }
 
   private isInstant({ name, kinds }: SearchColumn): boolean {
@@ -167,32 +120,77 @@ interface Match {
   readonly exact: string;
   /** The name begins with the text. Such a row always matches. */
   readonly name: string;
-  /** The rank of a row that matches. */
-  readonly rank: string;
-  /** The same of one that neither of the two conditions selects. */
-  readonly otherRank: string;
+  /** A word begins with the text. Such a row always matches. */
+  readonly word: string;
 }
 
 /** Sorts after every character of a folded name, which has no unassigned ones. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
+/** The first name that begins with a text, an end of these names, and a pattern of words that begin with it. */
+function textsOf(folded: string): string[] {
+  return [folded, `${folded}${LAST_CHARACTER}`, `% ${escapeLike(folded)}%`];
+}
+
 /** @param folded the text, or nothing, which no row matches */
 function matchesOf(kinds: readonly SearchKind[], folded: string, id: string, values: Values): Match[] {
   const valueOf = (text: string) => `${values.add(text)}::text`;
-  const [ofId, ofWord] = [valueOf(id), valueOf(`% ${escapeLike(folded)}%`)];
-  const range = folded === '' ? null : [valueOf(folded), valueOf(`${folded}${LAST_CHARACTER}`)];
+  const ofId = valueOf(id);
+  const texts = folded === '' ? null : textsOf(folded).map(valueOf);
   return kinds.map((kind) => {
     const { alias } = TABLES[kind];
     const exact = `${alias}.id_folded = ${ofId}`;
     const name =
-      range === null ? 'false' : `${alias}.sort_name >= ${range[0]} and ${alias}.sort_name < ${range[1]}`;
-    const ofOthers = `when ${alias}.search_text like ${ofWord} then 2 else 3 end`;
-    return {
-      ...{ kind, any: searchCondition(alias, folded, values), exact, name },
-      rank: `case when ${exact} then 0 when ${name} then 1 ${ofOthers}`,
-      otherRank: `case ${ofOthers}`,
-    };
+      texts === null ? 'false' : `${alias}.sort_name >= ${texts[0]} and ${alias}.sort_name < ${texts[1]}`;
+    const word = texts === null ? 'false' : `${alias}.search_text like ${texts[2]}`;
+    return { kind, any: searchCondition(alias, folded, values), exact, name, word };
   });
+}
+
+function tablesOf(matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'> {
+  const select = (conditionOf: (match: Match) => string, rankOf: (match: Match) => string) =>
+    matches.map((match) => selectFrom(match.kind, conditionOf(match), rankOf(match)));
+  const exact = select(
+    ({ any, exact }) => `${any} and ${exact}`,
+    () => '0',
+  );
+  const names = select(
+    ({ exact, name }) => `${name} and not (${exact})`,
+    () => '1',
+  );
+  const words = select(
+    ({ exact, name, word }) => `${word} and not (${exact}) and not (${name})`,
+    () => '2',
+  );
+  const others = select(
+    ({ any, exact, name, word }) => `${any} and not (${exact}) and not (${name}) and not (${word})`,
+    () => '3',
+  );
+  const found = select(
+    ({ any }) => any,
+    ({ exact, name, word }) => `case when ${exact} then 0 when ${name} then 1 when ${word} then 2 else 3 end`,
+  );
+  return {
+    from: union(found),
+    parts: {
+      alias: 'r',
+      // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
+      tables: [[union(exact)], names.map(aliased), [union(words)], [union(others)]],
+      joins: KINDS.map((kind, number) => {
+        const { from, alias } = TABLES[kind];
+        return `left join ${from} on r.kind = ${number} and ${alias}.key = r.key`;
+      }).join(' '),
+    },
+  };
+}
+
+function selectFrom(kind: SearchKind, condition: string, rank: string): string {
+  const { from, alias } = TABLES[kind];
+  const columns = `${KINDS.indexOf(kind)} as kind, ${alias}.key, ${alias}.sort_name, ${rank} as distance`;
+  return `
+    select ${columns}
+    from ${from}
+    where ${condition}`;
 }
 
 function union(tables: readonly string[]): string {
@@ -201,10 +199,6 @@ function union(tables: readonly string[]): string {
 
 function aliased(table: string): string {
   return `(${table}) r`;
-}
-
-function columnOf(index: number): string {
-  return `r.property_${index}`;
 }
 
 /** The selected fields that a kind has, and those that neither has: fields may be of either kind. */

@@ -8,6 +8,7 @@ import {
   explain,
   findScans,
   LISTS,
+  rowsRead,
 } from '../support/builders/explained-lists.js';
 import { statementsOf } from '../support/builders/statements.js';
 
@@ -49,6 +50,20 @@ describe('on a hundred thousand users', () => {
     expect(plans.filter((plan) => joined.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThanOrEqual(CARRIED.length);
   });
+
+  it.each(['first: 3', 'first: 3, kinds: [USER]'])(
+    'a search (%s) for a name that one user in twenty has reads one page of them',
+    async (args) => {
+      const found = await statementsOf(async () => {
+        const answer = await ask(`{ search(query: "anna", ${args}) { nodes { ... on User { name } } } }`);
+        expect(answer.match(/Anna /g)).toHaveLength(3);
+      });
+      const [statement] = found.filter(({ text }) => text.includes('part_1'));
+      const rows = await rowsRead(service.app.get(DataSource), statement);
+      // One more row shows whether there is a next page.
+      expect(Math.max(...rows)).toBe(4);
+    },
+  );
 
   /** One after the other: a request waits for a connection only for a limited time. */
   async function plansOf(statements: SentStatement[]): Promise<string[]> {

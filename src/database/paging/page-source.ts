@@ -38,6 +38,16 @@ export interface PageReads {
   readonly rows?: { readonly key: string; readonly tables: readonly ('users' | 'groups')[] };
 }
 
+/** The rows of a page in parts. A part is read only if those before it do not fill the page. */
+export interface PageParts {
+  /** The alias of `from` and of the tables. Of these, the order has columns of no others. */
+  readonly alias: string;
+  /** Tables in place of `from`, whose rows are merged. No row of a part comes before one of an earlier part. */
+  readonly tables: readonly (readonly string[])[];
+  /** Joins with the tables of the other columns. Only the rows of the page are joined. */
+  readonly joins: string;
+}
+
 /** The rows of a connection: one kind of rows, in one order, under one or many parents. */
 export interface PageSource {
   /** The connection, order and filter to which cursors are bound. */
@@ -56,11 +66,7 @@ export interface PageSource {
   readonly conditions: readonly string[];
   /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
   readonly unionBranches?: readonly string[];
-  /**
-   * The rows of `from` in parts: no row of a part comes before one of an earlier part. A part is read only if those before it do
-   * not fill the page. Each is one or several tables in place of `from`, whose rows are merged.
-   */
-  readonly parts?: readonly (readonly string[])[];
+  readonly parts?: PageParts;
   readonly values: Values;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;

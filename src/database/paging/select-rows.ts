@@ -1,6 +1,6 @@
 import { opposite, type SelectedCursors, type SortDirection } from '../../common/page.js';
 import { jsonArray } from '../statements/json-array.js';
-import type { OrderColumn, PageOrder, PageSource } from './page-source.js';
+import type { OrderColumn, PageOrder, PageParts, PageSource } from './page-source.js';
 
 /**
  * Builds a page as one value: an array for each column, sorted before it is aggregated. The order columns
@@ -13,10 +13,9 @@ export function selectPage(
   backward: boolean,
   rowLimit: string,
 ): string {
-  const { columns, order, unionBranches, parts } = source;
+  const { columns, order, unionBranches } = source;
   const direction = backward ? opposite(order.direction) : order.direction;
-  const isMerged = unionBranches !== undefined || parts !== undefined;
-  const places = cursors !== 'none' || isMerged ? order.columns : [];
+  const places = cursors !== 'none' || unionBranches !== undefined ? order.columns : [];
   const rows = selectRows(source, places, conditions, direction, rowLimit);
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
@@ -32,7 +31,7 @@ export function selectPage(
   return `lateral (\n  select ${jsonArray(arrays)} as packed from (\n${rows}\n  ) shown\n) page`;
 }
 
-/** Selects the rows of a page from all parts or union branches, with their order columns. */
+/** Selects the rows of a page, with their order columns. */
 function selectRows(
   source: PageSource,
   places: readonly OrderColumn[],
@@ -40,37 +39,55 @@ function selectRows(
   direction: SortDirection,
   rowLimit: string,
 ): string {
-  const { order } = source;
+  const { order, from, parts } = source;
   const keys = places.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
   const columns = [
     ...source.columns.map((sql, index) => `${columnOf(source, sql)} as column_${index}`),
     ...keys,
   ];
-  const selectFrom = (from: string, all: readonly string[]) =>
+  const select: SelectRows = (selected, tables, all) =>
     [
-      `  select ${columns.join(', ')}`,
-      `  from ${from}`,
+      `  select ${selected}`,
+      `  from ${tables}`,
       `  ${where(all)}`,
       `  order by ${orderBy(order, direction)}`,
       `  limit ${rowLimit}`,
     ].join('\n');
-  const merge = (selects: readonly string[]) =>
-    selects.length === 1
-      ? selects.join()
-      : `(\n${selects.join('\n) union all (\n')}\n) order by ${orderByNames(order, direction)} limit ${rowLimit}`;
-  const { parts } = source;
-  if (parts === undefined)
-    return merge(inUnionBranches(source, conditions, (all) => selectFrom(source.from, all)));
+  if (parts !== undefined) {
+    const inOrder = direction === order.direction ? parts.tables : parts.tables.toReversed();
+    const [relations, found] = selectParts({ ...parts, tables: inOrder }, select, conditions, rowLimit);
+    return `with ${relations}\n${select(columns.join(', '), `${found} ${parts.joins}`, [])}`;
+  }
+  const each = inUnionBranches(source, conditions, (all) => select(columns.join(', '), from, all));
+  if (each.length === 1) return each.join();
+  return [
+    `(`,
+    each.join('\n) union all (\n'),
+    `) order by ${orderByNames(order, direction)} limit ${rowLimit}`,
+  ].join('\n');
+}
 
-  const inOrder = direction === order.direction ? parts : parts.toReversed();
-  const names = inOrder.map((_, index) => `part_${index}`);
-  const relations = inOrder.map((tables, index) => {
+/** SQL for as many rows as the page may have, in its order. */
+type SelectRows = (columns: string, from: string, conditions: readonly string[]) => string;
+
+/** Returns a relation for each part, and a table with the rows of all. */
+function selectParts(
+  { alias, tables }: Pick<PageParts, 'alias' | 'tables'>,
+  select: SelectRows,
+  conditions: readonly string[],
+  rowLimit: string,
+): [relations: string, found: string] {
+  const names = tables.map((_, index) => `part_${index}`);
+  const union = (selects: readonly string[]) => `(\n(${selects.join('\n) union all (\n')})\n) ${alias}`;
+  const relations = tables.map((each, index) => {
     const earlier = names.slice(0, index).map((name) => `(select count(*) from ${name})`);
     // PostgreSQL checks a condition without columns once, before it reads the tables.
     const isNeeded = earlier.length === 0 ? [] : [`${earlier.join(' + ')} < ${rowLimit}`];
-    return `part_${index} as (\n${merge(tables.map((from) => selectFrom(from, [...conditions, ...isNeeded])))}\n)`;
+    const selects = each.map((from) => select(`${alias}.*`, from, [...conditions, ...isNeeded]));
+    const [only = '', ...more] = selects;
+    return `part_${index} as (\n${more.length === 0 ? only : select(`${alias}.*`, union(selects), [])}\n)`;
   });
-  return `with ${relations.join(', ')}\n${merge(names.map((name) => `select * from ${name}`))}`;
+  return [relations.join(', '), union(names.map((name) => `select * from ${name}`))];
 }
 
 /** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */

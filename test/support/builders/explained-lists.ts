@@ -233,6 +233,21 @@ export async function explain(dataSource: DataSource, { text, values }: SentStat
   }
 }
 
+/** The numbers of rows that each scan of users and groups in the executed statement returns. */
+export async function rowsRead(
+  dataSource: DataSource,
+  statement: SentStatement | undefined,
+): Promise<number[]> {
+  const { text = '', values = [] } = statement ?? {};
+  const lines: Record<string, string>[] = await dataSource.query(
+    `explain (analyze, costs off, timing off) ${text}`,
+    [...values],
+  );
+  const plan = lines.map((line) => Object.values(line).join()).join('\n');
+  const scans = plan.matchAll(/Scan[^\n]* on (?:users|groups)\b[^\n]*\(actual rows=(\d+) loops=(\d+)\)/g);
+  return [...scans].map(([, rows, loops]) => Number(rows) * Number(loops));
+}
+
 /** The statements that scan a large table sequentially, with their plans. */
 export async function findScans(
   dataSource: DataSource,
