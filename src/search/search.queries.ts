@@ -120,7 +120,7 @@ interface Match {
   readonly exact: string;
   /** The name begins with the text. Such a row always matches. */
   readonly name: string;
-  /** A word begins with the text. Such a row always matches. */
+  /** A word begins with the text. */
   readonly word: string;
 }
 
@@ -158,13 +158,9 @@ function tablesOf(matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'>
     ({ exact, name }) => `${name} and not (${exact})`,
     () => '1',
   );
-  const words = select(
-    ({ exact, name, word }) => `${word} and not (${exact}) and not (${name})`,
-    () => '2',
-  );
   const others = select(
-    ({ any, exact, name, word }) => `${any} and not (${exact}) and not (${name}) and not (${word})`,
-    () => '3',
+    ({ any, exact, name }) => `${any} and not (${exact}) and not (${name})`,
+    ({ word }) => `case when ${word} then 2 else 3 end`,
   );
   const found = select(
     ({ any }) => any,
@@ -175,7 +171,7 @@ function tablesOf(matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'>
     parts: {
       alias: 'r',
       // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
-      tables: [[union(exact)], names.map(aliased), [union(words)], [union(others)]],
+      tables: [[union(exact)], names.map(aliased), [union(others)]],
       joins: KINDS.map((kind, number) => {
         const { from, alias } = TABLES[kind];
         return `left join ${from} on r.kind = ${number} and ${alias}.key = r.key`;
