@@ -79,7 +79,8 @@ export class SearchQuery {
     const searched = wanted.length === 0 ? KINDS : wanted;
     const matches = matchesOf(searched, wanted.length === 0 ? '' : folded, id, values);
     return {
-      binding: bindCursor('search', {}, { id, folded, wanted }),
+      // With a cursor of a release that had three ranks, results would be missing.
+      binding: bindCursor('search', { ranks: 4 }, { id, folded, wanted }),
       ...tablesOf(matches),
       columns: ['r.kind', ...columns.columns.map((column) => this.columnOf(column))],
       instants: columns.columns.flatMap((column) => (this.isInstant(column) ? this.columnOf(column) : [])),

@@ -40,7 +40,7 @@ export interface PageReads {
 
 /** The rows of a page in parts. A part is read only if those before it do not fill the page. */
 export interface PageParts {
-  /** The alias of `from` and of the tables. Of these, the order has columns of no others. */
+  /** The alias of `from` and of each table. The order has columns of this alias only. */
   readonly alias: string;
   /** Tables in place of `from`, whose rows are merged. No row of a part comes before one of an earlier part. */
   readonly tables: readonly (readonly string[])[];

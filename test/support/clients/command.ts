@@ -20,17 +20,9 @@ export class TestProcess {
     this.ended = once(child, 'close');
   }
 
-  /**
-   * @param environment the whole environment: nothing is inherited
-   * @param build the directory of the program: bundle-service.mjs
-   */
-  static start(
-    file: 'cli' | 'main',
-    args: readonly string[],
-    environment: Environment,
-    build: 'dist' | 'dist/bundled' = 'dist/bundled',
-  ): TestProcess {
-    const child = spawnBound(process.execPath, [`${build}/${file}.js`, ...args], {
+  /** @param environment the whole environment: nothing is inherited */
+  static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
+    const child = spawnBound(process.execPath, [`dist/bundled/${file}.js`, ...args], {
       env: {
         PATH: process.env.PATH,
         TMPDIR: process.env.TMPDIR,
