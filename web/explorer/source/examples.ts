@@ -88,7 +88,7 @@ query Search($text: String!) {
 # who reports to whom
 # Scopes: read, and contact for phone numbers
 query Reports($text: String!) {
-  search(query: $text, first: 5) {
+  search(query: $text, kinds: [USER], first: 5) {
     totalCount
     nodes {
       __typename
