@@ -267,7 +267,10 @@ describe('the secrets', () => {
     const directory = mkdtempSync(join(tmpdir(), 'secrets-'));
     writeFileSync(join(directory, 'empty'), '\n');
     const start = (file: string) =>
-      spawnSync(process.execPath, ['dist/bundled/main.js'], { env: { DATABASE_URL_FILE: file }, encoding: 'utf8' });
+      spawnSync(process.execPath, ['dist/bundled/main.js'], {
+        env: { DATABASE_URL_FILE: file },
+        encoding: 'utf8',
+      });
     for (const file of [join(directory, 'nothing'), directory]) {
       const { status, stderr } = start(file);
       expect([status, stderr]).toEqual([2, `DATABASE_URL_FILE names a file that cannot be read: ${file}\n`]);
