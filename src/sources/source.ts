@@ -21,6 +21,8 @@ export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
 
 export interface DirectorySource {
+  /** Whether `read` may be called only once, because it reads a session that is then followed. */
+  readonly isReadOnce: boolean;
   /**
    * A value that changes with the content, as far as that can be determined without reading it.
    * @throws SourceError when the directory is not available

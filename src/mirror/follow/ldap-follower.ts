@@ -17,6 +17,7 @@ import {
 import type { Choice } from '../../sources/ldap/ldap-servers.js';
 import { OtherServerError, ServerBehindError } from '../../sources/source.error.js';
 import { requireKind } from '../../sources/ldap/recognize.js';
+import { OutdatedPlanError } from '../apply/outdated-plan.error.js';
 import { BehindWatch } from './behind-watch.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import type { Follower } from './follower.js';
@@ -64,7 +65,8 @@ export class LdapFollower implements Follower {
       const password = await readPassword(this.source);
       const error = await this.followOnce(signal, onUpToDate).catch((thrown: unknown) => thrown);
       if (signal.aborted) break;
-      if (error === undefined) continue;
+      // Another process has applied a revision: the directory is followed from there.
+      if (error === undefined || error instanceof OutdatedPlanError) continue;
       failures++;
       if (error instanceof ServerBehindError) this.behind.begin();
       if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);

@@ -45,6 +45,7 @@ export class PushedChanges {
    * Follows the server. Returns when a plan is held.
    * @param from the position at the end of the last session, or null to read the whole directory
    * @throws RefreshRequiredError if the server cannot continue from there; ServerBehindError if it is behind
+   * @throws OutdatedPlanError if another process has changed the mirror meanwhile: it takes a new session
    * @throws ContentSyncRefusedError if it refuses content synchronization; LdapError if the connection ends
    */
   async follow(
@@ -70,6 +71,7 @@ export class PushedChanges {
     const { config, reporter } = this.dependencies;
     const refusals: ContentSyncRefusedError[] = [];
     const source = {
+      isReadOnce: true,
       fingerprint: () => Promise.resolve(fingerprintOf(config)),
       read: () => notingRefusals(session.readAll(), refusals),
       position: () => session.position(),

@@ -14,6 +14,10 @@ export class StampedSource implements DirectorySource {
     private readonly stampOf: (entry: Entry) => string | null,
   ) {}
 
+  get isReadOnce(): boolean {
+    return this.source.isReadOnce;
+  }
+
   fingerprint(): Promise<string> {
     return this.source.fingerprint();
   }

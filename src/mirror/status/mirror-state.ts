@@ -127,13 +127,16 @@ export class MirrorState {
     this.database.noteConfirmed();
   }
 
-  /** Restores the state from before a run that had no result. */
+  /**
+   * Restores the state from before a run that had no result. The result of a run of another process since then stays, and so does
+   * the state of one that has not ended.
+   */
   async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
-    await this.write('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
-      state,
-      reason,
-      blockedPlan,
-    ]);
+    if (state === SyncState.RUNNING) return;
+    await this.write(
+      `update mirror_state set state = $1, reason = $2, blocked_plan = $3 where state = 'RUNNING'`,
+      [state, reason, blockedPlan],
+    );
   }
 
   async markFailing(reason: string): Promise<void> {

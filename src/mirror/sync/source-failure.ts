@@ -1,7 +1,8 @@
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { SourceError } from '../../sources/source.error.js';
+import { ServerBehindError, SourceError } from '../../sources/source.error.js';
 import { OutdatedPlanError } from '../apply/outdated-plan.error.js';
+import type { SyncOutcome } from './outcome.js';
 
 /** Whether an error concerns the source and not the mirror. */
 export function isOfSource(error: unknown): error is Error {
@@ -11,4 +12,14 @@ export function isOfSource(error: unknown): error is Error {
     error instanceof SourceError ||
     error instanceof OutdatedPlanError
   );
+}
+
+/** The outcome of a run that such an error ended. */
+export function failureOf(error: Error): SyncOutcome {
+  return {
+    kind: 'failed',
+    reason: error.message,
+    isFinal: error instanceof LdifError,
+    isBehind: error instanceof ServerBehindError,
+  };
 }

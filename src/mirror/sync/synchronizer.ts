@@ -4,11 +4,10 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { readClock } from '../../database/statements/statement.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import type { Application } from '../apply/application.js';
 import { applyPlan, applyUnseen } from '../apply/apply.js';
 import { OutdatedPlanError } from '../apply/outdated-plan.error.js';
-import { isOfSource } from './source-failure.js';
+import { failureOf, isOfSource } from './source-failure.js';
 import { inApplyingTransaction, type TransactionSource } from '../apply/transaction-watch.js';
 import { entriesIn } from '../../sources/delta.js';
 import { findReasonToHold } from './check-plan.js';
@@ -27,7 +26,6 @@ import { pruneChanges } from '../apply/prune-changes.js';
 import type { Advance, RunOptions } from './run-options.js';
 import { Runs } from './runs.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
-import { ServerBehindError } from '../../sources/source.error.js';
 import { withNeeded } from '../../sources/ldap/known-numbers.js';
 import { isSamePosition } from '../../sources/ldap/position.js';
 import { PositionReplacedError } from '../follow/position-replaced.error.js';
@@ -49,11 +47,18 @@ export class Synchronizer {
     readonly leadership: Leadership,
   ) {}
 
-  /** Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown. */
+  /**
+   * Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown.
+   * @throws OutdatedPlanError if another process has applied a revision, and the source cannot be read a second time
+   */
   run(source: DirectorySource, options: RunOptions = {}): Promise<SyncOutcome> {
     const attempt = (before: MirrorStatus) => this.runFrom(source, before, options);
-    const fail = (error: unknown, before: MirrorStatus) => this.fail(error, before, options);
-    return this.runs.watch('all', () => this.retry(attempt, fail));
+    const fail = (error: unknown, before: MirrorStatus) => {
+      if (source.isReadOnce && error instanceof OutdatedPlanError) throw error;
+      return this.fail(error, before, options);
+    };
+    const attempts = source.isReadOnce ? 1 : ATTEMPTS;
+    return this.runs.watch('all', () => this.retry(attempt, attempts, fail));
   }
 
   /**
@@ -63,7 +68,9 @@ export class Synchronizer {
   advance(advance: Advance): Promise<SyncOutcome> {
     const { before } = advance;
     const attempt = (current: MirrorStatus) => this.advanceFrom(current, advance);
-    return this.runs.watch('changes', () => (before === undefined ? this.retry(attempt) : attempt(before)));
+    return this.runs.watch('changes', () =>
+      before === undefined ? this.retry(attempt, ATTEMPTS) : attempt(before),
+    );
   }
 
   /** Deletes expired changes, and follows the clock of the database, by which counts of the access log expire as well. */
@@ -75,6 +82,7 @@ export class Synchronizer {
   /** Another process may apply a revision first. A new attempt finds the remaining changes. */
   private async retry(
     attempt: (before: MirrorStatus) => Promise<SyncOutcome>,
+    attempts: number,
     fail?: (error: unknown, before: MirrorStatus) => Promise<SyncOutcome>,
   ): Promise<SyncOutcome> {
     for (let count = 1; ; count++) {
@@ -82,7 +90,7 @@ export class Synchronizer {
       try {
         return await attempt(before);
       } catch (error) {
-        if (error instanceof OutdatedPlanError && count < ATTEMPTS) continue;
+        if (error instanceof OutdatedPlanError && count < attempts) continue;
         if (fail === undefined) throw error;
         return fail(error, before);
       }
@@ -229,8 +237,7 @@ export class Synchronizer {
       return { kind: 'stopped' };
     }
     if (!isOfSource(error)) {
-      // The database is probably unavailable, and cannot store this state either. Then the first error is the
-      // relevant one.
+      // The database is probably unavailable, and cannot store this state either: this error is the relevant one.
       if (options.dryRun !== true) {
         await this.state.markFailing('The mirror cannot be written').catch(() => undefined);
       }
@@ -238,11 +245,6 @@ export class Synchronizer {
     }
     if (options.dryRun !== true) await this.state.markFailing(error.message);
     this.logger.debug(error.stack ?? error.message);
-    return {
-      kind: 'failed',
-      reason: error.message,
-      isFinal: error instanceof LdifError,
-      isBehind: error instanceof ServerBehindError,
-    };
+    return failureOf(error);
   }
 }

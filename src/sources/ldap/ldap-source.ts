@@ -15,6 +15,7 @@ import { type DirectorySource, type EntryKind, fingerprintOf, KINDS } from '../s
 
 /** A complete LDAP directory, read by content synchronization if available, and otherwise page by page. */
 export class LdapSource implements DirectorySource {
+  readonly isReadOnce = false;
   private readonly directory: LdapDirectory;
   private reached: string | null = null;
 

@@ -13,6 +13,7 @@ const CHUNK = 1 << 18;
 
 /** A directory that is stored in an LDIF content file. */
 export class LdifSource implements DirectorySource {
+  readonly isReadOnce = false;
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
   private readonly fingerprintOfConfig: string;
