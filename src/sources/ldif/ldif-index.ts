@@ -8,33 +8,22 @@ import { DeltaBuilder } from '../delta.js';
 import type { KnownEntry } from '../ldap/listed-entries.js';
 import type { EntryKind } from '../source.js';
 import { SourceError } from '../source.error.js';
+import { type IndexedRecord, RecordTable } from './record-table.js';
 import type { LdifSource } from './ldif-source.js';
 
 const CHUNK = 1 << 18;
 /** The largest record in bytes. A file with other line ends than a line feed is one large record. */
 const LARGEST_RECORD = 8_000_000;
-/** The number of records that are kept, each in about 300 bytes. A larger file is read completely. */
-const MOST_RECORDS = 300_000;
+/** The number of records that are kept, each in about 100 bytes, and twice while a file is read. A larger file is read completely. */
+const MOST_RECORDS = 1_200_000;
 /** The number of changed records beyond which the file is read completely. */
 const MOST_CHANGES = 1000;
 
-interface IndexedRecord {
-  /** Null: neither a user nor a group. */
-  readonly kind: EntryKind | null;
-  /** Empty without a kind. */
+/** A user or group that no earlier state of the file has. */
+interface FoundEntry {
+  readonly kind: EntryKind;
   readonly uuid: string;
-  readonly dnKey: string;
-  /** Bytes from the beginning of the file. */
-  readonly start: number;
-  readonly length: number;
-}
-
-/** A record that no earlier state of the file has. */
-interface FoundRecord {
-  readonly digest: string;
-  readonly record: IndexedRecord;
-  /** Null if all records are new: they would take all memory. */
-  readonly entry: Entry | null;
+  readonly entry: Entry;
 }
 
 /** The difference between two states of a file. */
@@ -48,7 +37,7 @@ export interface FileChanges {
   readonly close: () => Promise<void>;
 }
 
-/** The records of a file do not identify users and groups, or too many of them changed. */
+/** The records of a file do not identify users and groups, are too many, or too many of them changed. */
 class NotIndexableError extends Error {}
 
 /**
@@ -56,11 +45,7 @@ class NotIndexableError extends Error {}
  * no errors in records that did not change, because they were read before.
  */
 export class LdifIndex {
-  /** The digests of the records of users and groups. */
-  private byUuid = new Map<string, string>();
-  private dnKeys = new Set<string>();
-  /** Null: only comments. */
-  private readonly byDigest = new Map<string, IndexedRecord | null>();
+  private readonly records = new RecordTable();
 
   private constructor(
     private readonly source: LdifSource,
@@ -100,87 +85,77 @@ export class LdifIndex {
     file: FileHandle,
     { signal, most }: { readonly signal: AbortSignal; readonly most: number },
   ): Promise<DeltaBuilder> {
-    const found: FoundRecord[] = [];
+    const found: FoundEntry[] = [];
     let changes = 0;
     for await (const records of recordsOf(file)) {
       signal.throwIfAborted();
       for (const { bytes, start } of records) {
         refuseBeginning(bytes, start);
-        const digest = hash('sha256', bytes, 'base64');
-        const known = this.byDigest.get(digest);
-        if (known !== undefined) {
-          index.add(digest, known === null || known.start === start ? known : { ...known, start });
+        const digest = hash('sha256', bytes, 'buffer');
+        const known = this.records.find(digest);
+        if (known !== null) {
+          index.require(index.records.copy(this.records, known, start));
           continue;
         }
         if (++changes > most) throw new NotIndexableError();
         const parsed = await this.parse(bytes, start);
-        index.add(digest, parsed?.record ?? null);
-        if (parsed === null) continue;
-        const { record, entry } = parsed;
-        found.push({ digest, record, entry: most === Infinity ? null : entry });
+        index.require(index.records.add(digest, parsed?.record ?? null));
+        // If all records are new, their entries would take all memory.
+        if (parsed?.found !== undefined && most !== Infinity) found.push(parsed.found);
       }
     }
-    const delta = index.replace(this, found);
-    if (delta.gonePeople.size + delta.goneGroups.size > most) throw new NotIndexableError();
+    const delta = new DeltaBuilder();
+    this.removeGone(index, delta, most);
+    for (const { kind, uuid, entry } of found) delta.put(kind, uuid, entry);
     return delta;
-  }
-
-  /** @throws NotIndexableError if another record has the same bytes, so that the complete file shows the error */
-  private add(digest: string, record: IndexedRecord | null): void {
-    if (record !== null && this.byDigest.has(digest)) throw new NotIndexableError();
-    this.byDigest.set(digest, record);
-    if (this.byDigest.size > MOST_RECORDS) throw new NotIndexableError();
   }
 
   /**
-   * Takes over the names of the earlier state, without those of records that are gone, and adds those of records that are new:
-   * copying a map takes a tenth of the time of filling it.
-   * @throws NotIndexableError if a new record is not distinct, so that the complete file shows the error or the conflict
+   * Another record with the same bytes, DN or UUID is an error or a conflict, which the complete file shows.
+   * @throws NotIndexableError if a record is not distinct, or there are too many
    */
-  private replace(earlier: LdifIndex, found: readonly FoundRecord[]): DeltaBuilder {
-    const delta = new DeltaBuilder();
-    this.byUuid = new Map(earlier.byUuid);
-    this.dnKeys = new Set(earlier.dnKeys);
-    for (const [digest, record] of earlier.byDigest) {
-      if (record === null || this.byDigest.has(digest)) continue;
-      this.dnKeys.delete(record.dnKey);
-      if (record.kind === null) continue;
-      this.byUuid.delete(record.uuid);
-      delta.remove(record.kind, record.uuid);
-    }
-    for (const { digest, record, entry } of found) {
-      const { kind, uuid, dnKey } = record;
-      if (this.byUuid.has(uuid) || this.dnKeys.has(dnKey)) throw new NotIndexableError();
-      this.dnKeys.add(dnKey);
-      if (kind === null) continue;
-      this.byUuid.set(uuid, digest);
-      if (entry !== null) delta.put(kind, uuid, entry);
-    }
-    return delta;
+  private require(isDistinct: boolean): void {
+    if (!isDistinct || this.records.size > MOST_RECORDS) throw new NotIndexableError();
   }
 
-  private async parse(bytes: Buffer, start: number): Promise<{ record: IndexedRecord; entry: Entry } | null> {
+  /** Adds the users and groups that a later state of the file lacks. */
+  private removeGone(later: LdifIndex, delta: DeltaBuilder, most: number): void {
+    for (let row = 0, gone = 0; row < this.records.size; row++) {
+      if (later.records.find(this.records.digestOf(row)) !== null) continue;
+      const record = this.records.get(row);
+      if (record === null || record.kind === null || record.uuid === null) continue;
+      if (++gone > most) throw new NotIndexableError();
+      delta.remove(record.kind, record.uuid);
+    }
+  }
+
+  /** Null: only comments. */
+  private async parse(
+    bytes: Buffer,
+    start: number,
+  ): Promise<{ readonly record: IndexedRecord; readonly found?: FoundEntry } | null> {
     const entries: Entry[] = [];
     for await (const entry of readLdif([bytes])) entries.push(entry);
     const [entry, second] = entries;
     if (second !== undefined) throw new NotIndexableError();
     if (entry === undefined) return null;
     const kind = this.source.kindOf(entry);
-    const uuid = kind === null ? '' : uuidOfEntry(entry, this.source.mappingOf(kind).uuid);
+    const place = { dnKey: keyOfDn(entry.dn), start, length: bytes.length };
+    if (kind === null) return { record: { kind, uuid: null, ...place } };
+    const uuid = uuidOfEntry(entry, this.source.mappingOf(kind).uuid);
     if (uuid === null) throw new NotIndexableError();
-    return { record: { kind, uuid, dnKey: keyOfDn(entry.dn), start, length: bytes.length }, entry };
+    return { record: { kind, uuid, ...place }, found: { kind, uuid, entry } };
   }
 
   private async readAgain(file: FileHandle, uuids: readonly string[]): Promise<KnownEntry[]> {
     const found: KnownEntry[] = [];
     for (const uuid of uuids) {
-      const digest = this.byUuid.get(uuid) ?? '';
-      const record = this.byDigest.get(digest) ?? null;
-      if (record === null || record.kind === null) continue;
-      const { kind, start, length } = record;
+      const row = this.records.findUuid(uuid);
+      const { kind = null, start = 0, length = 0 } = (row === null ? null : this.records.get(row)) ?? {};
+      if (row === null || kind === null) continue;
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
       // It may be overwritten at any time, also with something that is no record.
-      if (hash('sha256', buffer, 'base64') !== digest)
+      if (!hash('sha256', buffer, 'buffer').equals(this.records.digestOf(row)))
         throw new SourceError('The file changed while it was read');
       for await (const entry of readLdif([buffer])) found.push({ kind, uuid, entry });
     }
