@@ -5,7 +5,7 @@ import { LoadProcess } from './load/load-process.mjs';
 import { collectDeepCursors } from './deep-cursors.mjs';
 import { CONNECTIONS } from './options.mjs';
 
-const GENERATOR = new URL('load/generator.mjs', import.meta.url);
+export const GENERATOR = new URL('load/generator.mjs', import.meta.url);
 
 /** Requests per second and process in paced scenarios, below the capacity of a process. */
 const PACE = 500;
@@ -95,7 +95,7 @@ export async function prepareScenarios(stage, resources) {
     );
   }
   const cacheOff = stage.contenders.get('cache-off');
-  const variables = await variablesOfPages(stage);
+  const variables = await variablesOfPages(cacheOff, stage.main);
   for (const [page, query] of Object.entries(PAGES)) {
     const load = { operationName: 'Large', query, variables: variables[page] ?? variables.first };
     scenarios.push(await prepareScenario(loadProcess, `cache-off/${page}`, cacheOff, load, stage.main));
@@ -118,7 +118,7 @@ function rateOf(mode, { ports }) {
 }
 
 /** @param rate requests per second; null: unlimited */
-async function prepareScenario(loadProcess, name, contender, load, { people }, rate = null) {
+export async function prepareScenario(loadProcess, name, contender, load, { people }, rate = null) {
   const tokens = people.map(({ token }) => token);
   await loadProcess.prepare(name, { ...load, ports: contender.ports, tokens });
   return {
@@ -138,9 +138,10 @@ function duringChanges(scenario, { connection, variables }, rate) {
   };
 }
 
-async function variablesOfPages({ contenders, main }) {
-  const groups = main.subjects.largeGroups;
-  const cursors = await collectDeepCursors(contenders.get('cache-off'), groups, main.people[0].token);
+/** @param contender whose cursors all processes of the directory accept */
+export async function variablesOfPages(contender, { subjects, people }) {
+  const groups = subjects.largeGroups;
+  const cursors = await collectDeepCursors(contender, groups, people[0].token);
   return {
     first: groups.map((id) => JSON.stringify({ id, after: null })),
     deep: cursors.map(({ id, after }) => JSON.stringify({ id, after })),

@@ -33,11 +33,22 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey, model }) 
   return { port, baseUrl: environment.BASE_URL, environment };
 }
 
-/** Starts one process of the service, on the port of the site by default. Requests are logged and counted, as by default. */
+/**
+ * Starts one process of the service, on the port of the site by default. Requests are logged and counted, as by default.
+ * @param program of another build; null: of this one
+ */
 export async function startProcess(
   site,
   resources,
-  { port = site.port, cacheOff = false, preload = [], model = null, logsRequests = true, node } = {},
+  {
+    port = site.port,
+    cacheOff = false,
+    preload = [],
+    model = null,
+    logsRequests = true,
+    node,
+    program = null,
+  } = {},
 ) {
   const metricsPort = await findFreePort();
   const environment = {
@@ -49,8 +60,8 @@ export async function startProcess(
     ...(model === null ? {} : { DIRECTORY_MODEL: model }),
   };
   // As npm start does. A profile names the modules, which a bundle joins.
-  const program = preload.length === 0 ? 'dist/bundled/main.js' : 'dist/main.js';
-  const args = ['--max-semi-space-size=8', ...preload, program];
+  const own = preload.length === 0 ? 'dist/bundled/main.js' : 'dist/main.js';
+  const args = ['--max-semi-space-size=8', ...preload, program ?? own];
   const child = await Child.start({ node, args, environment, ready: /Ready at/, resources });
   return { child, port, metricsPort };
 }

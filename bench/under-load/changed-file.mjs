@@ -1,11 +1,14 @@
 // How long requests take while a changed LDIF file is read again, and how soon its changed record is visible.
 import { once } from 'node:events';
 import { createWriteStream, renameSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../measure/statistics.mjs';
 import { records } from '../large-directory.mjs';
 import { longestOf, p99Of, runSlices, splitSlices, timeUntil } from './slices.mjs';
 
-const CHANGES = 5;
+const CHANGES = 8;
+/** Milliseconds between two changes: several slices, in which the service only responds. */
+const PAUSE = 2000;
 const RENAMED = 'Another Name';
 
 /** Replaces the file at once, as an export should. @param renamed the number of a user with another name */
@@ -31,6 +34,7 @@ export async function measureChangedFile({ service, run, file, size, token }) {
     const query = `{ user(user: {id: "person.${number}"}) { name } }`;
     visible.push(await timeUntil(async () => (await service.execute(query, token)).user.name === RENAMED));
     periods.push({ from, until: Date.now() });
+    await sleep(PAUSE);
   }
   isOver = true;
   const { during, between } = splitSlices(await slices, periods);

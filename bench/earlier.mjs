@@ -1,0 +1,106 @@
+// Compares this build with that of an earlier checkout, in one run: `npm run bench:earlier -- CHECKOUT`.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findFreePort } from '../test/support/servers/postgres.mjs';
+import { ROOT } from './child.mjs';
+import { contenderOf, startProcess } from './contenders/service.mjs';
+import { SIZES } from './data/sizes.mjs';
+import { LoadProcess } from './load/load-process.mjs';
+import { measureRounds } from './measure/rounds.mjs';
+import { FULL, QUICK } from './options.mjs';
+import { CORES } from './report/machine.mjs';
+import { digits, table } from './report/numbers.mjs';
+import { withResources } from './resources.mjs';
+import { runStep } from './run-step.mjs';
+import { GENERATOR, PAGES, prepareScenario, variablesOfPages } from './scenarios.mjs';
+import { openDirectory, startCluster } from './stage.mjs';
+
+/** Label, query, variables, and whether the response cache is on. */
+const SCENARIOS = [
+  ['Q1, cache off', 'members', 'groups', false],
+  ['Q1, uncached', 'members', 'uncachedGroups', true],
+  ['Q1, cached', 'members', 'repeatedGroups', true],
+  ['Q2, cache off', 'profile', 'none', false],
+  ['Q2, cached', 'profile', 'none', true],
+  ['Q3', 'build', 'none', true],
+  ['Q4, uncached', 'largestPage', 'uncachedGroups', true],
+  ['Q5, uncached', 'search', 'uncachedTerms', true],
+  ['Q5, cached', 'search', 'repeatedTerms', true],
+];
+/** Ratios beyond which a row is marked. */
+const MOST_SLOWER = 0.95;
+const MOST_TIME = 1.05;
+
+function programOf(checkout) {
+  const program = ['dist/bundled/main.js', 'dist/main.js'].find((each) => existsSync(join(checkout, each)));
+  if (program === undefined) throw new Error(`${checkout} is not compiled: npm ci && npm run compile`);
+  return join(checkout, program);
+}
+
+async function compare({ checkout, quick }, resources) {
+  const size = SIZES[quick ? 'quick' : 'full'];
+  const context = await startCluster({}, resources, runStep);
+  const main = await openDirectory(context, 'directory', size.directory, size.tokens);
+  const loadProcess = new LoadProcess(GENERATOR, resources);
+  const scenarios = [];
+  let pages;
+  for (const [build, program] of [
+    ['now', null],
+    ['earlier', programOf(checkout)],
+  ]) {
+    const start = async (cacheOff) => {
+      const process = await startProcess(main.site, resources, {
+        port: await findFreePort(),
+        cacheOff,
+        program,
+      });
+      return contenderOf(build, [process]);
+    };
+    const [cached, uncached] = [await start(false), await start(true)];
+    pages ??= await variablesOfPages(uncached, main);
+    const prepare = async (label, contender, load) =>
+      scenarios.push(await prepareScenario(loadProcess, `${label}/${build}`, contender, load, main));
+    for (const [label, queryName, variables, isCacheOn] of SCENARIOS) {
+      const contender = isCacheOn ? cached : uncached;
+      const { operationName, query } = contender.queries[queryName];
+      await prepare(label, contender, { operationName, query, variables: main.variables[variables] });
+    }
+    for (const [page, query] of Object.entries(PAGES)) {
+      const variables = pages[page] ?? pages.first;
+      await prepare(labelOf(page), uncached, { operationName: 'Large', query, variables });
+    }
+  }
+  const { cluster } = context;
+  return measureRounds(scenarios, quick ? QUICK : FULL, { cluster, cores: CORES, runStep });
+}
+
+const labelOf = (page) => `A page of a large group, ${page}`;
+
+function report(figures) {
+  const labels = [...SCENARIOS.map(([label]) => label), ...Object.keys(PAGES).map(labelOf)];
+  const rows = labels.map((label) => {
+    const ratio = (figure) => figures.compare(`${label}/now`, `${label}/earlier`, figure);
+    const perSecond = ratio((sample) => sample.perSecond);
+    const service = ratio((sample) => sample.server);
+    const all = ratio((sample) => sample.server + sample.postgres);
+    const isWorse = perSecond < MOST_SLOWER && all > MOST_TIME;
+    return [label, ...[perSecond, service, all].map(digits), isWorse ? '**slower**' : ''];
+  });
+  const head = ['', 'responses per second', 'processor time of the service', '… and PostgreSQL', ''];
+  return `${table(head, rows)}\n`;
+}
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, out: { type: 'string' } },
+  allowPositionals: true,
+});
+if (positionals.length !== 1) throw new Error('npm run bench:earlier -- CHECKOUT [--quick] [--out FILE]');
+const checkout = resolve(positionals[0]);
+process.chdir(ROOT);
+const figures = await withResources((resources) => compare({ checkout, quick: values.quick }, resources));
+const text = report(figures);
+console.log(`\nThis build ÷ the earlier one, each the median of ratios within a round:\n\n${text}`);
+if (values.out !== undefined) writeFileSync(values.out, text);
+// The databases of the run are closed, and nothing else is waited for.
+process.exit();
