@@ -100,6 +100,15 @@ describe('an index of a file', () => {
     expect(changes?.delta.gonePeople.size).toBe(0);
   });
 
+  it('finds 900 changed and 900 deleted records', async () => {
+    const changes = await changesTo(
+      [...records.slice(0, 200), ...records.slice(1100)].map((text, index) =>
+        index < 900 ? text.replace('cn: ', 'cn: New ') : text,
+      ),
+    );
+    expect([changes?.delta.people.size, changes?.delta.gonePeople.size]).toEqual([900, 900]);
+  });
+
   it('finds what a truncated file lacks', async () => {
     const changes = await changesTo([...records.slice(0, 1500), recordOf(1500).slice(0, -60)]);
     expect(changes?.delta.gonePeople.size).toBe(499 + Number(!changes?.delta.people.has(uuidOf(1500))));

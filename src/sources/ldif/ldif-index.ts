@@ -105,7 +105,8 @@ export class LdifIndex {
       }
     }
     const delta = new DeltaBuilder();
-    this.removeGone(index, delta, most);
+    // Earlier records of changed entries are gone, too.
+    this.removeGone(index, delta, most + found.length);
     for (const { kind, uuid, entry } of found) delta.put(kind, uuid, entry);
     return delta;
   }
