@@ -43,7 +43,7 @@ const REASONS = {
     return `A server of Node.js that responds with a constant of a hundred bytes (Q3, by hand) is itself only ${inOrder} × as fast as Q1 by hand in index order, ${byHand} × as fast as Q1 by hand, and ${postgraphile} × as fast as PostGraphile: no cached response of ten thousand bytes can reach that here. Half of the processor time of a cached response is native code, most of it the system call that writes to the socket; then come HTTP of Node.js, metrics and limits.`;
   },
   log: 'A log line costs a hundredth to a fiftieth of a millisecond, of which the system call that writes to the pipe is most, and a cached response a tenth. The two are different processes, which differ by up to a tenth.',
-  newerNode: 'The difference is smaller than the one between rounds: see the processor time of both below.',
+  rounds: 'The difference is smaller than the one between rounds: see the processor time of both below.',
   total:
     'The total is read from one row of an index. The last page has a total, too, and its processor time below is nearly that of a page without one.',
   slapd:
@@ -266,7 +266,7 @@ const REASON_OF = [
   [/five own fields ÷ without/, REASONS.ownFields],
   [/five own fields ÷ with five/, REASONS.ownFieldValues],
   [/^A page with its total/, REASONS.total],
-  [/uncached: newer Node/, REASONS.newerNode],
+  [/uncached: newer Node|another origin/, REASONS.rounds],
   [/request log/, REASONS.log],
   [/rules that match no entry/, REASONS.rules],
   [/unrelated users change/, REASONS.revisions],
