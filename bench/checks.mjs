@@ -67,7 +67,6 @@ function compare(name, queryName, variables, found, expected) {
 const UNCACHED_SCENARIOS = [
   'service/members',
   'service/largestPage',
-  'service/search',
   'log-off/members',
   'newer-node/members',
   'two-processes/members',

@@ -25,7 +25,7 @@ const SCENARIOS = [
   ['Q2, cached', 'profile', 'none', true],
   ['Q3', 'build', 'none', true],
   ['Q4, uncached', 'largestPage', 'uncachedGroups', true],
-  ['Q5, uncached', 'search', 'uncachedTerms', true],
+  ['Q5, cache off', 'search', 'terms', false],
   ['Q5, cached', 'search', 'repeatedTerms', true],
 ];
 /** Ratios beyond which a row is marked. */

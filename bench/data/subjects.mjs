@@ -54,7 +54,6 @@ export function variablesFor({ groups, terms }) {
     pacedGroupsForTwo: variants.slice(-paced),
     terms: terms.map(ofTerm),
     repeatedTerms: terms.slice(0, REPEATED).map(ofTerm),
-    uncachedTerms: caseVariants(terms, MAX_VARIANTS).map(ofTerm),
     none: ['{}'],
   };
 }

@@ -141,11 +141,11 @@ const GOALS = [
   faster('Q3 ÷ by hand', 'service/build', 'hand-written/build', 0.4),
   faster('Q3 ÷ PostGraphile', 'service/build', 'postgraphile/build', 1),
   faster('Q4, uncached ÷ by hand', 'service/largestPage', 'hand-written/largestPage', 1.4),
-  faster('Q5, uncached ÷ PostGraphile', 'service/search', 'postgraphile/search', 1.5),
+  faster('Q5, uncached ÷ PostGraphile', 'cache-off/search', 'postgraphile/search', 1.5),
   {
     label: 'Q5, uncached: 99th percentile in ms',
     atMost: 50,
-    measure: ({ figures }) => figures.of('service/search').p99,
+    measure: ({ figures }) => figures.of('cache-off/search').p99,
   },
   cheaper(
     'Q1, uncached: its own processor time ÷ by hand',
