@@ -45,12 +45,15 @@ class NotIndexableError extends Error {}
  * no errors in records that did not change, because they were read before.
  */
 export class LdifIndex {
-  private readonly records = new RecordTable();
+  private readonly records: RecordTable;
 
   private constructor(
     private readonly source: LdifSource,
     readonly fingerprint: string,
-  ) {}
+    expected = 0,
+  ) {
+    this.records = new RecordTable(expected);
+  }
 
   /** Returns null for a file that cannot be indexed. Throws SourceError and LdifError. */
   static async read(source: LdifSource, signal: AbortSignal): Promise<LdifIndex | null> {
@@ -65,7 +68,7 @@ export class LdifIndex {
    * @throws SourceError when the file cannot be read or changes meanwhile; LdifError for a malformed record
    */
   async readChanges(signal: AbortSignal, most = MOST_CHANGES): Promise<FileChanges | null> {
-    const index = new LdifIndex(this.source, await this.source.fingerprint());
+    const index = new LdifIndex(this.source, await this.source.fingerprint(), this.records.size);
     const file = await open(this.source.path);
     try {
       const delta = await this.compare(index, file, { signal, most });
@@ -122,7 +125,7 @@ export class LdifIndex {
   /** Adds the users and groups that a later state of the file lacks. */
   private removeGone(later: LdifIndex, delta: DeltaBuilder, most: number): void {
     for (let row = 0, gone = 0; row < this.records.size; row++) {
-      if (later.records.find(this.records.digestOf(row)) !== null) continue;
+      if (later.records.has(this.records, row)) continue;
       const record = this.records.get(row);
       if (record === null || record.kind === null || record.uuid === null) continue;
       if (++gone > most) throw new NotIndexableError();
