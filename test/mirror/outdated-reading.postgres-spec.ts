@@ -71,7 +71,7 @@ describe('a whole reading during which another process applies a revision', () =
       await eventually(readMirror, [{ state: 'IDLE', name: 'Anna Berg' }]);
       await rename('Anna Lind');
       await eventually(readMirror, [{ state: 'IDLE', name: 'Anna Lind' }]);
-      expect(second.stdout).not.toMatch(/"level":(40|50)/);
+      expect(second.stdout).not.toMatch(/Synchronization (?:fails|was interrupted)/);
     } finally {
       await second.kill('SIGKILL');
     }

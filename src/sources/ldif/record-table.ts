@@ -27,9 +27,9 @@ const CHUNK_BITS = 14;
 const ROWS_OF_CHUNK = 1 << CHUNK_BITS;
 const FEWEST_SLOTS = 1 << 12;
 
-/** Numbers of kinds: those of KINDS, and these. */
-const OTHER = 2;
-const COMMENTS = 3;
+/** Numbers of kinds: the indexes of KINDS, and these. */
+const OTHER = KINDS.length;
+const COMMENTS = OTHER + 1;
 
 interface Column {
   readonly offset: number;
@@ -131,6 +131,7 @@ export class RecordTable {
     const chunk = chunkOf(this.chunks, row);
     const place = placeOf(row);
     for (let index = 0; index < ROW; index++) chunk[place + index] = from[offset + index] ?? 0;
+    // A file can be larger than a number of 32 bits.
     chunk[place + START_HIGH] = Math.floor(start / 2 ** 32);
     chunk[place + START_LOW] = start | 0;
     const kind = chunk[place + KIND];
