@@ -8,10 +8,10 @@ import { contenderOf, startProcess } from './contenders/service.mjs';
 import { SIZES } from './data/sizes.mjs';
 import { LoadProcess } from './load/load-process.mjs';
 import { measureRounds } from './measure/rounds.mjs';
-import { FULL, QUICK } from './options.mjs';
+import { FULL } from './options.mjs';
 import { CORES } from './report/machine.mjs';
 import { digits, table } from './report/numbers.mjs';
-import { withResources } from './resources.mjs';
+import { Interruption, withResources } from './resources.mjs';
 import { runStep } from './run-step.mjs';
 import { GENERATOR, PAGES, prepareScenario, variablesOfPages } from './scenarios.mjs';
 import { openDirectory, startCluster } from './stage.mjs';
@@ -39,8 +39,8 @@ function programOf(checkout) {
 }
 
 /** Starts two processes of each build, with and without the response cache, on one database. @returns the figures */
-async function compare({ checkout, quick }, resources) {
-  const size = SIZES[quick ? 'quick' : 'full'];
+async function compare(checkout, resources) {
+  const size = SIZES.full;
   const context = await startCluster({}, resources, runStep);
   const main = await openDirectory(context, 'directory', size.directory, size.tokens);
   const loadProcess = new LoadProcess(GENERATOR, resources);
@@ -73,7 +73,7 @@ async function compare({ checkout, quick }, resources) {
     }
   }
   const { cluster } = context;
-  return measureRounds(scenarios, quick ? QUICK : FULL, { cluster, cores: CORES, runStep });
+  return measureRounds(scenarios, FULL, { cluster, cores: CORES, runStep });
 }
 
 const labelOf = (page) => `A page of a large group, ${page}`;
@@ -92,16 +92,17 @@ function report(figures) {
   return `${table(head, rows)}\n`;
 }
 
-const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, out: { type: 'string' } },
-  allowPositionals: true,
-});
-if (positionals.length !== 1) throw new Error('npm run bench:earlier -- CHECKOUT [--quick] [--out FILE]');
+const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true });
+if (positionals.length !== 1) throw new Error('npm run bench:earlier -- CHECKOUT [--out FILE]');
 const checkout = resolve(positionals[0]);
 process.chdir(ROOT);
-const figures = await withResources((resources) => compare({ checkout, quick: values.quick }, resources));
-const text = report(figures);
-console.log(`\nThis build ÷ the earlier one, each the median of ratios within a round:\n\n${text}`);
-if (values.out !== undefined) writeFileSync(values.out, text);
+try {
+  const text = report(await withResources((resources) => compare(checkout, resources)));
+  console.log(`\nThis build ÷ the earlier one, each the median of ratios within a round:\n\n${text}`);
+  if (values.out !== undefined) writeFileSync(values.out, text);
+} catch (error) {
+  console.error(error instanceof Interruption ? 'Interrupted' : error);
+  process.exitCode = error instanceof Interruption ? 130 : 1;
+}
 // The databases of the run are closed, and nothing else is waited for.
 process.exit();

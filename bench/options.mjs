@@ -12,7 +12,7 @@ const USAGE = `npm run bench -- [--quick] [--profile] [--out DIRECTORY]
  * makes half of its processor time before.
  */
 export const FULL = { rounds: 5, seconds: 4, warmUp: { seconds: 2, responses: 4000 } };
-export const QUICK = { rounds: 3, seconds: 0.6, warmUp: { seconds: 0.4, responses: 600 } };
+const QUICK = { rounds: 3, seconds: 0.6, warmUp: { seconds: 0.4, responses: 600 } };
 
 export const CONNECTIONS = 16;
 
