@@ -40,6 +40,7 @@ function programOf(checkout) {
 
 /** Starts two processes of each build, with and without the response cache, on one database. @returns the figures */
 async function compare(checkout, resources) {
+  const earlier = programOf(checkout);
   const size = SIZES.full;
   const context = await startCluster({}, resources, runStep);
   const main = await openDirectory(context, 'directory', size.directory, size.tokens);
@@ -48,7 +49,7 @@ async function compare(checkout, resources) {
   let pages;
   for (const [build, program] of [
     ['now', null],
-    ['earlier', programOf(checkout)],
+    ['earlier', earlier],
   ]) {
     const start = async (cacheOff) => {
       const process = await startProcess(main.site, resources, {
