@@ -27,6 +27,7 @@ import { LdapFollower } from './follow/ldap-follower.js';
 import { valueIndexesOf } from '../database/fields/value-indexes.js';
 import { Leadership } from './sync/leadership.js';
 import { AWAITS_RULES, awaitsRules, MirrorState } from './status/mirror-state.js';
+import { RestartingFollower } from './follow/restarting-follower.js';
 import { RunReporter } from './sync/run-reporter.js';
 import { Synchronizer } from './sync/synchronizer.js';
 
@@ -128,11 +129,11 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database, directory } = this.config;
     const { signal } = this.stopping;
-    const lead = (ending: AbortSignal) => this.lead(follower, ending, settled);
-    if (database.kind === 'pglite') return lead(signal);
+    if (database.kind === 'pglite') return this.lead(follower, signal, settled);
+    const restarting = new RestartingFollower(follower, this.state, directory);
     const work = async (term: Term) => {
       this.isWaiting = false;
-      const following = this.leadership.during(term, () => lead(term.signal));
+      const following = this.leadership.during(term, () => this.lead(restarting, term.signal, settled));
       const breaking = this.breakOffLater(term.signal, following);
       await following.finally(() => breaking);
     };

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { fingerprintOf } from '../../sources/source.js';
+import type { MirrorState } from '../status/mirror-state.js';
+import type { Follower } from './follower.js';
+
+/** Milliseconds between two checks with which model the mirror was written. */
+const CHECK_INTERVAL_MS = 1000;
+
+/**
+ * Starts a follower again when another process, such as the command `sync`, has written the mirror with another model. The follower
+ * would otherwise continue from there with the next change: until then, rows lack values, and viewers are rejected whom rules of
+ * visibility concern.
+ */
+export class RestartingFollower implements Follower {
+  private readonly logger = new Logger('Mirror');
+  /** The end of the fingerprint of a mirror that was written with it. */
+  private readonly model: string;
+
+  constructor(
+    private readonly follower: Follower,
+    private readonly state: Pick<MirrorState, 'get'>,
+    config: DirectoryConfig,
+  ) {
+    this.model = fingerprintOf(config);
+  }
+
+  async follow(signal: AbortSignal, settled: () => void): Promise<void> {
+    while (!signal.aborted) {
+      const ended = new AbortController();
+      const either = AbortSignal.any([signal, ended.signal]);
+      const end = () => {
+        ended.abort();
+      };
+      let watching: Promise<void> | undefined;
+      const settle = () => {
+        settled();
+        // At once, before another process can write.
+        watching ??= this.untilOtherModel(either).then(end);
+      };
+      await this.follower.follow(either, settle).finally(end);
+      await watching;
+    }
+  }
+
+  /** Waits until the mirror was written with another model, after it was once written with that of this process. */
+  private async untilOtherModel(signal: AbortSignal): Promise<void> {
+    let wasOwn = false;
+    for (;;) {
+      const { fingerprint } = await this.state.get().catch(() => ({ fingerprint: null }));
+      const isOwn = fingerprint?.endsWith(this.model);
+      if (wasOwn && isOwn === false) break;
+      wasOwn ||= isOwn === true;
+      await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+    this.logger.warn(
+      'Another process has written the mirror with another model: the directory is read again',
+    );
+  }
+}

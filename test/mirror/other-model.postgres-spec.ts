@@ -1,0 +1,81 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import type { Environment } from '../../src/config/config.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { runCommand } from '../support/clients/command.js';
+import { eventually } from '../support/eventually.js';
+import { directorySettings } from '../support/servers/ldap.js';
+import { TestService } from '../support/servers/service.js';
+import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+const MODEL = `
+users:
+  fields:
+    phone: {attribute: telephoneNumber, type: String, description: The phone number.}
+visibility:
+  users: [{where: (telephoneNumber=0), to: groupAdmins}]
+`;
+
+const LDIF = buildLdif([
+  { id: 'anna', phone: '41' },
+  { id: 'ben', phone: '0' },
+]);
+
+describe.each(['a directory server that pushes changes', 'a file'])('with %s', (kind) => {
+  let slapd: TestSlapd;
+  let database: TestDatabase;
+  let service: TestService;
+  let directory: Environment;
+  let authorization: string;
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ldif: LDIF, syncprov: true });
+    database = await createDatabase();
+    const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'other-model-')), 'directory.ldif');
+    writeFileSync(file, LDIF);
+    directory = {
+      ...(kind === 'a file' ? { DIRECTORY_URL: `file:${file}` } : directorySettings(slapd)),
+      DATABASE_URL: database.url,
+      // Nothing else reads the directory during the test.
+      DIRECTORY_SYNC_SECONDS: '86400',
+    };
+    service = await TestService.start({ environment: { ...directory, ...modelSetting(MODEL) } });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+    await slapd.remove();
+  });
+
+  async function read(): Promise<unknown> {
+    const text = '{ users(first: 5) { nodes { id phone } } }';
+    const { data, errors } = await service.query(text, { authorization });
+    return errors[0]?.extensions.code ?? data;
+  }
+
+  const readFingerprint = (): Promise<unknown> =>
+    service.app.get(DataSource).query('select source_fingerprint from mirror_state');
+
+  it.each([
+    ['without rules and fields', ''],
+    ['with other rules', MODEL.replace('telephoneNumber=0', 'telephoneNumber=1')],
+    ['with another field', MODEL.replace('attribute: telephoneNumber', 'attribute: mobile')],
+  ])('reads the directory again after a run of a command %s', async (_, other) => {
+    const expected = { users: { nodes: [{ id: 'anna', phone: '41' }] } };
+    await eventually(read, expected);
+    const before = await readFingerprint();
+    const { code, stdout } = await runCommand(['sync'], {
+      ...directory,
+      ...(other !== '' && modelSetting(other)),
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain('Revision');
+    await eventually(readFingerprint, before);
+    await eventually(read, expected);
+  });
+});
