@@ -130,7 +130,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     const { database, directory } = this.config;
     const { signal } = this.stopping;
     if (database.kind === 'pglite') return this.lead(follower, signal, settled);
-    const restarting = new RestartingFollower(follower, this.state, directory);
+    const restarting = new RestartingFollower(follower, this.dataSource.manager, directory);
     const work = async (term: Term) => {
       this.isWaiting = false;
       const following = this.leadership.during(term, () => this.lead(restarting, term.signal, settled));

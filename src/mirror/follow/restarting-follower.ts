@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
 import { fingerprintOf } from '../../sources/source.js';
-import type { MirrorState } from '../status/mirror-state.js';
 import type { Follower } from './follower.js';
 
 /** Milliseconds between two checks with which model the mirror was written. */
 const CHECK_INTERVAL_MS = 1000;
+const READ_FINGERPRINT = `select source_fingerprint as fingerprint from mirror_state where ${IS_COMPLETE}`;
 
 /**
  * Starts a follower again when another process, such as the command `sync`, has written the mirror with another model. The follower
@@ -20,7 +21,7 @@ export class RestartingFollower implements Follower {
 
   constructor(
     private readonly follower: Follower,
-    private readonly state: Pick<MirrorState, 'get'>,
+    private readonly reader: Writer,
     config: DirectoryConfig,
   ) {
     this.model = fingerprintOf(config);
@@ -48,8 +49,7 @@ export class RestartingFollower implements Follower {
   private async untilOtherModel(signal: AbortSignal): Promise<void> {
     let wasOwn = false;
     for (;;) {
-      const { fingerprint } = await this.state.get().catch(() => ({ fingerprint: null }));
-      const isOwn = fingerprint?.endsWith(this.model);
+      const isOwn = (await this.readFingerprint())?.endsWith(this.model);
       if (wasOwn && isOwn === false) break;
       wasOwn ||= isOwn === true;
       await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
@@ -58,5 +58,11 @@ export class RestartingFollower implements Follower {
     this.logger.warn(
       'Another process has written the mirror with another model: the directory is read again',
     );
+  }
+
+  /** Null before the first revision, and while the database is away. */
+  private async readFingerprint(): Promise<string | null> {
+    const rows = await this.reader.query<{ fingerprint: string | null }[]>(READ_FINGERPRINT).catch(() => []);
+    return rows[0]?.fingerprint ?? null;
   }
 }

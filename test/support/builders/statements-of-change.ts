@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Statements that repeat without changes, in sessions of their own: of the lease, and of the heartbeat. */
-const OTHERS = /renewals|"takesWrites"|pg_blocking_pids|^listen/i;
+/** Statements that repeat without changes: of the lease, of the heartbeat, and of the model that the mirror was written with. */
+const OTHERS = /renewals|source_fingerprint as fingerprint|"takesWrites"|pg_blocking_pids|^listen/i;
 const LONGEST_WAIT = 20_000;
 
 /**
