@@ -75,16 +75,17 @@ describe('the configuration of', () => {
     ]);
     const ended = once(server, 'exit');
     try {
-      const counts = new SharedCounts({
-        url: `${read('redis-url').replace('@redis', '@127.0.0.1')}:${port}`,
-        prefix: 'test',
-        certificates: null,
-      });
-      let problem = await counts.examine();
+      // A connection that was examined is closed for good.
+      const examine = () =>
+        new SharedCounts({
+          url: `${read('redis-url').replace('@redis', '@127.0.0.1')}:${port}`,
+          prefix: 'test',
+          certificates: null,
+        }).examine();
+      let problem = await examine();
       while (/ECONNREFUSED/.test(problem ?? '') && server.exitCode === null) {
-        // For a while after a failure it answers at once: without a pause, this loop would keep everything else from running.
         await sleep(50);
-        problem = await counts.examine();
+        problem = await examine();
       }
       expect(problem).toBeNull();
     } finally {
