@@ -32,6 +32,8 @@ const EXTERNAL = [
   /^typeorm(?:\/|$)/,
   /^pg$/,
   /^reflect-metadata$/,
+  // It calls the constructor Buffer, and Node.js prints a warning of that outside of node_modules.
+  /^passport-http$/,
 ];
 
 /** Does nothing if the bundle is of the same files. */
