@@ -9,6 +9,7 @@ import { EMAIL, NAME, people, TELEPHONE } from '../support/builders/canary-direc
 import { personDn } from '../support/builders/directory.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { type HttpAnswer, post, send } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { directorySettings } from '../support/servers/ldap.js';
 import { TestProxy } from '../support/servers/proxy.js';
@@ -216,6 +217,8 @@ describe('a service with all its dependencies', () => {
     const unknown = canaries.add('unknown token', 'opaque-canary-that-nobody-knows');
     const answers = [await sendRequest(PERSON, `Bearer ${unknown}`)];
     proxy.cut();
+    // The request can arrive before the end of the connections.
+    await eventually(async () => (await send(service, { path: '/_readiness' })).status, 503);
     answers.push(
       await sendRequest(`#\n${PERSON}`, tokens.reader),
       await send(service, { path: '/_readiness' }),
