@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Statements that repeat without changes: of the lease, of the heartbeat, and of the model that the mirror was written with. */
-const OTHERS = /renewals|source_fingerprint as fingerprint|"takesWrites"|pg_blocking_pids|^listen/i;
+/**
+ * Statements that do not depend on changes: of the lease, of the heartbeat, of the model that the mirror was written with, and of
+ * connections that the pool opens.
+ */
+const OTHERS = /renewals|source_fingerprint as fingerprint|^\s*set datestyle|"takesWrites"|pg_blocking_pids|^listen/i;
 const LONGEST_WAIT = 20_000;
 
 /**
