@@ -5,7 +5,8 @@ import pg from 'pg';
  * Statements that do not depend on changes: of the lease, of the heartbeat, of the model that the mirror was written with, and of
  * connections that the pool opens.
  */
-const OTHERS = /renewals|source_fingerprint as fingerprint|^\s*set datestyle|"takesWrites"|pg_blocking_pids|^listen/i;
+const OTHERS =
+  /renewals|source_fingerprint as fingerprint|^\s*set datestyle|"takesWrites"|pg_blocking_pids|^listen/i;
 const LONGEST_WAIT = 20_000;
 
 /**
