@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { buildLdif, personDn } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
@@ -19,23 +19,25 @@ visibility:
   users: [{where: (telephoneNumber=0), to: groupAdmins}]
 `;
 
-const LDIF = buildLdif([
-  { id: 'anna', phone: '41' },
-  { id: 'ben', phone: '0' },
-]);
+const ldifWith = (phone: string) =>
+  buildLdif([
+    { id: 'anna', phone },
+    { id: 'ben', phone: '0' },
+  ]);
 
 describe.each(['a directory server that pushes changes', 'a file'])('with %s', (kind) => {
   let slapd: TestSlapd;
   let database: TestDatabase;
   let service: TestService;
   let directory: Environment;
+  let file: string;
   let authorization: string;
 
   beforeAll(async () => {
-    slapd = await startSlapd({ ldif: LDIF, syncprov: true });
+    slapd = await startSlapd({ ldif: ldifWith('41'), syncprov: true });
     database = await createDatabase();
-    const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'other-model-')), 'directory.ldif');
-    writeFileSync(file, LDIF);
+    file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'other-model-')), 'directory.ldif');
+    writeFileSync(file, ldifWith('41'));
     directory = {
       ...(kind === 'a file' ? { DIRECTORY_URL: `file:${file}` } : directorySettings(slapd)),
       DATABASE_URL: database.url,
@@ -78,4 +80,29 @@ describe.each(['a directory server that pushes changes', 'a file'])('with %s', (
     await eventually(readFingerprint, before);
     await eventually(read, expected);
   });
+
+  it('does not show whom the rules hide, also if the directory changes at once', async () => {
+    const seen = new Set<string>();
+    const readAll = async () => {
+      const value = await read();
+      seen.add(JSON.stringify(value));
+      return value;
+    };
+    const { code } = await runCommand(['sync'], directory);
+    expect(code).toBe(0);
+    await changePhone('42');
+    await eventually(readAll, { users: { nodes: [{ id: 'anna', phone: '42' }] } });
+    // What was read with the other model would stay.
+    await changePhone('43');
+    await eventually(readAll, { users: { nodes: [{ id: 'anna', phone: '43' }] } });
+    expect([...seen].filter((text) => text.includes('ben'))).toEqual([]);
+  });
+
+  async function changePhone(phone: string): Promise<void> {
+    if (kind === 'a file') writeFileSync(file, ldifWith(phone));
+    else {
+      const change = `dn: ${personDn('anna')}\nchangetype: modify\nreplace: telephoneNumber\ntelephoneNumber: ${phone}\n`;
+      expect(await slapd.modify(change)).toMatchObject({ code: 0 });
+    }
+  }
 });

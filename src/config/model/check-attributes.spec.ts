@@ -74,6 +74,19 @@ describe('a field on an attribute that names members', () => {
     },
   );
 
+  it.each(['memberOf', 'isMemberOf;x-a', 'memberUid', 'MSDS-memberOfTransitive'])(
+    'would show it also on an attribute that no mapping reads: %s',
+    (attribute) => {
+      for (const kind of ['users', 'groups']) {
+        const field = `teams: {attribute: ${attribute}, type: "[String!]!", description: Groups.}`;
+        const model = `${kind}: {fields: {${field}}}\nvisibility: {members: ${rule}}`;
+        expect(checkModel(model, 'openldap').problems.map(({ text }) => text)).toEqual([
+          expect.stringMatching(/^«teams» would show memberships that visibility hides/),
+        ]);
+      }
+    },
+  );
+
   it('is accepted without a rule, and with the scope that sees everything', () => {
     expect(problemsWith(shown, '')).toEqual([]);
     const protectedField = shown.replace('attribute', 'access: all, attribute');

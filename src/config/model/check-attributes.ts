@@ -9,6 +9,13 @@ import { type ModelProblem, YamlFile } from './yaml-file.js';
 
 const MEMBERSHIPS = 'memberships';
 
+/** Attributes by which directory servers name the members of groups, or the groups of an entry, also if no mapping reads them. */
+const MEMBERSHIP_ATTRIBUTES = [
+  ...['member', 'uniqueMember', 'memberUid', 'roleOccupant', 'equivalentToMe'],
+  ...['memberOf', 'isMemberOf', 'groupMembership', 'nsRole', 'nsRoleDN', 'primaryGroupID'],
+  ...['msDS-MemberOfTransitive', 'msDS-MemberTransitive', 'tokenGroups', 'tokenGroupsGlobalAndUniversal'],
+];
+
 /** Something that is read from attributes. */
 interface Use {
   readonly of: string;
@@ -115,7 +122,8 @@ function disclosureOf(
   const hidesNothing = users.length + groups.length + members.length === 0;
   const isOfBypass = bypass !== undefined && scopes.includes(bypass);
   const memberships = uses.find(({ of }) => of === MEMBERSHIPS);
-  if (hidesNothing || isOfBypass || !haveCommon(attributes, memberships?.attributes ?? [])) return null;
+  const named = [...MEMBERSHIP_ATTRIBUTES, ...(memberships?.attributes ?? [])];
+  if (hidesNothing || isOfBypass || !haveCommon(attributes, named)) return null;
   return `${quote(name)} would show memberships that visibility hides, because its attribute names them. Set access to the scope of bypass, or use another attribute`;
 }
 

@@ -51,7 +51,7 @@ export class FileFollower implements Follower {
       if (unchanged < SETTLED_CHECKS) continue;
       const quiet = fingerprint === this.tried;
       if (quiet && performance.now() - this.confirmedAt < this.config.syncSeconds * 1000) continue;
-      if (quiet && (this.isBroken || (await this.isBlocked()))) {
+      if (quiet && (this.isBroken || (await this.isBlocked(fingerprint)))) {
         this.confirmedAt = performance.now();
         continue;
       }
@@ -65,10 +65,15 @@ export class FileFollower implements Follower {
     return this.source.fingerprint().catch(() => 'absent');
   }
 
-  /** Reads the state from the database, because another process may have confirmed the held plan. */
-  private async isBlocked(): Promise<boolean> {
-    const { state } = await this.state.get().catch(() => ({ state: SyncState.IDLE }));
-    return state === SyncState.BLOCKED;
+  /**
+   * Whether the plan of this file is held. The state is read from the database, because another process may have confirmed the plan.
+   * If the mirror equals the file, the plan is that of another process with another model or file.
+   */
+  private async isBlocked(file: string): Promise<boolean> {
+    const { state, fingerprint } = await this.state
+      .get()
+      .catch(() => ({ state: SyncState.IDLE, fingerprint: null }));
+    return state === SyncState.BLOCKED && fingerprint !== file;
   }
 
   private async run(signal: AbortSignal): Promise<void> {

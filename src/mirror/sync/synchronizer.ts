@@ -63,7 +63,8 @@ export class Synchronizer {
 
   /**
    * Applies changes without reading the rest of the directory. Every error is thrown.
-   * @throws OutdatedPlanError if the mirror is no longer as in `before`: the changes continue a position that it had then
+   * @throws OutdatedPlanError if the mirror is no longer as in `before`: the changes continue a position that it had then. Also if it
+   * was written with another model
    */
   advance(advance: Advance): Promise<SyncOutcome> {
     const { before } = advance;
@@ -98,14 +99,10 @@ export class Synchronizer {
   }
 
   private async advanceFrom(before: MirrorStatus, given: Advance): Promise<SyncOutcome> {
-    const {
-      delta,
-      asOf,
-      position,
-      signal,
-      stamps,
-      fingerprint = fingerprintOf(this.config.directory),
-    } = given;
+    const model = fingerprintOf(this.config.directory);
+    const { delta, asOf, position, signal, stamps, fingerprint = model } = given;
+    // Rows that another process has written with another model stay as they are until everything is read.
+    if (before.fingerprint?.endsWith(model) !== true) throw new OutdatedPlanError();
     // As after a restore of the database: changes between the two positions would be missing.
     if (given.from !== undefined && !isSamePosition(before.position, given.from))
       throw new PositionReplacedError();
