@@ -106,3 +106,25 @@ describe.each(['a directory server that pushes changes', 'a file'])('with %s', (
     }
   }
 });
+
+it('a service that follows a file does not stay blocked by the plan of another model', async () => {
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'other-model-')), 'directory.ldif');
+  writeFileSync(file, buildLdif(Array.from({ length: 50 }, (_, number) => ({ id: `person-${number}` }))));
+  const database = await createDatabase();
+  const directory = {
+    DIRECTORY_URL: `file:${file}`,
+    DATABASE_URL: database.url,
+    DIRECTORY_SYNC_SECONDS: '1',
+  };
+  const service = await TestService.start({ environment: directory });
+  try {
+    const other = modelSetting('users: {filter: (uid=person-1)}');
+    const { code, stderr, stdout } = await runCommand(['sync'], { ...directory, ...other });
+    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('delete 49 of 50')]);
+    const readState = () => service.app.get(DataSource).query<unknown>('select state from mirror_state');
+    await eventually(readState, [{ state: 'IDLE' }]);
+  } finally {
+    await service.stop();
+    await database.drop();
+  }
+});
