@@ -32,7 +32,7 @@ const EXTERNAL = [
   /^typeorm(?:\/|$)/,
   /^pg$/,
   /^reflect-metadata$/,
-  // It calls the constructor Buffer, and Node.js prints a warning of that outside of node_modules.
+  // It calls the deprecated constructor Buffer. Node.js prints a warning, except for modules in node_modules.
   /^passport-http$/,
 ];
 

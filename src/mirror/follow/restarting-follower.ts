@@ -11,8 +11,8 @@ const READ_FINGERPRINT = `select source_fingerprint as fingerprint from mirror_s
 
 /**
  * Starts a follower again when another process, such as the command `sync`, has written the mirror with another model. The follower
- * would otherwise continue from there with the next change: until then, rows lack values, and viewers are rejected whom rules of
- * visibility concern.
+ * would otherwise notice it with the next change or interval, because `Synchronizer.advance` refuses to continue from there. Until
+ * then, rows lack values, and viewers whom rules of visibility concern are rejected.
  */
 export class RestartingFollower implements Follower {
   private readonly logger = new Logger('Mirror');

@@ -101,7 +101,7 @@ export class Synchronizer {
   private async advanceFrom(before: MirrorStatus, given: Advance): Promise<SyncOutcome> {
     const model = fingerprintOf(this.config.directory);
     const { delta, asOf, position, signal, stamps, fingerprint = model } = given;
-    // Rows that another process has written with another model stay as they are until everything is read.
+    // A `sync` with another model keeps the position. Its rows would stay, and count as written with this model.
     if (before.fingerprint?.endsWith(model) !== true) throw new OutdatedPlanError();
     // As after a restore of the database: changes between the two positions would be missing.
     if (given.from !== undefined && !isSamePosition(before.position, given.from))
