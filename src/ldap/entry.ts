@@ -26,6 +26,8 @@ export class Entry {
   constructor(
     readonly dn: string,
     attributes: Iterable<readonly [description: string, values: readonly Buffer[]]>,
+    /** The bytes in which a server sent the entry; null: it did not send all of it together. */
+    readonly encoded: Buffer | null = null,
   ) {
     const joined = new Map<string, readonly Buffer[]>();
     for (const [description, values] of attributes) {

@@ -20,6 +20,24 @@ export const FOLDING_VERSION = 2;
 export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
 
+/** A person or group of a source. */
+export interface SourceEntry {
+  readonly kind: EntryKind;
+  readonly entry: Entry;
+}
+
+/** A record of a source. It is not parsed if the mirror has been written from the same bytes: see RecordDigests. */
+export interface SourceRecord {
+  /** Null: it is not known before the record is parsed. */
+  readonly kind: EntryKind | null;
+  /** See keyOfDn. */
+  readonly dnKey: string;
+  /** The first 128 bits of the SHA-256 of its bytes, in hexadecimal. Null: the bytes are not known. */
+  readonly digest: string | null;
+  /** Null: neither a person nor a group. Throws errors of src/ldap. */
+  readonly parse: () => SourceEntry | null;
+}
+
 export interface DirectorySource {
   /** Whether `read` may be called only once, because it reads a session that is then followed. */
   readonly isReadOnce: boolean;
@@ -32,7 +50,12 @@ export interface DirectorySource {
    * Yields every person and group once.
    * @throws SourceError, or an error of src/ldap, when the directory cannot be read completely
    */
-  read(signal: AbortSignal): AsyncIterable<{ kind: EntryKind; entry: Entry }>;
+  read(signal: AbortSignal): AsyncIterable<SourceEntry>;
+  /**
+   * As `read`, but yields records that are not parsed yet, several together. Only sources that have the bytes of records have it.
+   * @throws IrregularRecordsError, or an error of src/ldap, when the source has to be read by `read`, which also finds out why
+   */
+  readRecords?(): AsyncIterable<readonly SourceRecord[]>;
   /**
    * After a complete read, the position from which changes can be followed; null when they cannot be
    * followed.

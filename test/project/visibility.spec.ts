@@ -40,6 +40,7 @@ const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   database_complete: [],
   embedded_keys: [],
   entry_stamps: [],
+  record_digests: [],
   leader_lease: [],
   reconciliations: [],
   service_account_secrets: [],

@@ -17,6 +17,7 @@ import { ChangedObjects1763683200015 } from './0016-changed-objects.js';
 import { CursorKey1763683200016 } from './0017-cursor-key.js';
 import { Webhooks1763683200017 } from './0018-webhooks.js';
 import { FreeSpace1763683200018 } from './0019-free-space.js';
+import { RecordDigests1763683200019 } from './0020-record-digests.js';
 
 /** All migrations, in their order. */
 export const MIGRATIONS = [
@@ -39,4 +40,5 @@ export const MIGRATIONS = [
   CursorKey1763683200016,
   Webhooks1763683200017,
   FreeSpace1763683200018,
+  RecordDigests1763683200019,
 ];

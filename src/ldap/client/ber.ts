@@ -27,6 +27,11 @@ export class BerInput {
     return this.offset === this.bytes.length;
   }
 
+  /** What is left of the elements. */
+  get rest(): Buffer {
+    return this.bytes.subarray(this.offset);
+  }
+
   isNext(tag: number): boolean {
     return this.bytes[this.offset] === tag;
   }

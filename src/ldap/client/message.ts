@@ -69,6 +69,7 @@ function parseOperation(message: BerInput): Operation {
 }
 
 function parseEntry(body: BerInput): Entry {
+  const encoded = body.rest;
   const dn = body.readText();
   const list = body.enter();
   const attributes: [string, Buffer[]][] = [];
@@ -80,7 +81,7 @@ function parseEntry(body: BerInput): Entry {
     while (!set.isAtEnd) values.push(set.readOctets());
     attributes.push([description, values]);
   }
-  return new Entry(dn, attributes);
+  return new Entry(dn, attributes, encoded);
 }
 
 function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operation {

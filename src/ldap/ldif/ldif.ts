@@ -34,6 +34,16 @@ export async function* readLdif(
   yield* records.end();
 }
 
+/**
+ * Reads LDIF that is in memory.
+ * @throws {LdifError} as readLdif
+ */
+export function parseLdif(bytes: Buffer): Entry[] {
+  const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES);
+  const records = new LdifRecords();
+  return [...records.push(lines.push(bytes)), ...records.push(lines.end()), ...records.end()];
+}
+
 class LdifRecords {
   private dn: string | null = null;
   private attributes = new Map<string, Buffer[]>();

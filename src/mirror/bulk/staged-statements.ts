@@ -1,7 +1,6 @@
 import { ENTRY_TABLES, storedKeyIn } from '../map/entry-tables.js';
-import { EVERY_NAME, type NamedByMasks } from '../map/named-by.js';
+import { EVERY_NAME, namesOf, type NamedByMasks } from '../map/named-by.js';
 import { SAME_ID, SAME_UUID } from '../map/relate.js';
-import type { NamedBy } from '../../config/model/mapping.js';
 import type { EntryKind } from '../../sources/source.js';
 
 // Statements that make the plan of a bulk run from what Staging has written: the functions of src/mirror/map and
@@ -60,10 +59,6 @@ export const COUNTS = `
     (select count(*)::integer from staged_groups where not is_new) as "updatedGroups",
     (select count(*)::integer from staged_deletions where kind = 'group') as "deletedGroups",
     (select count(*)::integer from staged_regrouped) as regrouped`;
-
-function namesOf(kind: EntryKind, masks: NamedByMasks): NamedBy[] {
-  return EVERY_NAME.filter((by) => masks[by] > 0 && (by !== 'id' || kind === 'person'));
-}
 
 /** Keys that now belong to a different entry than before, or to none: see compareEntries. */
 export function touchedKeys(masks: NamedByMasks): string {

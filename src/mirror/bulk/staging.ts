@@ -5,7 +5,7 @@ import type { WrittenColumn } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind, SourceRecord } from '../../sources/source.js';
 import { groupColumns, personColumns } from '../apply/apply-entries.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
 import { keysOfEntry, namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
@@ -13,6 +13,7 @@ import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
 import { type LackingBits, lackingBits, type LackingOf, lacksAny } from '../plan/attribute-losses.js';
 import type { Hashed, HashedGroup } from '../plan/plan.js';
 import { readStoredEntries } from '../plan/stored.js';
+import { type RecordDigests, SWEEP } from './record-digests.js';
 import { columnsNamed, StagedRows } from './staged-rows.js';
 
 /** Entries, and references of groups, that are compared and written together. */
@@ -22,6 +23,12 @@ const REFERENCE_BATCH = 5000;
 interface StagedEntry<Entry> {
   readonly entry: Entry;
   readonly isNew: boolean;
+}
+
+/** An entry that is read, and the digest of its record; null: no run may rely on it. */
+interface Read<Entry> {
+  readonly entry: Entry;
+  readonly digest: string | null;
 }
 
 /**
@@ -80,14 +87,15 @@ export class Staging {
   private readonly masks: NamedByMasks;
   private readonly fields: Readonly<Record<EntryKind, readonly string[]>>;
   private readonly lackingBits: LackingOf;
-  private people: MappedPerson[] = [];
-  private groupsRead: MappedGroup[] = [];
+  private people: Read<MappedPerson>[] = [];
+  private groupsRead: Read<MappedGroup>[] = [];
   private referenceCount = 0;
   private writing: Promise<void> = Promise.resolve();
 
   private constructor(
     private readonly writer: Writer,
     mapping: DirectoryMapping,
+    private readonly digests: RecordDigests,
   ) {
     this.users = new StagedRows('staged_users', [isNew, ...personColumns(mapping, null).map(ofEntry)]);
     this.groups = new StagedRows('staged_groups', [isNew, ...groupColumns(mapping, null).map(ofEntry)]);
@@ -100,20 +108,25 @@ export class Staging {
   }
 
   /** @param writer of one session, in which nothing else uses temporary tables */
-  static async begin(writer: Writer, mapping: DirectoryMapping): Promise<Staging> {
-    const staging = new Staging(writer, mapping);
+  static async begin(writer: Writer, mapping: DirectoryMapping, digests: RecordDigests): Promise<Staging> {
+    const staging = new Staging(writer, mapping, digests);
     for (const rows of staging.tables) await rows.create(writer);
     return staging;
   }
 
-  async addPerson(person: MappedPerson): Promise<void> {
-    this.people.push(person);
+  /** Stages the entries that equal their rows. Returns the records of all others, in their order. */
+  stageUnchanged(records: readonly SourceRecord[]): Promise<SourceRecord[]> {
+    return this.digests.stageUnchanged(this.writer, records, this.masks);
+  }
+
+  async addPerson(entry: MappedPerson, digest: string | null): Promise<void> {
+    this.people.push({ entry, digest });
     await this.flushIfFull();
   }
 
-  async addGroup(group: MappedGroup): Promise<void> {
-    this.groupsRead.push(group);
-    this.referenceCount += group.references.size;
+  async addGroup(entry: MappedGroup, digest: string | null): Promise<void> {
+    this.groupsRead.push({ entry, digest });
+    this.referenceCount += entry.references.size;
     await this.flushIfFull();
   }
 
@@ -122,6 +135,7 @@ export class Staging {
     await this.flush();
     await this.writing;
     await this.writer.query(`analyze ${this.tables.map(({ table }) => table).join(', ')}`);
+    await this.writer.query(SWEEP);
   }
 
   private get tables() {
@@ -147,22 +161,35 @@ export class Staging {
     this.writing.catch(() => undefined);
   }
 
-  private async write(people: readonly MappedPerson[], groups: readonly MappedGroup[]): Promise<void> {
+  private async write(
+    people: readonly Read<MappedPerson>[],
+    groups: readonly Read<MappedGroup>[],
+  ): Promise<void> {
     const stored = await readStoredEntries(this.writer, {
-      people: people.map(({ uuid }) => uuid),
-      groups: groups.map(({ uuid }) => uuid),
+      people: people.map(({ entry }) => entry.uuid),
+      groups: groups.map(({ entry }) => entry.uuid),
     });
-    for (const person of people) {
-      const hashed = hashPerson(person);
-      const row = stored.people.get(person.uuid);
-      this.addIdentity('person', person);
-      if (row?.contentHash.equals(hashed.contentHash) === true) continue;
-      this.users.add({ entry: hashed, isNew: row === undefined });
-      this.addReferences('person', person);
-      if (row !== undefined) this.addLacking('person', person.uuid, this.lackingBits.person(person));
+    for (const { entry, digest } of people) {
+      const hashed = hashPerson(entry);
+      this.digests.add('person', hashed, digest);
+      this.stagePerson(hashed, stored.people.get(entry.uuid));
     }
-    for (const group of groups) this.stageGroup(hashGroup(group), stored.groups.get(group.uuid));
+    for (const { entry, digest } of groups) {
+      const hashed = hashGroup(entry);
+      this.digests.add('group', hashed, digest);
+      this.stageGroup(hashed, stored.groups.get(entry.uuid));
+    }
     for (const rows of this.tables) await rows.flush(this.writer);
+    await this.digests.flush(this.writer);
+  }
+
+  private stagePerson(hashed: Hashed<MappedPerson>, row: { readonly contentHash: Buffer } | undefined): void {
+    const { value: person, contentHash } = hashed;
+    this.addIdentity('person', person);
+    if (row?.contentHash.equals(contentHash) === true) return;
+    this.users.add({ entry: hashed, isNew: row === undefined });
+    this.addReferences('person', person);
+    if (row !== undefined) this.addLacking('person', person.uuid, this.lackingBits.person(person));
   }
 
   private stageGroup(

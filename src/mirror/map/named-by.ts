@@ -22,6 +22,11 @@ export function namedByMasksOf({ members, admins, owners }: DirectoryMapping['gr
   return { dn: maskOf('dn'), id: maskOf('id'), uuid: maskOf('uuid') };
 }
 
+/** The kinds of names by which groups can name entries of a kind. */
+export function namesOf(kind: EntryKind, masks: NamedByMasks): NamedBy[] {
+  return EVERY_NAME.filter((by) => masks[by] > 0 && (by !== 'id' || kind === 'person'));
+}
+
 /** The keys (referenceKeyOf) by which groups can name an entry. */
 export function keysOfEntry(kind: EntryKind, entry: Identified, masks: NamedByMasks): string[] {
   return keysWithNaming(kind, entry, masks, NAMED_BY_DN.dn).map(({ key }) => key);

@@ -10,6 +10,7 @@ import type { DirectorySource } from '../../sources/source.js';
 import { PictureStore } from '../apply/picture-store.js';
 import type { Progress } from './read-entries.js';
 import { planWhole } from '../plan/planning.js';
+import { countStored } from '../plan/stored-counts.js';
 import type { Quarantined, Skipped } from '../map/snapshot.js';
 import { countLosses, lackingInPlan, type LossCounts } from '../plan/attribute-losses.js';
 import { changesNothing, EMPTY_PLAN, type Plan, summaryOf } from '../plan/plan.js';
@@ -77,6 +78,8 @@ async function plannedInBulk(
 
 interface SourceOptions {
   readonly mapping: DirectoryMapping;
+  /** See RecordDigests. */
+  readonly model: string;
   /** Whether the mirror is empty. */
   readonly isFirst: boolean;
   readonly signal: AbortSignal;
@@ -92,10 +95,13 @@ export async function planSource(
   dataSource: DataSource,
   source: DirectorySource,
   session: BulkSession | null,
-  { mapping, isFirst, signal, progress, bulkLimit = BULK_LIMIT }: SourceOptions,
+  { mapping, model, isFirst, signal, progress, bulkLimit: limit = BULK_LIMIT }: SourceOptions,
 ): Promise<Planned> {
   const pictures = await PictureStore.withAllKnown(dataSource);
-  const read = await readWhole(source, session, bulkLimit, { mapping, pictures, signal, progress });
+  const { people, groups } = await countStored(dataSource.manager);
+  const mirrored = people + groups;
+  const options = { mapping, model, pictures, mirrored, limit, signal, progress };
+  const read = await readWhole(source, session, options);
   progress?.({ stage: 'plan' });
   if (read.session !== null) return plannedInBulk(read.session, mapping, isFirst, read.quarantined);
   const { snapshot } = read;

@@ -147,6 +147,7 @@ export class Synchronizer {
       const planned = await planSource(this.dataSource, source, session, {
         ...options,
         mapping,
+        model: fingerprintOf(this.config.directory),
         isFirst,
         signal,
       });

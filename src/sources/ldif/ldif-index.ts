@@ -1,19 +1,17 @@
 import { hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Entry } from '../../ldap/entry.js';
-import { readLdif } from '../../ldap/ldif/ldif.js';
+import { parseLdif } from '../../ldap/ldif/ldif.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { DeltaBuilder } from '../delta.js';
 import type { KnownEntry } from '../ldap/listed-entries.js';
 import type { EntryKind } from '../source.js';
 import { SourceError } from '../source.error.js';
-import { type IndexedRecord, RecordTable } from './record-table.js';
+import { IrregularRecordsError, parseRecord, recordsOf, refuseBeginning } from './ldif-records.js';
 import type { LdifSource } from './ldif-source.js';
+import { type IndexedRecord, RecordTable } from './record-table.js';
 
-const CHUNK = 1 << 18;
-/** The largest record in bytes. A file with other line ends than a line feed is one large record. */
-const LARGEST_RECORD = 8_000_000;
 /** The number of records that are kept, each in about 100 bytes, and twice while a file is read. A larger file is read completely. */
 const MOST_RECORDS = 1_200_000;
 /** The number of changed records beyond which the file is read completely. */
@@ -36,9 +34,6 @@ export interface FileChanges {
   /** Call it at the end. */
   readonly close: () => Promise<void>;
 }
-
-/** The records of a file do not identify users and groups, are too many, or too many of them changed. */
-class NotIndexableError extends Error {}
 
 /**
  * The records of an LDIF file by the hashes of their bytes, so that only changed ones are parsed when the file changes. It finds
@@ -78,7 +73,7 @@ export class LdifIndex {
       return { delta, index, readAgain, close: () => file.close() };
     } catch (error) {
       await file.close();
-      if (error instanceof NotIndexableError) return null;
+      if (error instanceof IrregularRecordsError) return null;
       throw error;
     }
   }
@@ -100,8 +95,8 @@ export class LdifIndex {
           index.require(index.records.copy(this.records, known, start));
           continue;
         }
-        if (++changes > most) throw new NotIndexableError();
-        const parsed = await this.parse(bytes, start);
+        if (++changes > most) throw new IrregularRecordsError();
+        const parsed = this.parse(bytes, start);
         index.require(index.records.add(digest, parsed?.record ?? null));
         // If all records are new, their entries would take all memory.
         if (parsed?.found !== undefined && most !== Infinity) found.push(parsed.found);
@@ -116,10 +111,10 @@ export class LdifIndex {
 
   /**
    * Another record with the same bytes, DN or UUID is an error or a conflict, which the complete file shows.
-   * @throws NotIndexableError if a record is not distinct, or there are too many
+   * @throws IrregularRecordsError if a record is not distinct, or there are too many
    */
   private require(isDistinct: boolean): void {
-    if (!isDistinct || this.records.size > MOST_RECORDS) throw new NotIndexableError();
+    if (!isDistinct || this.records.size > MOST_RECORDS) throw new IrregularRecordsError();
   }
 
   /** Adds the users and groups that a later state of the file lacks. */
@@ -128,26 +123,23 @@ export class LdifIndex {
       if (later.records.has(this.records, row)) continue;
       const record = this.records.get(row);
       if (record === null || record.kind === null || record.uuid === null) continue;
-      if (++gone > most) throw new NotIndexableError();
+      if (++gone > most) throw new IrregularRecordsError();
       delta.remove(record.kind, record.uuid);
     }
   }
 
   /** Null: only comments. */
-  private async parse(
+  private parse(
     bytes: Buffer,
     start: number,
-  ): Promise<{ readonly record: IndexedRecord; readonly found?: FoundEntry } | null> {
-    const entries: Entry[] = [];
-    for await (const entry of readLdif([bytes])) entries.push(entry);
-    const [entry, second] = entries;
-    if (second !== undefined) throw new NotIndexableError();
-    if (entry === undefined) return null;
+  ): { readonly record: IndexedRecord; readonly found?: FoundEntry } | null {
+    const entry = parseRecord(bytes);
+    if (entry === null) return null;
     const kind = this.source.kindOf(entry);
     const place = { dnKey: keyOfDn(entry.dn), start, length: bytes.length };
     if (kind === null) return { record: { kind, uuid: null, ...place } };
     const uuid = uuidOfEntry(entry, this.source.mappingOf(kind).uuid);
-    if (uuid === null) throw new NotIndexableError();
+    if (uuid === null) throw new IrregularRecordsError();
     return { record: { kind, uuid, ...place }, found: { kind, uuid, entry } };
   }
 
@@ -161,47 +153,8 @@ export class LdifIndex {
       // It may be overwritten at any time, also with something that is no record.
       if (!hash('sha256', buffer, 'buffer').equals(this.records.digestOf(row)))
         throw new SourceError('The file changed while it was read');
-      for await (const entry of readLdif([buffer])) found.push({ kind, uuid, entry });
+      for (const entry of parseLdif(buffer)) found.push({ kind, uuid, entry });
     }
     return found;
   }
-}
-
-interface RecordBytes {
-  readonly bytes: Buffer;
-  /** Bytes from the beginning of the file. */
-  readonly start: number;
-}
-
-/** Splits a file at empty lines. Yields the records of each chunk together, because a promise for each takes longer than its hash. */
-async function* recordsOf(file: FileHandle): AsyncGenerator<RecordBytes[]> {
-  let rest = Buffer.alloc(0);
-  let start = 0;
-  const stream = file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK });
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let from = afterLineFeeds(bytes, 0);
-    const records: RecordBytes[] = [];
-    for (let end = bytes.indexOf('\n\n', from); end >= 0; end = bytes.indexOf('\n\n', from)) {
-      records.push({ bytes: bytes.subarray(from, end + 1), start: start + from });
-      from = afterLineFeeds(bytes, end + 2);
-    }
-    yield records;
-    start += from;
-    rest = Buffer.from(bytes.subarray(from));
-    if (rest.length > LARGEST_RECORD) throw new NotIndexableError();
-  }
-  if (rest.length > 0) yield [{ bytes: rest, start }];
-}
-
-function afterLineFeeds(bytes: Buffer, from: number): number {
-  let position = from;
-  while (bytes[position] === 0x0a) position++;
-  return position;
-}
-
-/** A version and a byte order mark belong to the beginning of a file, which a single record does not show. */
-function refuseBeginning(bytes: Buffer, start: number): void {
-  if (start === 0) return;
-  if (/^\s*(?:version:|\xef\xbb\xbf)/i.test(bytes.toString('latin1', 0, 20))) throw new NotIndexableError();
 }

@@ -1,13 +1,29 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { isBelow } from '../../ldap/naming/dn.js';
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { readLdif } from '../../ldap/ldif/ldif.js';
-import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import {
+  type DirectorySource,
+  type EntryKind,
+  fingerprintOf,
+  type SourceEntry,
+  type SourceRecord,
+} from '../source.js';
 import { SourceError } from '../source.error.js';
+import { digestOfBytes } from '../source-records.js';
+import {
+  dnOfRecord,
+  IrregularRecordsError,
+  parseRecord,
+  type RecordBytes,
+  recordsOf,
+  refuseBeginning,
+} from './ldif-records.js';
 
 const CHUNK = 1 << 18;
 
@@ -43,13 +59,30 @@ export class LdifSource implements DirectorySource {
    * @throws LdifError when the file is malformed; SourceError when it cannot be read or changes during the
    *   read
    */
-  async *read(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+  async *read(): AsyncGenerator<SourceEntry> {
     const before = await this.fingerprint();
     for await (const entry of readLdif(this.chunks())) {
-      const kind = this.kindOf(entry);
-      if (kind !== null) yield { kind, entry };
+      const found = this.choose(entry);
+      if (found !== null) yield found;
     }
-    if ((await this.fingerprint()) !== before) throw new SourceError('The file changed while it was read');
+    await this.requireUnchanged(before);
+  }
+
+  /**
+   * Yields the records of the file in their order, including those that are neither people nor groups.
+   * @throws IrregularRecordsError for a second record of a DN, and as recordsOf; SourceError as `read`
+   */
+  async *readRecords(): AsyncGenerator<SourceRecord[]> {
+    const before = await this.fingerprint();
+    const seen = new Set<string>();
+    const file = await this.open();
+    try {
+      for await (const records of recordsOf(file))
+        yield records.map((record) => this.recordOf(record, seen)).filter((record) => record !== null);
+    } finally {
+      await file.close();
+    }
+    await this.requireUnchanged(before);
   }
 
   get path(): string {
@@ -70,6 +103,40 @@ export class LdifSource implements DirectorySource {
   /** Null, because a file has no numbers of changes. */
   position(): null {
     return null;
+  }
+
+  /** Null: only comments, or the version. */
+  private recordOf({ bytes, start }: RecordBytes, seen: Set<string>): SourceRecord | null {
+    refuseBeginning(bytes, start);
+    const dn = dnOfRecord(bytes) ?? parseRecord(bytes)?.dn;
+    if (dn === undefined) return null;
+    const dnKey = keyOfDn(dn);
+    // The key itself is many small strings until it is written somewhere, which take six times as much memory.
+    const compact = Buffer.from(dnKey).toString('latin1');
+    if (seen.has(compact)) throw new IrregularRecordsError();
+    seen.add(compact);
+    const parse = () => {
+      const entry = parseRecord(bytes);
+      return entry === null ? null : this.choose(entry);
+    };
+    return { kind: null, dnKey, digest: digestOfBytes(bytes), parse };
+  }
+
+  private choose(entry: Entry): SourceEntry | null {
+    const kind = this.kindOf(entry);
+    return kind === null ? null : { kind, entry };
+  }
+
+  private async requireUnchanged(before: string): Promise<void> {
+    if ((await this.fingerprint()) !== before) throw new SourceError('The file changed while it was read');
+  }
+
+  private async open(): Promise<FileHandle> {
+    try {
+      return await open(this.source.file);
+    } catch (error) {
+      throw new SourceError('The directory file cannot be read', { cause: error });
+    }
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
