@@ -1,4 +1,4 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, getMaxListeners } from 'node:events';
 import { withEither } from './with-either.js';
 
 describe('work with two signals', () => {
@@ -28,5 +28,10 @@ describe('work with two signals', () => {
     const { signal } = new AbortController();
     for (let time = 0; time < 10; time++) await withEither([signal], () => Promise.resolve());
     expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('lets any number of calls wait for one signal, without a warning of Node.js', async () => {
+    const { signal } = new AbortController();
+    expect(await withEither([signal], () => Promise.resolve(getMaxListeners(signal)))).toBe(0);
   });
 });

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * Runs a function with a signal that is aborted together with any of several others. Unlike `AbortSignal.any` of Node.js 20, which keeps a
  * part of each call in signals that live long, it leaves nothing in them.
@@ -6,6 +8,8 @@ export async function withEither<Result>(
   signals: readonly AbortSignal[],
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
+  // One for each call that is under way: with more than ten receivers of webhooks, Node.js would warn of a leak.
+  setMaxListeners(0, ...signals);
   const either = new AbortController();
   const abort = ({ target }: Event) => {
     either.abort((target as AbortSignal).reason);
