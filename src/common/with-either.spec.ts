@@ -1,4 +1,6 @@
-import { getEventListeners, getMaxListeners } from 'node:events';
+import { spawnSync } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { join } from 'node:path';
 import { withEither } from './with-either.js';
 
 describe('work with two signals', () => {
@@ -30,8 +32,13 @@ describe('work with two signals', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('lets any number of calls wait for one signal, without a warning of Node.js', async () => {
-    const { signal } = new AbortController();
-    expect(await withEither([signal], () => Promise.resolve(getMaxListeners(signal)))).toBe(0);
+  it('lets any number of calls wait for one signal, without a warning of Node.js', () => {
+    const script = `
+      import { withEither } from ${JSON.stringify(join(__dirname, 'with-either.ts'))};
+      const { signal } = new AbortController();
+      for (let time = 0; time < 20; time++) void withEither([signal], () => new Promise(() => undefined));`;
+    const args = ['--import', '@swc-node/register/esm-register', '--input-type=module', '--eval', script];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 });
