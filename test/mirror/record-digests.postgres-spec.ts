@@ -191,6 +191,16 @@ describe('a run in bulk over an LDIF file', () => {
       .query<{ count: number }[]>('select count(*)::integer from record_digests');
     expect(counts?.count).toBe(22);
   });
+
+  it('waits for no other process that writes the digest of an entry that the file does not have', async () => {
+    const other = service.app.get(DataSource).createQueryRunner();
+    await other.startTransaction();
+    await other.query('update record_digests set digest = digest where entry_uuid = $1', [uuidOf(0)]);
+    await read([HEAD, ...PEOPLE.slice(1), ...GROUPS]);
+    await other.rollbackTransaction();
+    await other.release();
+    expect(await namesIn(service)).toHaveLength(29);
+  });
 });
 
 describe('a run in bulk over a directory server', () => {

@@ -65,9 +65,11 @@ const WRITE = `
   select * from unnest($1::uuid[], $2::uuid[]) as given (entry_uuid, digest) order by entry_uuid
   on conflict on constraint record_digests_pk do update set digest = excluded.digest where d.digest <> excluded.digest`;
 
-/** Digests of entries that the source does not have. */
+/** Deletes digests of entries that the source does not have, but none that another process writes: the two could wait for each other. */
 export const SWEEP = `
-  delete from record_digests d where not exists (select from staged_entries s where s.uuid = d.entry_uuid)`;
+  delete from record_digests where entry_uuid in (
+    select d.entry_uuid from record_digests d where not exists (select from staged_entries s where s.uuid = d.entry_uuid)
+    for update skip locked)`;
 
 /** See RecordDigests.add. */
 const HASHES_OF_ROW: Readonly<Record<EntryKind, string>> = {
