@@ -160,6 +160,11 @@ describe('a run in bulk over an LDIF file', () => {
       [...RECORDS, HEAD.slice(12)],
       'LDIF line 231: a dn that occurs in the file already',
     ],
+    [
+      'a version after a comment in the middle',
+      RECORDS.with(20, `# A comment\nversion: 1\n${person(19)}`),
+      'LDIF line 141: a version that is not at the beginning of the file',
+    ],
     ['a malformed record', RECORDS.with(20, 'dn: uid=x\nno colon\n'), 'LDIF line 141: neither an attribute'],
   ])('reports %s with its line', async (_, records, reason) => {
     service.replaceDirectory(fileOf(records));

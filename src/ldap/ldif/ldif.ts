@@ -35,20 +35,22 @@ export async function* readLdif(
 }
 
 /**
- * Reads LDIF that is in memory.
+ * Reads a part of a file that is in memory.
+ * @param isBeginning whether the file begins with it, so that it may have a version
  * @throws {LdifError} as readLdif
  */
-export function parseLdif(bytes: Buffer): Entry[] {
+export function parseLdif(bytes: Buffer, isBeginning: boolean): Entry[] {
   const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES);
-  const records = new LdifRecords();
+  const records = new LdifRecords(isBeginning);
   return [...records.push(lines.push(bytes)), ...records.push(lines.end()), ...records.end()];
 }
 
 class LdifRecords {
   private dn: string | null = null;
   private attributes = new Map<string, Buffer[]>();
-  private isBeginning = true;
   private readonly seen = new Set<string>();
+
+  constructor(private isBeginning = true) {}
 
   *push(lines: Iterable<LogicalLine>): Generator<Entry> {
     for (const line of lines) {

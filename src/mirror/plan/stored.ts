@@ -104,14 +104,17 @@ function valuesOf(keys: readonly string[], prefix: string): string[] {
 
 /** An entry can be found by several keys. */
 function withoutRepetitions(rows: readonly ReferenceRow[]): ReferenceRow[] {
-  return [...new Map(rows.map((row) => [`${row.group} ${row.uuid ?? row.dnKey}`, row])).values()];
+  return [...new Map(rows.map((row) => [`${row.group} ${row.kind} ${row.uuid ?? row.dnKey}`, row])).values()];
 }
 
 function referencesOf(row: ReferenceRow, masks: NamedByMasks): StoredReference[] {
   const { group, dnKey, namedAs, kind, uuid, id } = row;
   if (kind === null || uuid === null) return [{ group, dnKey, namedAs, subject: null }];
   const named = keysWithNaming(kind, { uuid, dnKey, id: id ?? '' }, masks, namedAs);
-  return named.map((each) => ({
+  // A model with other names can have none for what the former one has stored. It still has to be found, so that it is removed.
+  const rest = named.reduce((bits, each) => bits & ~each.namedAs, namedAs);
+  const all = rest === 0 ? named : [...named, { key: dnKey, namedAs: rest }];
+  return all.map((each) => ({
     group,
     dnKey: storedKeyOf(each.key),
     namedAs: each.namedAs,

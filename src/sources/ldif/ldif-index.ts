@@ -133,7 +133,7 @@ export class LdifIndex {
     bytes: Buffer,
     start: number,
   ): { readonly record: IndexedRecord; readonly found?: FoundEntry } | null {
-    const entry = parseRecord(bytes);
+    const entry = parseRecord({ bytes, start });
     if (entry === null) return null;
     const kind = this.source.kindOf(entry);
     const place = { dnKey: keyOfDn(entry.dn), start, length: bytes.length };
@@ -153,7 +153,7 @@ export class LdifIndex {
       // It may be overwritten at any time, also with something that is no record.
       if (!hash('sha256', buffer, 'buffer').equals(this.records.digestOf(row)))
         throw new SourceError('The file changed while it was read');
-      for (const entry of parseLdif(buffer)) found.push({ kind, uuid, entry });
+      for (const entry of parseLdif(buffer, start === 0)) found.push({ kind, uuid, entry });
     }
     return found;
   }

@@ -65,8 +65,8 @@ export function refuseBeginning(bytes: Buffer, start: number): void {
  * Returns the entry of a record; null for comments only.
  * @throws LdifError; IrregularRecordsError for more than one entry
  */
-export function parseRecord(bytes: Buffer): Entry | null {
-  const [entry, second] = parseLdif(bytes);
+export function parseRecord({ bytes, start }: RecordBytes): Entry | null {
+  const [entry, second] = parseLdif(bytes, start === 0);
   if (second !== undefined) throw new IrregularRecordsError();
   return entry ?? null;
 }

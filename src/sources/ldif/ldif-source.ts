@@ -106,9 +106,10 @@ export class LdifSource implements DirectorySource {
   }
 
   /** Null: only comments, or the version. */
-  private recordOf({ bytes, start }: RecordBytes, seen: Set<string>): SourceRecord | null {
+  private recordOf(record: RecordBytes, seen: Set<string>): SourceRecord | null {
+    const { bytes, start } = record;
     refuseBeginning(bytes, start);
-    const dn = dnOfRecord(bytes) ?? parseRecord(bytes)?.dn;
+    const dn = dnOfRecord(bytes) ?? parseRecord(record)?.dn;
     if (dn === undefined) return null;
     const dnKey = keyOfDn(dn);
     // The key itself is many small strings until it is written somewhere, which take six times as much memory.
@@ -116,10 +117,11 @@ export class LdifSource implements DirectorySource {
     if (seen.has(compact)) throw new IrregularRecordsError();
     seen.add(compact);
     const parse = () => {
-      const entry = parseRecord(bytes);
+      const entry = parseRecord(record);
       return entry === null ? null : this.choose(entry);
     };
-    return { kind: null, dnKey, digest: digestOfBytes(bytes), parse };
+    // The first record may have a version, with which the same bytes are an error in another place.
+    return { kind: null, dnKey, digest: start === 0 ? null : digestOfBytes(bytes), parse };
   }
 
   private choose(entry: Entry): SourceEntry | null {

@@ -1,0 +1,79 @@
+import { DataSource } from 'typeorm';
+import { readConfig } from '../../src/config/config.js';
+import type { SyncOutcome } from '../../src/mirror/sync/outcome.js';
+import { openSource } from '../../src/sources/open-source.js';
+import { NO_SAMPLE } from '../support/builders/built-in-config.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { findInconsistencies } from '../support/builders/effective-roles.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { synchronizerOf, TestService } from '../support/servers/service.js';
+
+const BY_ID = 'groups: {members: {attribute: member, by: id}}';
+const BY_ID_AND_UUID =
+  'groups: {members: {attribute: member, by: id}, admins: {attribute: groupAdmin, by: uuid}}';
+
+const uuidOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+async function readWith(service: TestService, model: string, bulkLimit?: number): Promise<SyncOutcome> {
+  const { mapping } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory;
+  const config = { ...service.config, directory: { ...service.config.directory, mapping } };
+  const options = { force: true, ...(bulkLimit === undefined ? {} : { bulkLimit }) };
+  return synchronizerOf(service.app, config).run(openSource(config.directory), options);
+}
+
+async function readRoles(service: TestService): Promise<unknown> {
+  const count = '(select count(*)::integer from';
+  const [roles] = await service.app
+    .get(DataSource)
+    .query<object[]>(`select ${count} memberships) as memberships, ${count} nestings) as nestings`);
+  return roles;
+}
+
+describe.each([
+  ['in memory', undefined],
+  ['in bulk', 0],
+])('a run %s', (_, bulkLimit) => {
+  const service = TestService.forSuite({ environment: { DIRECTORY_GUARD_PERCENT: '100' } });
+
+  beforeAll(() => stopFollowing(service));
+
+  it.each([
+    ['members by id', BY_ID, 1],
+    ['members by id and admins by entryUUID', BY_ID_AND_UUID, 0],
+  ])('removes what another model no longer names: %s', async (_what, model, memberships) => {
+    const people = [0, 1].map((number) => ({ id: `p${number}`, uuid: uuidOf(number) }));
+    const inner = { id: 'inner', uuid: uuidOf(9001), members: ['p0'], admins: ['p1'] };
+    const outer = { id: 'outer', uuid: uuidOf(9002), members: ['p0', 'p1', '@inner'] };
+    service.replaceDirectory(buildLdif(people, [inner, outer]));
+    await readWith(service, '{}', bulkLimit);
+    expect(await readRoles(service)).toMatchObject({ nestings: 1 });
+    expect((await readWith(service, model, bulkLimit)).kind).toBe('applied');
+    expect(await readRoles(service)).toEqual({ memberships, nestings: 0 });
+    expect(await findInconsistencies(service)).toEqual([]);
+  });
+});
+
+describe.each([
+  ['in memory', undefined],
+  ['in bulk', 0],
+])('a run %s over a user and a group with one entryUUID', (_, bulkLimit) => {
+  const service = TestService.forSuite({ environment: { DIRECTORY_GUARD_PERCENT: '100' } });
+
+  beforeAll(() => stopFollowing(service));
+
+  it('removes both from a group', async () => {
+    const people = [{ id: 'anna', uuid: uuidOf(1) }];
+    const inner = { id: 'inner', uuid: uuidOf(1) };
+    const outer = { id: 'outer', uuid: uuidOf(2) };
+    service.replaceDirectory(buildLdif(people, [inner, { ...outer, members: ['anna', '@inner'] }]));
+    const outcome = await readWith(service, '{}', bulkLimit);
+    expect([outcome, await readRoles(service)]).toMatchObject([
+      { kind: 'applied' },
+      { memberships: 1, nestings: 1 },
+    ]);
+    service.replaceDirectory(buildLdif(people, [inner, outer]));
+    await readWith(service, '{}', bulkLimit);
+    expect(await readRoles(service)).toEqual({ memberships: 0, nestings: 0 });
+  });
+});
