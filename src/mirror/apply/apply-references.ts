@@ -19,8 +19,8 @@ function addDeletion(writes: CombinedWrites, table: string, gone: readonly { uui
 }
 
 export async function addRoles(writes: CombinedWrites, plan: Plan): Promise<void> {
-  await addRolesOf(writes, withoutDeleted(plan, plan.memberships), MEMBERSHIPS);
-  await addRolesOf(writes, withoutDeleted(plan, plan.nestings), NESTINGS);
+  await addRolesOf(writes, withoutDeleted(plan, 'memberships'), MEMBERSHIPS);
+  await addRolesOf(writes, withoutDeleted(plan, 'nestings'), NESTINGS);
 }
 
 interface RoleTable {

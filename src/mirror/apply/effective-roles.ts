@@ -90,8 +90,8 @@ export class EffectiveRoles {
    */
   private async comparePlaces(): Promise<boolean> {
     const { gone } = this;
-    const memberships = withoutDeleted(this.plan, this.plan.memberships);
-    const nestings = withoutDeleted(this.plan, this.plan.nestings);
+    const memberships = withoutDeleted(this.plan, 'memberships');
+    const nestings = withoutDeleted(this.plan, 'nestings');
     if (memberships.length > MOST_COMPARED_PLACES) return false;
     if (memberships.length + nestings.length + gone.length === 0) return true;
     if (nestings.length + gone.length === 0) {

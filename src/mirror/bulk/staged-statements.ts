@@ -174,8 +174,8 @@ export const PLANNED_UNRESOLVED = `
 export const ROLE_COUNTS = `
   select ${['memberships', 'nestings'].map(countRoles).join(', ')},
     (select count(*)::integer from planned_memberships p where p.after is null
-       and not exists (select from staged_deletions d where d.uuid = p.group_uuid)
-       and not exists (select from staged_deletions d where d.uuid = p.uuid)) as removals`;
+       and not exists (select from staged_deletions d where d.kind = 'group' and d.uuid = p.group_uuid)
+       and not exists (select from staged_deletions d where d.kind = 'person' and d.uuid = p.uuid)) as removals`;
 
 function countRoles(table: string): string {
   return `

@@ -109,12 +109,15 @@ export function summaryOf(plan: Visible): PlanSummary {
 
 /** The changes of roles in groups and of entries that a plan does not delete. The others end with the entries. */
 export function withoutDeleted(
-  { deletedPeople, deletedGroups }: Pick<Plan, 'deletedPeople' | 'deletedGroups'>,
-  changes: readonly RoleChange[],
+  plan: Pick<Plan, 'deletedPeople' | 'deletedGroups' | 'memberships' | 'nestings'>,
+  roles: 'memberships' | 'nestings',
 ): readonly RoleChange[] {
+  const { deletedPeople, deletedGroups, [roles]: changes } = plan;
   if (deletedPeople.length + deletedGroups.length === 0) return changes;
-  const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
-  return changes.filter(({ group, subject }) => !gone.has(group) && !gone.has(subject));
+  const groups = new Set(deletedGroups.map(({ uuid }) => uuid));
+  // A user can become a group with the same entryUUID.
+  const subjects = roles === 'nestings' ? groups : new Set(deletedPeople.map(({ uuid }) => uuid));
+  return changes.filter(({ group, subject }) => !groups.has(group) && !subjects.has(subject));
 }
 
 function countRoles(changes: readonly RoleChange[]): Counts {
@@ -128,7 +131,7 @@ function countRoles(changes: readonly RoleChange[]): Counts {
  * departure twice.
  */
 function countRemovals(plan: Visible): number {
-  return withoutDeleted(plan, plan.memberships).filter(({ after }) => after === null).length;
+  return withoutDeleted(plan, 'memberships').filter(({ after }) => after === null).length;
 }
 
 /** Number of visible changes. */

@@ -76,4 +76,16 @@ describe.each([
     await readWith(service, '{}', bulkLimit);
     expect(await readRoles(service)).toEqual({ memberships: 0, nestings: 0 });
   });
+
+  it('nests a group that has the entryUUID of a deleted user', async () => {
+    const others = [{ id: 'stays', uuid: uuidOf(3) }];
+    const outer = { id: 'outer', uuid: uuidOf(2) };
+    service.replaceDirectory(buildLdif([...others, { id: 'turns', uuid: uuidOf(1) }], [outer]));
+    await readWith(service, '{}', bulkLimit);
+    const turned = { id: 'turns', uuid: uuidOf(1) };
+    service.replaceDirectory(buildLdif(others, [turned, { ...outer, members: ['@turns'] }]));
+    await readWith(service, '{}', bulkLimit);
+    expect(await readRoles(service)).toEqual({ memberships: 0, nestings: 1 });
+    expect(await findInconsistencies(service)).toEqual([]);
+  });
 });
