@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
+import { databaseError } from '../database/statements/database-error.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState } from '../mirror/status/mirror-state.js';
@@ -10,6 +11,7 @@ import type { ProgressStep } from '../mirror/sync/read-entries.js';
 import type { RunOptions } from '../mirror/sync/run-options.js';
 import { Synchronizer } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
+import type { DirectorySource } from '../sources/source.js';
 import { withDatabase } from './context.js';
 import { type PlanReport, reportPlan } from './plan-report.js';
 import { describeStep, withProgress } from './progress.js';
@@ -20,7 +22,10 @@ export interface SyncResult {
   readonly report: PlanReport | null;
 }
 
-/** Executes one synchronization run over the configured directory, with its progress on a terminal. */
+/**
+ * Executes one synchronization run over the configured directory, with its progress on a terminal.
+ * @throws ServiceUnavailableError when the database is lost; errors of the directory are an outcome
+ */
 export async function runSync(config: Config, options: RunOptions): Promise<SyncResult> {
   // A run in bulk makes garbage faster than V8 collects it by default.
   setFlagsFromString('--heap-growing-percent=30');
@@ -36,19 +41,27 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       new Revisions(config, database),
       leadership,
     );
-    const { people, groups } = await countStored(manager);
-    const outcome = await withProgress((show) => {
-      const progress = (step: ProgressStep) => {
-        show(describeStep(step, people + groups));
-      };
-      progress({ stage: 'read', entries: 0 });
-      return untilStopped((signal) =>
-        synchronizer.run(source, { ...options, force: true, signal, progress }),
-      );
+    const outcome = await runWithProgress(synchronizer, source, options).catch((error: unknown) => {
+      throw databaseError(error);
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
     if (outcome.plan === null) return { outcome, report: null };
     return { outcome, report: await reportPlan(manager, outcome.plan, config.directory.mapping) };
+  });
+}
+
+async function runWithProgress(
+  synchronizer: Synchronizer,
+  source: DirectorySource,
+  options: RunOptions,
+): Promise<SyncOutcome> {
+  const { people, groups } = await countStored(synchronizer.dataSource.manager);
+  return withProgress((show) => {
+    const progress = (step: ProgressStep) => {
+      show(describeStep(step, people + groups));
+    };
+    progress({ stage: 'read', entries: 0 });
+    return untilStopped((signal) => synchronizer.run(source, { ...options, force: true, signal, progress }));
   });
 }
 

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { readConfig } from '../../src/config/config.js';
+import { databaseError } from '../../src/database/statements/database-error.js';
 import type { SyncOutcome } from '../../src/mirror/sync/outcome.js';
 import { openSource } from '../../src/sources/open-source.js';
 import { recordsOfEntries } from '../../src/sources/source-records.js';
@@ -32,6 +33,14 @@ objectClass: groupOfNames
 cn: g${number}
 entryUUID: ${uuidOf(1000 + number)}
 ${members.map((member) => `member: ${personDn(member)}\n`).join('')}`;
+}
+
+/** It has more bytes than are read together, and few members exist. */
+function largeGroup(members: number): string {
+  return group(
+    9,
+    Array.from({ length: members }, (_, number) => number),
+  );
 }
 
 const PEOPLE = Array.from({ length: 30 }, (_, number) => person(number));
@@ -173,8 +182,17 @@ describe('a run in bulk over an LDIF file', () => {
     expect(await namesIn(service)).toHaveLength(30);
   });
 
-  it('reads a file with other line ends completely', async () => {
-    const { outcome, parsed } = await read([fileOf(RECORDS).replaceAll('\n', '\r\n')]);
+  it.each<[what: string, file: string]>([
+    ['carriage returns', fileOf(RECORDS).replaceAll('\n', '\r\n')],
+    ['blank lines before its version', `\n\n${fileOf(RECORDS)}`],
+    ['a group of 200,000', fileOf([...RECORDS, largeGroup(200_000)])],
+  ])('parses nothing again of a file with %s', async (_, file) => {
+    await read([file]);
+    expect(await read([file])).toEqual({ outcome: { kind: 'unchanged' }, parsed: [] });
+  });
+
+  it('reads a file completely whose line ends differ from the first one', async () => {
+    const { outcome, parsed } = await read([HEAD, fileOf([...PEOPLE, ...GROUPS]).replaceAll('\n', '\r\n')]);
     expect([outcome, parsed]).toEqual([{ kind: 'unchanged' }, []]);
   });
 
@@ -195,6 +213,30 @@ describe('a run in bulk over an LDIF file', () => {
       .get(DataSource)
       .query<{ count: number }[]>('select count(*)::integer from record_digests');
     expect(counts?.count).toBe(22);
+  });
+
+  it('fails because the database is away when its session is ended, and reads everything the next time', async () => {
+    service.replaceDirectory(fileOf([HEAD, ...PEOPLE.with(5, person(5, '', 'Zoë')), ...GROUPS]));
+    const source = openSource(service.config.directory);
+    const endSession = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query like '%given as (%'`;
+    const interrupted: DirectorySource = {
+      isReadOnce: false,
+      fingerprint: () => source.fingerprint(),
+      position: () => source.position(),
+      read: (signal) => source.read(signal),
+      async *readRecords() {
+        for await (const records of source.readRecords?.() ?? [])
+          for (const [index, record] of records.entries()) {
+            if (index === 20) expect(await service.app.get(DataSource).query(endSession)).toHaveLength(1);
+            yield [record];
+          }
+      },
+    };
+    const run = synchronizerOf(service.app, service.config).run(interrupted, { force: true, bulkLimit: 0 });
+    const failure = run.catch((error: unknown) => databaseError(error));
+    expect(await failure).toMatchObject({ message: 'The database cannot be reached at the moment' });
+    expect((await readInBulk(service)).parsed).toEqual(['p5']);
   });
 
   it('waits for no other process that writes the digest of an entry that the file does not have', async () => {

@@ -6,6 +6,7 @@ import type { Environment } from '../../src/config/config.js';
 import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
@@ -121,6 +122,24 @@ describe('directory sync', () => {
       expect.stringMatching(/\nPROBLEM {2}mirror: FAILING, as of 20\S+\. LDIF line 1: /),
     ]);
     expect(checked.stdout).toMatch(/\nPROBLEM {2}directory file: \S+directory\.ldif: LDIF line 1: /);
+    expect((await run('sync')).code).toBe(0);
+  });
+
+  it('fails with a message when the database ends its connections', async () => {
+    const admin = new pg.Client(database.url);
+    await admin.connect();
+    await admin.query('begin; lock table users');
+    const interrupted = run('sync');
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await eventually(async () => {
+      // The list of sessions is otherwise that of the first statement of the transaction.
+      await admin.query('select pg_stat_clear_snapshot()');
+      return ((await admin.query(end)).rowCount ?? 0) > 0;
+    }, true);
+    const { code, stdout, stderr } = await interrupted;
+    await admin.end();
+    expect([code, stdout, stderr]).toEqual([1, '', 'The database cannot be reached at the moment\n']);
     expect((await run('sync')).code).toBe(0);
   });
 });

@@ -37,8 +37,9 @@ const UNAVAILABLE_NODE_CODES = new Set([
   'EHOSTDOWN',
   'ENETUNREACH',
 ]);
+/** Among them that of TypeORM for each statement after the one whose connection was lost. */
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable|Query runner already released/;
 
 const BUSY = 'The directory is being changed at the moment';
 

@@ -10,6 +10,8 @@ export interface LdifOptions {
 }
 
 const DEFAULT_MAXIMUM_LINE_BYTES = 32 * 1024 * 1024;
+/** Bytes that are split into lines together. The record of a group can have many million bytes. */
+const PART = 1 << 18;
 const DESCRIPTION = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
 
 /**
@@ -42,7 +44,10 @@ export async function* readLdif(
 export function parseLdif(bytes: Buffer, isBeginning: boolean): Entry[] {
   const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES);
   const records = new LdifRecords(isBeginning);
-  return [...records.push(lines.push(bytes)), ...records.push(lines.end()), ...records.end()];
+  const entries: Entry[] = [];
+  for (let from = 0; from < bytes.length; from += PART)
+    entries.push(...records.push(lines.push(bytes.subarray(from, from + PART))));
+  return [...entries, ...records.push(lines.end()), ...records.end()];
 }
 
 class LdifRecords {

@@ -17,6 +17,14 @@ entryUUID: ${uuid}
 `;
 }
 
+function groupOf(members: number): string {
+  const lines = Array.from(
+    { length: members },
+    (_, index) => `member: uid=p${index},ou=people,dc=example,dc=org\n`,
+  );
+  return `dn: cn=all,ou=groups,dc=example,dc=org\nobjectClass: groupOfNames\ncn: all\nentryUUID: ${uuidOf(9999)}\n${lines.join('')}`;
+}
+
 const OTHER = 'dn: ou=people,dc=example,dc=org\nobjectClass: organizationalUnit\nou: people\n';
 
 describe('an index of a file', () => {
@@ -69,7 +77,8 @@ describe('an index of a file', () => {
     ['a second record of the DN of another entry', [...records, OTHER, OTHER.replace('people', 'PEOPLE')]],
     ['a malformed entryUUID', records.with(5, recordOf(5, 'Person 5', 'none'))],
     ['more than a thousand changes', records.map((_, index) => recordOf(index, 'New'))],
-    ['other line ends', records.map((text) => text.replaceAll('\n', '\r\n'))],
+    ['other line ends from its second record on', records.map((text) => text.replaceAll('\n', '\r\n'))],
+    ['changed records of more than 16 MB', [groupOf(400_000), ...records]],
   ])('leaves a file with %s to a complete reading', async (_, texts) => {
     expect(await changesTo(texts)).toBeNull();
   });
@@ -85,6 +94,49 @@ describe('an index of a file', () => {
     expect([changes?.delta.people.size, changes?.delta.gonePeople.size]).toEqual([1, 0]);
     expect([uuid, entry?.text('cn')]).toEqual([uuidOf(7), ['Person 7']]);
   });
+
+  it.each<[what: string, write: (texts: readonly string[]) => string]>([
+    ['with carriage returns', (texts) => `version: 1\n\n${texts.join('\n')}`.replaceAll('\n', '\r\n')],
+    ['with blank lines before its version', (texts) => `\n\nversion: 1\n\n${texts.join('\n')}`],
+    ['with a group of 300,000', (texts) => [groupOf(300_000), ...texts].join('\n')],
+    [
+      'with a group of 300,000 and carriage returns',
+      (texts) => [...texts, groupOf(300_000)].join('\n').replaceAll('\n', '\r\n'),
+    ],
+  ])('finds the one record that changed in a file %s', async (_, write) => {
+    writeFileSync(file, write(records));
+    const index = await LdifIndex.read(source, signal);
+    writeFileSync(file, write(records.with(1000, recordOf(1000, 'Zoë'))));
+    const changes = await index?.readChanges(signal);
+    const again = await changes?.readAgain([uuidOf(1999)]);
+    await changes?.close();
+    expect([...(changes?.delta.people.keys() ?? [])]).toEqual([uuidOf(1000)]);
+    expect(changes?.delta).toMatchObject({ gonePeople: new Set(), groups: new Map(), goneGroups: new Set() });
+    expect(again?.map(({ entry }) => entry.text('cn'))).toEqual([['Person 1999']]);
+  });
+
+  it.each(['\n', '\r\n'])(
+    'finds records whose end is at any place of a part of the file: %j',
+    async (lineEnd) => {
+      // Comments move the records by one byte each.
+      for (let bytes = 0; bytes < 8; bytes++) {
+        const long = `${recordOf(5000)}#${'x'.repeat(262_060 + bytes)}\n`;
+        writeFileSync(file, [long, ...records.slice(0, 5)].join('\n').replaceAll('\n', lineEnd));
+        const index = await LdifIndex.read(source, signal);
+        const changes = await index?.readChanges(signal);
+        const found = await changes?.readAgain([5000, 0, 1, 2, 3, 4].map(uuidOf));
+        await changes?.close();
+        expect(found?.map(({ entry }) => entry.text('uid').join())).toEqual([
+          'p5000',
+          'p0',
+          'p1',
+          'p2',
+          'p3',
+          'p4',
+        ]);
+      }
+    },
+  );
 
   it('ignores blank lines', async () => {
     const changes = await changesTo(records.with(7, `\n\n${recordOf(7)}\n\n`));
@@ -152,6 +204,14 @@ describe('an index of a file', () => {
     await indexOf(records);
     writeFileSync(file, Buffer.from(`${records.join('\n')}\n${dn}`, 'latin1'));
     await expect(LdifIndex.read(source, signal)).rejects.toThrow('not UTF-8');
+  });
+
+  it('reports a version that is no longer at the beginning', async () => {
+    const text = `# A comment\nversion: 1\n\n${records.join('\n')}`;
+    writeFileSync(file, text);
+    const index = await LdifIndex.read(source, signal);
+    writeFileSync(file, `${recordOf(5000)}\n${text}`);
+    await expect(index?.readChanges(signal)).rejects.toThrow('a version that is not at the beginning');
   });
 
   it('reports a malformed record', async () => {

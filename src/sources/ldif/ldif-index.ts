@@ -16,6 +16,8 @@ import { type IndexedRecord, RecordTable } from './record-table.js';
 const MOST_RECORDS = 1_200_000;
 /** The number of changed records beyond which the file is read completely. */
 const MOST_CHANGES = 1000;
+/** The bytes of changed records beyond which the file is read completely, which needs no memory for each: 200,000 members. */
+const MOST_CHANGED_BYTES = 16_000_000;
 
 /** A user or group that no earlier state of the file has. */
 interface FoundEntry {
@@ -84,18 +86,18 @@ export class LdifIndex {
     { signal, most }: { readonly signal: AbortSignal; readonly most: number },
   ): Promise<DeltaBuilder> {
     const found: FoundEntry[] = [];
-    let changes = 0;
+    const countChange = changeCounter(most);
     for await (const records of recordsOf(file)) {
       signal.throwIfAborted();
       for (const { bytes, start } of records) {
         refuseBeginning(bytes, start);
-        const digest = hash('sha256', bytes, 'buffer');
+        const digest = digestOf(bytes, start);
         const known = this.records.find(digest);
         if (known !== null) {
           index.require(index.records.copy(this.records, known, start));
           continue;
         }
-        if (++changes > most) throw new IrregularRecordsError();
+        countChange(bytes.length);
         const parsed = this.parse(bytes, start);
         index.require(index.records.add(digest, parsed?.record ?? null));
         // If all records are new, their entries would take all memory.
@@ -151,10 +153,28 @@ export class LdifIndex {
       if (row === null || kind === null) continue;
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
       // It may be overwritten at any time, also with something that is no record.
-      if (!hash('sha256', buffer, 'buffer').equals(this.records.digestOf(row)))
+      if (!digestOf(buffer, start).equals(this.records.digestOf(row)))
         throw new SourceError('The file changed while it was read');
       for (const entry of parseLdif(buffer, start === 0)) found.push({ kind, uuid, entry });
     }
     return found;
   }
 }
+
+/** Returns a function that counts changed records by their sizes. It throws IrregularRecordsError if they are too many or too large. */
+function changeCounter(most: number): (size: number) => void {
+  let changes = 0;
+  let bytes = 0;
+  return (size) => {
+    bytes += size;
+    const isLarge = bytes > MOST_CHANGED_BYTES && most !== Infinity;
+    if (++changes > most || isLarge) throw new IrregularRecordsError();
+  };
+}
+
+/** The first record may have a version, with which the same bytes are an error in another place: its digest is of its own. */
+function digestOf(bytes: Buffer, start: number): Buffer {
+  return hash('sha256', start === 0 ? Buffer.concat([FIRST, bytes]) : bytes, 'buffer');
+}
+
+const FIRST = Buffer.from('first\0');

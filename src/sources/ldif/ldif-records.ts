@@ -4,8 +4,8 @@ import { parseLdif } from '../../ldap/ldif/ldif.js';
 import { SourceError } from '../source.error.js';
 
 const CHUNK = 1 << 18;
-/** The largest record in bytes. A file with other line ends than a line feed is one large record. */
-const LARGEST_RECORD = 8_000_000;
+/** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
+const LARGEST_RECORD = 160_000_000;
 
 /** The records of a file cannot be read one by one, or do not have different bytes and DNs, so that it has to be read completely. */
 export class IrregularRecordsError extends Error {}
@@ -16,24 +16,68 @@ export interface RecordBytes {
   readonly start: number;
 }
 
-/** Splits a file at empty lines. Yields the records of each chunk together, because a promise for each takes longer than its hash. */
+/**
+ * Splits a file at empty lines. Yields the records of each chunk together, because a promise for each takes longer than its hash.
+ * @throws IrregularRecordsError for a record that is too large, or many empty lines at the beginning; SourceError when it cannot be read
+ */
 export async function* recordsOf(file: FileHandle): AsyncGenerator<RecordBytes[]> {
-  let rest = Buffer.alloc(0);
-  let start = 0;
+  const splitter = new RecordSplitter();
   for await (const chunk of chunksOf(file)) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let from = afterLineFeeds(bytes, 0);
-    const records: RecordBytes[] = [];
-    for (let end = bytes.indexOf('\n\n', from); end >= 0; end = bytes.indexOf('\n\n', from)) {
-      records.push({ bytes: bytes.subarray(from, end + 1), start: start + from });
-      from = afterLineFeeds(bytes, end + 2);
-    }
-    yield records;
-    start += from;
-    rest = Buffer.from(bytes.subarray(from));
-    if (rest.length > LARGEST_RECORD) throw new IrregularRecordsError();
+    const records = splitter.push(chunk);
+    if (records.length > 0) yield records;
   }
-  if (rest.length > 0) yield [{ bytes: rest, start }];
+  const last = splitter.end();
+  if (last !== null) yield [last];
+}
+
+class RecordSplitter {
+  /** The chunks of a record whose end has not been read. */
+  private parts: Buffer[] = [];
+  private size = 0;
+  /** Of the first part. */
+  private start = 0;
+  /** The end of a line and an empty line, both written as the first line of the file. Other empty lines are within a record, and irregular. */
+  private separator: string | null = null;
+
+  push(chunk: Buffer): RecordBytes[] {
+    this.separator ??= separatorOf(chunk);
+    const lastBytes = this.parts.at(-1)?.subarray(1 - this.separator.length) ?? NOTHING;
+    const hasEnd =
+      chunk.includes(this.separator) ||
+      Buffer.concat([lastBytes, chunk.subarray(0, 2)]).includes(this.separator);
+    this.parts.push(chunk);
+    this.size += chunk.length;
+    if (this.size > LARGEST_RECORD && !hasEnd) throw new IrregularRecordsError();
+    return hasEnd ? this.split(Buffer.concat(this.parts), this.separator) : [];
+  }
+
+  end(): RecordBytes | null {
+    return this.size === 0 ? null : { bytes: Buffer.concat(this.parts), start: this.start };
+  }
+
+  private split(bytes: Buffer, separator: string): RecordBytes[] {
+    const records: RecordBytes[] = [];
+    const begin = afterEmptyLines(bytes, 0);
+    if (this.start === 0 && begin === bytes.length) throw new IrregularRecordsError();
+    // The first record includes the empty lines before it, because its place shows that it may have a version.
+    let from = this.start === 0 ? 0 : begin;
+    let end = bytes.indexOf(separator, begin);
+    while (end >= 0) {
+      records.push({ bytes: bytes.subarray(from, end + 1), start: this.start + from });
+      from = afterEmptyLines(bytes, end + separator.length);
+      end = bytes.indexOf(separator, from);
+    }
+    this.start += from;
+    this.parts = [Buffer.from(bytes.subarray(from))];
+    this.size = bytes.length - from;
+    return records;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function separatorOf(beginning: Buffer): string {
+  return beginning[beginning.indexOf('\n') - 1] === 0x0d ? '\n\r\n' : '\n\n';
 }
 
 async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
@@ -48,10 +92,13 @@ async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-function afterLineFeeds(bytes: Buffer, from: number): number {
+function afterEmptyLines(bytes: Buffer, from: number): number {
   let position = from;
-  while (bytes[position] === 0x0a) position++;
-  return position;
+  for (;;) {
+    if (bytes[position] === 0x0a) position++;
+    else if (bytes[position] === 0x0d && bytes[position + 1] === 0x0a) position += 2;
+    else return position;
+  }
 }
 
 /** A version and a byte order mark belong to the beginning of a file, which a single record does not show. */
@@ -72,7 +119,7 @@ export function parseRecord({ bytes, start }: RecordBytes): Entry | null {
 }
 
 /** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */
-const FIRST_LINE = /^dn: +([^\r\n\0]+)\n[^ ]/;
+const FIRST_LINE = /^dn: +([^\r\n\0]+)\r?\n[^ ]/;
 /** More bytes than most DNs have. */
 const FIRST_BYTES = 1024;
 

@@ -1,0 +1,389 @@
+/** @isolated It adds to the tables of fields. */
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { isInputObjectType, isObjectType } from 'graphql';
+import { DataSource } from 'typeorm';
+import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
+import { AccessLog } from '../../src/access-log/access-log.js';
+import { listCounts } from '../../src/access-log/access-log.queries.js';
+import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
+import {
+  CUSTOM_ATTRIBUTES,
+  CUSTOM_FIELDS_OF_GROUPS,
+  CUSTOM_FIELDS_OF_USERS,
+  customFieldsLdif,
+  VIEWER,
+} from '../support/builders/custom-fields.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+describe('custom fields', () => {
+  let service: TestService;
+  let dataSource: DataSource;
+  let account: string;
+  let viewer: string;
+
+  beforeAll(async () => {
+    USER_FIELDS.push(...CUSTOM_FIELDS_OF_USERS);
+    GROUP_FIELDS.push(...CUSTOM_FIELDS_OF_GROUPS);
+    service = await TestService.start({ ldif: customFieldsLdif() });
+    await stopFollowing(service);
+    dataSource = service.app.get(DataSource);
+    account = await service.serviceAccount('read', 'directory', 'write');
+    viewer = await service.accessToken('profile read');
+  });
+
+  afterAll(() => service.stop());
+
+  const ask = (query: string, authorization = account) => service.read(query, { authorization });
+  const idsOf = async (filter: string) => {
+    const { users } = (await ask(`{ users(first: 9, filter: {${filter}}) { nodes { id } totalCount } }`)) as {
+      users: { nodes: { id: string }[]; totalCount: number };
+    };
+    expect(users.totalCount).toBe(users.nodes.length);
+    return users.nodes.map(({ id }) => id);
+  };
+
+  it('have the types of their definitions, and are nullable if they can be withheld', () => {
+    const { schema } = service.app.get(GraphQLSchemaHost);
+    const typesOf = (name: string) => {
+      const type = schema.getType(name);
+      const fields = isObjectType(type) || isInputObjectType(type) ? type.getFields() : {};
+      const types = Object.entries(fields).map(
+        ([field, { type: declared }]) => [field, String(declared)] as const,
+      );
+      return Object.fromEntries(types);
+    };
+    const expected = {
+      ...Object.fromEntries(CUSTOM_FIELDS_OF_USERS.map(({ name, type }) => [name, type])),
+      notes: '[String!]',
+    };
+    expect(typesOf('User')).toMatchObject(expected);
+    expect(typesOf('Profile')).toMatchObject(expected);
+    expect(typesOf('Group')).toMatchObject({ room: 'Int', budget: 'Int', plan: 'String' });
+    const filters = {
+      phone: 'StringFilter',
+      staffNumber: 'IntFilter',
+      hours: 'FloatFilter',
+      isExternal: 'BooleanFilter',
+      endsAt: 'DateTimeFilter',
+      homepage: 'StringFilter',
+      badge: 'StringFilter',
+      locker: 'StringFilter',
+    };
+    for (const type of ['UserFilter', 'UserMemberFilter']) {
+      expect(typesOf(type)).toMatchObject(filters);
+      expect(Object.keys(typesOf(type))).not.toContain('keys');
+    }
+    expect(typesOf('GroupFilter')).toMatchObject({ room: 'IntFilter' });
+  });
+
+  it('are read with their types; lists are sorted and have no duplicates', async () => {
+    const names = CUSTOM_FIELDS_OF_USERS.map(({ name }) => name).join(' ');
+    const { user, empty } = await ask(
+      `{ user(user: {id: "${VIEWER}"}) { ${names} } empty: user(user: {id: "dan"}) { ${names} } }`,
+    );
+    expect(user).toEqual({
+      phone: '+41 44 ÄÖ',
+      staffNumber: -17,
+      hours: 38.5,
+      isExternal: false,
+      endsAt: '2024-02-29T08:09:10.123Z',
+      homepage: 'https://ada.example.org/%C3%A9',
+      keys: [9, 10],
+      trainedAt: ['2023-12-31T00:00:00.000Z', '2024-02-29T07:00:00.000Z'],
+      tags: ['art', 'chess'],
+      badge: 'B-7',
+      locker: null,
+      notes: null,
+    });
+    expect(empty).toEqual(
+      expect.objectContaining({ phone: null, staffNumber: null, endsAt: null, keys: [], tags: [] }),
+    );
+    const both = 'nodes { ... on User { id page: homepage } ... on Group { id homepage room } }';
+    expect(await ask(`{ search(query: "club", first: 5) { ${both} } }`)).toEqual({
+      search: { nodes: [{ id: 'club', homepage: 'next to the hall', room: 12 }] },
+    });
+    expect(await ask(`{ search(query: "ada.m", first: 5) { ${both} } }`)).toEqual({
+      search: { nodes: [{ id: VIEWER, page: 'https://ada.example.org/%C3%A9' }] },
+    });
+  });
+
+  it('quarantine an invalid value, and keep the others', async () => {
+    const rows = await dataSource.query<unknown[]>(
+      `select dn, attribute, reason from quarantined_entries order by position`,
+    );
+    expect(rows).toEqual([
+      { dn: `uid=${VIEWER},ou=people,dc=example,dc=org`, attribute: 'keys', reason: 'is not a whole number' },
+    ]);
+  });
+
+  it.each([
+    ['phone: {is: "+41 44 äö"}', [VIEWER]],
+    ['phone: {is: "+41 44"}', []],
+    ['phone: {in: ["+41 44 AO 2", "nobody"]}', ['ben']],
+    ['phone: {in: []}', []],
+    ['phone: {startsWith: "+41 44 A"}', [VIEWER, 'ben']],
+    ['phone: {startsWith: "+41 44 ao "}', ['ben']],
+    [`phone: {startsWith: "${'x'.repeat(128)}"}`, []],
+    ['phone: {}', [VIEWER, 'ben', 'cleo', 'dan']],
+    ['phone: {is: null}', [VIEWER, 'ben', 'cleo', 'dan']],
+    ['staffNumber: {is: -17}', [VIEWER]],
+    ['staffNumber: {in: [-17, 2147483647]}', [VIEWER, 'ben']],
+    ['staffNumber: {min: -16}', ['ben']],
+    ['staffNumber: {min: -17, max: 0}', [VIEWER]],
+    ['hours: {min: 38.5, max: 99}', [VIEWER]],
+    ['hours: {is: 100}', ['ben']],
+    ['isExternal: {is: true}', ['ben']],
+    ['isExternal: {is: false}', [VIEWER]],
+    ['endsAt: {since: "2024-02-29T08:09:10.123Z"}', [VIEWER, 'cleo']],
+    ['endsAt: {since: "2024-02-29T08:09:10.124Z", until: "2030-01-01T00:00:00Z"}', ['cleo']],
+    ['endsAt: {until: "9999-12-31T23:59:59-12:00"}', [VIEWER, 'cleo']],
+    ['endsAt: {until: "2029-12-31T23:59:59+01:00"}', [VIEWER]],
+    ['badge: {is: "b-7"}', [VIEWER]],
+    ['homepage: {is: "HTTPS://ada.example.org/%c3%a9"}', [VIEWER]],
+    ['homepage: {startsWith: "https://ada."}', [VIEWER]],
+    ['homepage: {startsWith: "http://ada."}', []],
+    ['phone: {startsWith: "+41"}, staffNumber: {is: 2147483647}, schoolYear: null', ['ben']],
+    ['search: "44 ao 2"', ['ben']],
+  ])('filter users: {%s}', async (filter, ids) => {
+    expect(await idsOf(filter)).toEqual(ids);
+  });
+
+  it('filter groups, members and the users of a group', async () => {
+    expect(await ask('{ groups(first: 5, filter: {room: {max: 12}}) { nodes { id } totalCount } }')).toEqual({
+      groups: { nodes: [{ id: 'club' }], totalCount: 1 },
+    });
+    const members = 'members(first: 5, filter: {staffNumber: {min: 0}, role: {is: MEMBER}})';
+    expect(
+      await ask(`{ group(group: {id: "club"}) { ${members} { nodes { user { id } } totalCount } } }`),
+    ).toEqual({ group: { members: { nodes: [{ user: { id: 'ben' } }], totalCount: 1 } } });
+    expect(await idsOf('memberOf: {id: "club"}, phone: {is: "+41 44 AO 2"}')).toEqual(['ben']);
+  });
+
+  it('are found by search, also by one value of a list', async () => {
+    expect(await idsOf('search: "+41 44 ao"')).toEqual([VIEWER, 'ben']);
+    expect(await idsOf('search: "chess"')).toEqual([VIEWER]);
+  });
+
+  it.each([
+    ['staffNumber', `in: ${JSON.stringify(Array.from({ length: 101 }, (_, index) => index))}`],
+    ['phone', `startsWith: "${'x'.repeat(129)}"`],
+  ])('reject what is too long: %s', async (name, condition) => {
+    const { errors } = await service.query(
+      `{ users(first: 1, filter: {${name}: {${condition}}}) { totalCount } }`,
+      { authorization: account },
+    );
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', argument: name } }]);
+  });
+
+  it('need their scope, in selections and in filters', async () => {
+    const shown = await service.query(`{ user(user: {id: "ben"}) { id badge } }`, { authorization: viewer });
+    expect(shown.data).toEqual({ user: { id: 'ben', badge: null } });
+    expect(shown.errors).toMatchObject([
+      { extensions: { code: 'INSUFFICIENT_SCOPE' }, path: ['user', 'badge'] },
+    ]);
+    for (const [query, variables] of [
+      [
+        '{ group(group: {id: "club"}) { members(first: 1, filter: {badge: {is: "B-8"}}) { totalCount } } }',
+        {},
+      ],
+      [
+        'query ($f: UserMemberFilter) { group(group: {id: "club"}) { members(first: 1, filter: $f) { totalCount } } }',
+        { f: { badge: { startsWith: '' } } },
+      ],
+    ] as const) {
+      const filtered = await service.query(query, { authorization: viewer, variables });
+      expect(filtered.data ?? null).toBeNull();
+      expect(filtered.errors).toMatchObject([
+        { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['write'] } },
+      ]);
+    }
+  });
+
+  describe('with an audience', () => {
+    const PAGE = `{ choir: group(group: {id: "choir"}) { budget plan members(first: 9) { nodes { user { id locker notes } } } }
+      club: group(group: {id: "club"}) { budget plan members(first: 9) { nodes { user { id locker notes } } } } }`;
+
+    function lockersOf({ members }: { members: { nodes: { user: Record<string, unknown> }[] } }) {
+      return members.nodes.map(({ user: { id, locker, notes } }) => [id, locker, notes]);
+    }
+
+    it('are null for all others, without an error', async () => {
+      // The cached response of one principal is not that of another.
+      for (let round = 0; round < 3; round++) {
+        const seen = (await ask(PAGE, viewer)) as Record<string, Parameters<typeof lockersOf>[0]>;
+        expect(seen).toMatchObject({
+          club: { budget: 100, plan: null },
+          choir: { budget: null, plan: null },
+        });
+        expect(lockersOf(seen['club'] as never)).toEqual([
+          [VIEWER, 'L 1', ['n']],
+          ['ben', 'L 2', null],
+          ['cleo', 'L 3', null],
+        ]);
+        expect(lockersOf(seen['choir'] as never)).toEqual([
+          [VIEWER, 'L 1', ['n']],
+          ['dan', null, null],
+        ]);
+        const hidden = JSON.stringify(await ask(PAGE));
+        expect(hidden).not.toMatch(/"L \d|"n"|"p"|100|200/);
+      }
+      expect(await ask('{ profile { locker notes user { locker } } }', viewer)).toEqual({
+        profile: { locker: 'L 1', notes: ['n'], user: { locker: 'L 1' } },
+      });
+    });
+
+    it('are found by a filter only where the viewer sees them', async () => {
+      const query = (group: string) =>
+        `{ group(group: {id: "${group}"}) { members(first: 9, filter: {locker: {startsWith: "l"}}) { nodes { user { id } } totalCount } } }`;
+      const found = async (group: string, authorization: string) => {
+        const { group: read } = (await ask(query(group), authorization)) as {
+          group: { members: { nodes: { user: { id: string } }[]; totalCount: number } };
+        };
+        expect(read.members.totalCount).toBe(read.members.nodes.length);
+        return read.members.nodes.map(({ user }) => user.id);
+      };
+      for (let round = 0; round < 3; round++) {
+        expect(await found('club', viewer)).toEqual([VIEWER, 'ben', 'cleo']);
+        expect(await found('choir', viewer)).toEqual([VIEWER]);
+        expect(await found('club', account)).toEqual([]);
+      }
+      expect(await idsOf('locker: {in: ["L 1", "L 2"]}')).toEqual([]);
+    });
+
+    it('are cached for each viewer, and all other responses for everyone with the same scopes', async () => {
+      const cache = service.app.get(ResponseCache);
+      const storedBy = async (query: string) => {
+        const store = jest.spyOn(cache, 'store');
+        for (let round = 0; round < 4; round++) await ask(query, viewer);
+        const dependencies = store.mock.calls.map(([, each]) => [...each]);
+        store.mockRestore();
+        return dependencies[0];
+      };
+      const withFilter = (name: string) =>
+        `{ group(group: {id: "choir"}) { members(first: 9, filter: {${name}: {is: "1"}}) { totalCount } } }`;
+      expect(await storedBy('{ user(user: {id: "ben"}) { id locker } }')).toContain('subject');
+      expect(await storedBy(withFilter('locker'))).toContain('subject');
+      expect(await storedBy('{ user(user: {id: "ben"}) { id phone } }')).not.toContain('subject');
+    });
+  });
+
+  it('are changed by previews, with the syntax of their attributes', async () => {
+    const preview = async (id: string, changes: string) => {
+      const { updateUser } = (await ask(
+        `mutation { updateUser(input: {user: {id: "${id}"}, ${changes}}) {
+          user { phone staffNumber hours isExternal endsAt homepage } preview { ldif } } }`,
+      )) as { updateUser: { user: Record<string, unknown>; preview: { ldif: string } } };
+      return { ...updateUser.user, lines: updateUser.preview.ldif.split('\n') };
+    };
+    const first = await preview(
+      'dan',
+      'staffNumber: 8, hours: 0.5, isExternal: true, endsAt: "2026-01-02T03:04:05+01:00", homepage: "sip:dan@example.org"',
+    );
+    expect(first).toMatchObject({
+      ...{ phone: null, staffNumber: 8, hours: 0.5, isExternal: true },
+      ...{ endsAt: '2026-01-02T02:04:05.000Z', homepage: 'sip:dan@example.org' },
+    });
+    expect(first.lines).toEqual(
+      expect.arrayContaining([
+        'staffNumber: 8',
+        'hours: 0.5',
+        'isExternal: TRUE',
+        'endsAt: 20260102020405Z',
+        'homepage: sip:dan@example.org',
+      ]),
+    );
+    // An instant keeps the form that the attribute has, and a URL its label.
+    const second = await preview(
+      VIEWER,
+      'staffNumber: null, endsAt: "2026-01-02T03:04:05.678Z", homepage: "https://ada.example.org/"',
+    );
+    expect(second).toMatchObject({ staffNumber: null, endsAt: '2026-01-02T03:04:05.678Z' });
+    expect(second.lines).toEqual(
+      expect.arrayContaining([
+        'staffNumber: -17',
+        'endsAt: 133536677501230000',
+        'endsAt: 134117966456780000',
+        'homepage: https://ada.example.org/ Home',
+      ]),
+    );
+    expect(second.lines.filter((line) => line === 'add: staffNumber')).toEqual([]);
+  });
+
+  it('reject a preview that changes nothing, does not fit, or would show what the viewer does not see', async () => {
+    const codeOf = async (changes: string, authorization = account) => {
+      const { errors } = await service.query(
+        `mutation { updateUser(input: {user: {id: "${VIEWER}"}, ${changes}}) { user { id } } }`,
+        { authorization },
+      );
+      return errors.map(({ extensions: { code } }) => code).join();
+    };
+    expect(await codeOf('staffNumber: -17')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('isExternal: false')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('endsAt: "2024-02-29T08:09:10.123Z"')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('homepage: "javascript:alert(1)"')).toBe('BAD_USER_INPUT');
+    expect(await codeOf('staffNumber: 2147483648')).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(await codeOf('locker: "L 9"')).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  it('are part of a new group', async () => {
+    const { createGroup } = (await ask(
+      'mutation { createGroup(input: {id: "new", name: "New", room: 7}) { group { id room } preview { ldif } } }',
+    )) as { createGroup: { group: unknown; preview: { ldif: string } } };
+    expect(createGroup.group).toEqual({ id: 'new', room: 7 });
+    expect(createGroup.preview.ldif).toContain('\nroom: 7\n');
+  });
+
+  it('are in the access log, except those that are not personal', async () => {
+    const log = service.app.get(AccessLog);
+    await log.flush();
+    await dataSource.query('delete from access_log');
+    await ask('{ users(first: 2) { nodes { staffNumber homepage } } }');
+    await ask('{ users(first: 2) { nodes { homepage } } }');
+    await log.flush();
+    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
+      from: '2000-01-01',
+      to: '2100-01-01',
+      principal: null,
+    });
+    expect(counts.map(({ field, people }) => [field, people])).toEqual([['User.staffNumber', 2]]);
+  });
+
+  it('show old values of another type as none until the directory is read again', async () => {
+    await dataSource.query(`update users set field_values = $1 where id = 'cleo'`, [
+      JSON.stringify({
+        isExternal: 'abc',
+        endsAt: 'soon',
+        staffNumber: 'x',
+        tags: 'x',
+        'staffNumber:Float': 1.5,
+      }),
+    ]);
+    expect(await ask('{ user(user: {id: "cleo"}) { isExternal endsAt staffNumber tags } }')).toEqual({
+      user: { isExternal: null, endsAt: null, staffNumber: null, tags: [] },
+    });
+  });
+
+  it('change as parts of a user or a group', async () => {
+    service.replaceDirectory(
+      customFieldsLdif({
+        ...CUSTOM_ATTRIBUTES,
+        ben: [['staffNumber', '3']],
+        choir: [['room', '14']],
+      }),
+    );
+    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
+    const { changes } = (await ask(
+      `{ changes(last: 2) { nodes { kind user { id staffNumber phone } group { id room } } } }`,
+    )) as { changes: { nodes: unknown[] } };
+    expect(changes.nodes).toEqual(
+      expect.arrayContaining([
+        { kind: 'USER_UPDATED', user: { id: 'ben', staffNumber: 3, phone: null }, group: null },
+        { kind: 'GROUP_UPDATED', user: null, group: { id: 'choir', room: 14 } },
+      ]),
+    );
+    expect(await idsOf('phone: {startsWith: "+41"}')).toEqual([VIEWER]);
+  });
+});
