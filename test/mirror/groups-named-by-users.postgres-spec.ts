@@ -53,6 +53,23 @@ describe('a file in which users name groups', () => {
     expect(await members()).toEqual(['ben MEMBER']);
   });
 
+  it('has the member that a user names whose id another user releases', async () => {
+    const other = ['objectClass: inetOrgPerson', 'uid: anna', 'cn: Other', 'sn: Other'].join('\n');
+    const dn = ANNA.replace('uid=anna', 'cn=other');
+    const rival = `dn: ${dn}\n${other}\nentryUUID: ${UUID.replace('11', '13')}\n`;
+    apply([BEN]);
+    await eventually(() => readIds(service), ['ben']);
+    // Both claim the id, and none has it: a complete reading stores nothing of what they name.
+    service.replaceDirectory(`${ldifOf([BEN, anna])}\n${rival}`);
+    await service.synchronize();
+    service.replaceDirectory(`${ldifOf([{ ...BEN, name: 'Benjamin' }, anna])}\n${rival}`);
+    await eventually(() => readNames(service), { ben: 'Benjamin' });
+    expect(await members()).toEqual(['ben MEMBER']);
+    apply([BEN, anna]);
+    await eventually(() => readIds(service), ['anna', 'ben']);
+    expect(await members()).toEqual(['anna MEMBER', 'ben MEMBER']);
+  });
+
   it('keeps what a user names in a preview that changes the user before', async () => {
     apply([BEN, anna]);
     await eventually(members, ['anna MEMBER', 'ben MEMBER']);

@@ -4,9 +4,8 @@ import { SourceError } from '../../sources/source.error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import { type FileChanges, LdifIndex } from '../../sources/ldif/ldif-index.js';
 import type { LdifSource } from '../../sources/ldif/ldif-source.js';
-import { withIdConflicts } from '../plan/id-conflicts.js';
 import type { SyncOutcome } from '../sync/outcome.js';
-import { addGroupsNamed } from './groups-named.js';
+import { addAffectedEntries } from './groups-named.js';
 import type { Follower } from './follower.js';
 import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { RunReporter } from '../sync/run-reporter.js';
@@ -131,8 +130,7 @@ export class FileFollower implements Follower {
   ): Promise<SyncOutcome | null> {
     const { config, synchronizer, reporter } = this;
     const { manager } = synchronizer.dataSource;
-    await addGroupsNamed(delta, { manager, config }, readAgain);
-    await withIdConflicts(delta, manager, config.mapping, readAgain);
+    await addAffectedEntries(delta, { manager, config }, readAgain);
     const { fingerprint } = index;
     // What was read again may be from a file that is written at the same time.
     if ((await this.readFingerprint()) !== fingerprint) return null;

@@ -1,16 +1,37 @@
 import { chunksOf } from '../../common/chunks.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import { mapPerson } from '../map/map.js';
+import { withIdConflicts } from '../plan/id-conflicts.js';
 import { findGroupsNamedOtherwise } from '../plan/stored-naming.js';
 import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import type { KnownEntry } from '../../sources/ldap/listed-entries.js';
 
+type Dependencies = Pick<FollowDependencies, 'manager' | 'config'>;
+type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
+
+/** Adds the entries whose id a changed entry claims or has released, and the groups that users of both name. */
+export async function addAffectedEntries(
+  delta: DeltaBuilder,
+  dependencies: Dependencies,
+  readAgain: ReadAgain,
+): Promise<void> {
+  const { manager, config } = dependencies;
+  let added: number;
+  do {
+    await withIdConflicts(delta, manager, config.mapping, readAgain);
+    const before = delta.groups.size;
+    await addGroupsNamed(delta, dependencies, readAgain);
+    // Ids of these groups can be in question, too.
+    added = delta.groups.size - before;
+  } while (added > 0);
+}
+
 /** Adds the groups that users of a change name, or do not name any more. Their own entries do not change. */
 export async function addGroupsNamed(
   delta: DeltaBuilder,
-  { manager, config }: Pick<FollowDependencies, 'manager' | 'config'>,
-  readAgain: (uuids: readonly string[]) => Promise<readonly KnownEntry[]>,
+  { manager, config }: Dependencies,
+  readAgain: ReadAgain,
 ): Promise<void> {
   const { users } = config.mapping;
   if (users.memberOf === undefined || delta.people.size + delta.gonePeople.size === 0) return;

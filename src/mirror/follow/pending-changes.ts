@@ -4,11 +4,11 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
 import { READ_TOGETHER } from '../../sources/ldap/ldap-directory.js';
 import { isSamePosition } from '../../sources/ldap/position.js';
-import { addReadAgain, findWithSameId, withIdConflicts } from '../plan/id-conflicts.js';
+import { addReadAgain, findWithSameId } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { addGroupsNamed } from './groups-named.js';
+import { addAffectedEntries, addGroupsNamed } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, DifferingEntry } from '../reconcile/scan.js';
@@ -240,11 +240,11 @@ export class PendingChanges {
     if (consequences.hasRenamed) await sleep(CONSISTENCY_DELAY_MS, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);
     this.deferredRechecks.expect(consequences, performance.now());
-    await withIdConflicts(pending, manager, config.mapping, readAgain);
+    await addAffectedEntries(pending, this.dependencies, readAgain);
     const sameId = await findWithSameId(pending, manager, config.mapping);
     if (sameId.length === 0) return;
     await sleep(CONSISTENCY_DELAY_MS, undefined, { signal });
     await addReadAgain(pending, sameId, readAgain);
-    await withIdConflicts(pending, manager, config.mapping, readAgain);
+    await addAffectedEntries(pending, this.dependencies, readAgain);
   }
 }
