@@ -36,6 +36,8 @@ interface LookupPlan {
 
 /** Pages of one list for which plans are kept: most clients request the first one. */
 const MOST_PLANS = 10;
+/** Maximum characters of the arguments of such a page, which a plan keeps in memory. */
+const LONGEST_KEPT = 500;
 
 export abstract class DirectoryObjects<
   Model extends { key: number; membershipsAhead: PreloadedPage | null },
@@ -140,7 +142,7 @@ export abstract class DirectoryObjects<
     let plan = plans.get(name) ?? null;
     if (plan === null) {
       plan = this.tryToPlan(by, cacheKey, fields, list, form);
-      if (plan !== null) plans.set(name, plan);
+      if (plan !== null && name.length <= LONGEST_KEPT) plans.set(name, plan);
     }
     return plan;
   }

@@ -47,7 +47,7 @@ export class Documents {
   private misses = 0;
 
   find(text: string): ValidDocument | null {
-    const known = this.frequent.get(text) ?? this.recall(text);
+    const known = this.frequent.get(text) ?? this.findRecent(text);
     if (known === null) this.misses++;
     else this.hits++;
     return known;
@@ -64,7 +64,7 @@ export class Documents {
   }
 
   /** Moves a recent document that is sent again to the frequent ones. */
-  private recall(text: string): ValidDocument | null {
+  private findRecent(text: string): ValidDocument | null {
     const recent = this.recent.get(text);
     if (recent === undefined) return null;
     this.recent.delete(text);

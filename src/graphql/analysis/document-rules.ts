@@ -1,19 +1,38 @@
 import {
+  type ASTVisitor,
   GraphQLError,
   type GraphQLSchema,
+  type NameNode,
   NoSchemaIntrospectionCustomRule,
   parse,
   type ParseOptions,
   specifiedRules,
   validate,
+  type ValidationContext,
   type ValidationRule,
 } from 'graphql';
 import type { Config } from '../../config/config.js';
 import { ConnectionArgumentsRule } from './connection-arguments.js';
 
+/** Maximum length of a name that a client chooses: aliases are repeated in each object of a response, and in each path. */
+const LONGEST_NAME = 256;
+
 /** The rules of documents beside those of the specification. */
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {
-  return [ConnectionArgumentsRule, ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule])];
+  return [
+    ConnectionArgumentsRule,
+    NameLengthRule,
+    ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+  ];
+}
+
+function NameLengthRule(context: ValidationContext): ASTVisitor {
+  return {
+    Name(node: NameNode) {
+      if (node.value.length <= LONGEST_NAME) return;
+      context.reportError(new GraphQLError(`A name has at most ${LONGEST_NAME} characters`, { nodes: node }));
+    },
+  };
 }
 
 export function parseOptionsOf({ limits }: Pick<Config, 'limits'>): ParseOptions {

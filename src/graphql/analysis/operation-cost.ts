@@ -11,6 +11,10 @@ const VALUES_PER_NODE = 50;
 /** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
 const LIST_SIZE = 10;
 
+/** Characters of a text, and elements of a list, in an argument that count as one value for each parent of its field. */
+const CHARACTERS_OF_VALUE = 100;
+const ELEMENTS_OF_VALUE = 10;
+
 export interface OperationCost {
   /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
@@ -63,9 +67,22 @@ function countSelected(fields: Map<string, SelectedField>, counting: Counting, a
     const nodes = at.nodes * (size ?? 1);
     const values = at.values * (isOpenList ? LIST_SIZE : (size ?? 1));
     if (size !== null) counted.nodes += nodes;
-    counted.values += values;
+    // A page below each of several parents is planned with its arguments for each of them.
+    counted.values += values + (at.values > 1 ? at.values * weightOf(given) : 0);
     countSelected(selected.children, counting, { nodes, values, depth: at.depth + 1, isPage });
   }
+}
+
+/** What the arguments of a nested field count, as values. Only long texts and lists do: see shapeOf in operation-validator.ts. */
+function weightOf(value: unknown): number {
+  if (typeof value === 'string') return weightOfText(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? Math.floor(value.length / ELEMENTS_OF_VALUE) : 0;
+  return Object.values(value).reduce<number>((sum, each) => sum + weightOf(each), own);
+}
+
+export function weightOfText(text: string): number {
+  return Math.floor(text.length / CHARACTERS_OF_VALUE);
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */

@@ -7,10 +7,12 @@ import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Compiler, type ValidatedOperation } from '../execution/operations.js';
+import { Compiler } from '../execution/compiler.js';
+import type { ValidatedOperation } from '../execution/operations.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { bounded, withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
+import { weightOfText } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -165,8 +167,8 @@ function coerceVariables(
 }
 
 /**
- * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists, and which
- * members of objects are present or null. The key of the cache has nothing else, so a decision must not depend on texts.
+ * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists and of long texts, and
+ * which members of objects are present or null. The key of the cache has nothing else, so a decision must not depend on texts.
  */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
@@ -185,6 +187,7 @@ function shapeOfValue(value: unknown): string {
 
 /** The members of an object that are present, also as null. Other values decide nothing, but they may be objects. */
 function shapeInside(value: unknown): string {
+  if (typeof value === 'string' && weightOfText(value) > 0) return `"${weightOfText(value)}`;
   if (typeof value !== 'object' || value === null) return '';
   if (Array.isArray(value)) return value.map(shapeInside).join('');
   const present = Object.entries(value).filter(([, each]) => each !== undefined);

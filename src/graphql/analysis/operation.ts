@@ -159,7 +159,7 @@ export function cacheDependenciesOf(
   let isDeclared = true;
   for (const root of roots.values()) {
     if (root.field.name !== '__typename' && declaredBy(root) === null) isDeclared = false;
-    addDependences(root, found);
+    addCacheDependencies(root, found);
   }
   return {
     cacheDependencies: isDeclared && !found.has('request') ? found : null,
@@ -167,11 +167,11 @@ export function cacheDependenciesOf(
   };
 }
 
-function addDependences(selected: SelectedField, into: Set<CacheDependency>): void {
-  for (const dependence of declaredBy(selected) ?? []) into.add(dependence);
+function addCacheDependencies(selected: SelectedField, into: Set<CacheDependency>): void {
+  for (const dependency of declaredBy(selected) ?? []) into.add(dependency);
   for (const { type } of givenArguments(selected))
-    for (const each of dependencesOfInput(type)) into.add(each);
-  for (const child of selected.children.values()) addDependences(child, into);
+    for (const each of cacheDependenciesOfInput(type)) into.add(each);
+  for (const child of selected.children.values()) addCacheDependencies(child, into);
 }
 
 function givenArguments({ field, fieldNodes }: SelectedField): GraphQLArgument[] {
@@ -184,7 +184,7 @@ function givenArguments({ field, fieldNodes }: SelectedField): GraphQLArgument[]
 const ofInputs = new WeakMap<GraphQLNamedType, ReadonlySet<CacheDependency>>();
 
 /** What the members of an input declare, at any depth. The variables may have any of the members. */
-function dependencesOfInput(type: GraphQLInputType): ReadonlySet<CacheDependency> {
+function cacheDependenciesOfInput(type: GraphQLInputType): ReadonlySet<CacheDependency> {
   const named = getNamedType(type);
   const known = ofInputs.get(named);
   if (known !== undefined) return known;
@@ -195,7 +195,7 @@ function dependencesOfInput(type: GraphQLInputType): ReadonlySet<CacheDependency
   for (const { extensions, type: inner } of members) {
     for (const each of (extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? [])
       found.add(each);
-    for (const each of dependencesOfInput(inner)) found.add(each);
+    for (const each of cacheDependenciesOfInput(inner)) found.add(each);
   }
   return found;
 }

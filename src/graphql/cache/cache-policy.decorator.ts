@@ -9,7 +9,8 @@ export type CacheDependency = 'mirror' | 'subject' | 'minute' | 'request';
 
 /**
  * Declares the cache dependencies of a field. A response is cached if every root field declares some and none is
- * the request. Without a declaration, a root field is executed each time and reads the mirror.
+ * the request. Without a declaration, a root field is executed each time and reads the mirror, and a nested field adds no dependency:
+ * its value is cached with that of its root field.
  */
 export function CachePolicy(...cacheDependencies: CacheDependency[]): MethodDecorator {
   return Extensions({ dependsOn: cacheDependencies });

@@ -87,7 +87,7 @@ export class FastPath {
   }
 
   private runSteps(request: IncomingMessage, next: () => void, begin: Begin): void {
-    const principal = this.admission.recall(request);
+    const principal = this.admission.findCachedPrincipal(request);
     const bodyText = principal === null ? null : this.readBody(request);
     if (bodyText === null) {
       next();

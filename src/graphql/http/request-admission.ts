@@ -122,14 +122,14 @@ export class RequestAdmission {
   }
 
   /** The principal, if it can be identified and counted synchronously; otherwise null. */
-  recall(raw: IncomingMessage): Principal | null {
-    return this.limiter.isShared ? null : (this.guard.recall(raw) ?? null);
+  findCachedPrincipal(raw: IncomingMessage): Principal | null {
+    return this.limiter.isShared ? null : (this.guard.findCachedPrincipal(raw) ?? null);
   }
 
   /** Identifies the principal. Returns no promise if the token is cached. */
   authenticate(request: PipelineRequest): void | Promise<void> {
     if (request.principal !== null) return;
-    const principal = this.guard.recall(request.raw);
+    const principal = this.guard.findCachedPrincipal(request.raw);
     if (principal === undefined) return this.verify(request);
     request.principal = principal;
   }

@@ -156,7 +156,7 @@ function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
 }
 
 /**
- * The members of a filter. One by the value of an own field needs the scopes of the field; the other fields with a scope
+ * The members of a filter. One by the value of a custom field needs the scopes of the field; the other fields with a scope
  * are excluded: a filter would allow guessing their values.
  */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {

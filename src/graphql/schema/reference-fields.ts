@@ -10,7 +10,7 @@ import {
 import type { RequestContext } from '../http/request-context.js';
 import type { DerivedField } from './derived-fields.js';
 
-/** Resolves references of own fields. The token by which src/field-references provides it. */
+/** Resolves references of custom fields. The token by which src/field-references provides it. */
 export abstract class ReferenceResolver {
   abstract one(parent: Parent, given: unknown, context: RequestContext, info: GraphQLResolveInfo): unknown;
   abstract list(parent: Parent, given: unknown, context: RequestContext, info: GraphQLResolveInfo): unknown;

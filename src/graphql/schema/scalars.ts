@@ -9,12 +9,12 @@ export const DateTime = new GraphQLScalarType({
   description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
 });
 
-/** Whether a value has the form in which the mirror stores instants of own fields, which is that of the output. */
+/** Whether a value has the form in which the mirror stores instants of custom fields, which is that of the output. */
 function isStoredInstant(value: unknown): value is string {
   return typeof value === 'string' && value.length === 24 && value.endsWith('Z');
 }
 
-/** Only in schemas with an own field of this type. */
+/** Only in schemas with a custom field of this type. */
 export const Url = new GraphQLScalarType({
   ...GraphQLURL.toConfig(),
   description: 'An absolute URL, as in RFC 3986.',

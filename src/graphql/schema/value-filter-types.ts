@@ -45,7 +45,7 @@ function numberFilter(
   });
 }
 
-/** The input types of filters by own fields. A schema has those that its fields use. */
+/** The input types of filters by custom fields. A schema has those that its fields use. */
 export const VALUE_FILTER_TYPES: readonly GraphQLInputObjectType[] = [
   filterType(
     'StringFilter',

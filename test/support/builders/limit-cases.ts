@@ -47,6 +47,10 @@ function tokens(count: number): string {
 const nodes = (count: number, inner = '100', more = String(count - 9999)) =>
   `${CLUB} { members(first: 99) { nodes { user { groups(first: ${inner}) { totalCount } } } } } groups(first: ${more}) { totalCount }`;
 
+/** A list below each of 9,800 memberships, with a text. */
+const belowEach = (text: string) =>
+  `groups(first: 100) { nodes { members(first: 98) { nodes { group { members(first: 0, filter: {schoolYear: ${text}}) { totalCount } } } } } }`;
+
 /** A request target of this many bytes. */
 const url = (count: number, query: string) => `/graphql/v1?query=${query}&x=`.padEnd(count, 'x');
 
@@ -158,6 +162,33 @@ export const LIMIT_CASES: readonly LimitCase[] = [
       'by a variable': (count) =>
         operation('query ($n: Int) { groups(first: $n) { totalCount } }', { n: count }),
       'by a default': (count) => operation(`query ($n: Int = ${count}) { groups(last: $n) { totalCount } }`),
+    },
+  },
+  {
+    what: 'characters of a name',
+    limit: 256,
+    refusal: [400, 'GRAPHQL_VALIDATION_FAILED'],
+    ways: {
+      'of an alias': (count) => operation(`{ ${'a'.repeat(count)}: __typename }`),
+      'of an alias in a fragment': (count) =>
+        operation(`{ ...A } fragment A on Query { ${CLUB} { ${'a'.repeat(count)}: id } }`),
+      'of a fragment': (count) =>
+        operation(`{ ...${'a'.repeat(count)} } fragment ${'a'.repeat(count)} on Query { __typename }`),
+      'of an operation': (count) => operation(`query ${'a'.repeat(count)} { __typename }`),
+      'of a variable': (count) =>
+        operation(`query ($${'a'.repeat(count)}: Boolean!) { __typename @skip(if: $${'a'.repeat(count)}) }`, {
+          ['a'.repeat(count)]: false,
+        }),
+    },
+  },
+  {
+    what: 'characters of an argument below 9,800 objects',
+    limit: 4899,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${belowEach(`"${'x'.repeat(count)}"`)} }`),
+      'by a variable': (count) =>
+        operation(`query ($text: String) { ${belowEach('$text')} }`, { text: 'x'.repeat(count) }),
     },
   },
   {

@@ -1,0 +1,91 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { operation } from '../support/builders/limit-cases.js';
+import { writeClients } from '../support/clients/clients.js';
+import { dataOf, refusalOf, send } from '../support/clients/http.js';
+import { WatchedService } from '../support/watched-service.js';
+
+const TOO_COMPLEX = [400, 'QUERY_TOO_COMPLEX'];
+const DESCRIPTION = 'x'.repeat(9_990);
+/** Together with DESCRIPTION and the most aliases, their response has more than 20,000,000 characters. */
+const GROUPS = Array.from({ length: 70 }, (_, number) => ({ id: `g${number}`, description: DESCRIPTION }));
+/** Megabytes that a heap may grow by, of hundreds that the requests below have. */
+const GROWTH = 60;
+
+let service: WatchedService;
+let authorization: string;
+
+beforeAll(async () => {
+  service = await WatchedService.start({
+    ldif: buildLdif([{ id: 'anna' }], GROUPS),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
+  });
+  authorization = await service.accessToken('profile read directory write', 'client');
+});
+
+afterAll(() => service.stop());
+
+const sendOperation = (
+  query: string,
+  variables = {},
+  headers: Record<string, string> = { authorization },
+) => {
+  const request = operation(query, variables);
+  return send(service, { ...request, headers: { ...request.headers, ...headers } });
+};
+
+/** Megabytes by which the heap grows. */
+async function growthDuring(work: () => Promise<void>): Promise<number> {
+  const before = await service.collect();
+  await work();
+  return (await service.collect()) - before;
+}
+
+const repeated = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: description`).join(' ');
+
+it('rejects a response of more than 20,000,000 characters, before it is written', async () => {
+  const ofAll = (aliases: number) =>
+    `{ groups(first: 100) { nodes { ${repeated(aliases)} } } users(first: 1) { totalCount } }`;
+  expect(dataOf(await sendOperation(ofAll(28)))).toMatchObject({ users: { totalCount: 1 } });
+  expect(refusalOf(await sendOperation(ofAll(29)))).toEqual(TOO_COMPLEX);
+});
+
+it('rejects paths of megabytes, without a token', async () => {
+  const fields = 'id name description website email createdAt updatedAt nodeId';
+  const pages = ['parents', 'subgroups'].map(
+    (list) => `${list}(first: 1) { nodes { ...NEXT } edges { node { ...NEXT } } }`,
+  );
+  const fragments = ['b', 'c', 'd', 'e'].map(
+    (name, at) =>
+      `fragment ${name} on Group { ${fields} ${name === 'e' ? '' : pages.join(' ').replaceAll('NEXT', 'bcde'.charAt(at + 1))} }`,
+  );
+  const deep = 'x'.repeat(256);
+  const start = `groups(first: 1) { nodes { ...b } edges { node { ...b } } }`;
+  // Each level is one alias of many letters.
+  const wrapped = Array.from({ length: 60 }).reduce<string>(
+    (inner) => `${deep}: subgroups(first: 1) { nodes { ${inner} } }`,
+    '...b',
+  );
+  const growth = await growthDuring(async () => {
+    for (let time = 0; time < 5; time++) {
+      const query = `{ a${time}: ${start} groups(first: 1) { nodes { ${wrapped} } } } ${fragments.join(' ')}`;
+      expect(refusalOf(await sendOperation(query, {}, {}))).toEqual(TOO_COMPLEX);
+    }
+  });
+  expect(growth).toBeLessThan(GROWTH);
+});
+
+it('keeps no long arguments', async () => {
+  const members = (at: number) =>
+    `a${at}: group(group: {id: "g0"}) { members(first: 1, filter: $filter) { totalCount } }`;
+  const growth = await growthDuring(async () => {
+    for (let document = 0; document < 10; document++) {
+      const roots = Array.from({ length: 20 }, (_, at) => members(100 * document + at)).join(' ');
+      for (let time = 0; time < 8; time++) {
+        const filter = { schoolYear: `Ā${document}-${time}`.padEnd(95_000, 'x') };
+        const answer = await sendOperation(`query ($filter: UserMemberFilter) { ${roots} }`, { filter });
+        expect(Object.keys(dataOf(answer) ?? {})).toHaveLength(20);
+      }
+    }
+  });
+  expect(growth).toBeLessThan(GROWTH);
+});
