@@ -8,7 +8,7 @@ const SAMPLES = 20;
 export async function checkResponses({ contenders, slapd, main, own }) {
   const reference = contenders.get('service');
   const others = [...contenders.values()].filter(
-    ({ name }) => !['service', 'more-memberships', 'own-fields', 'hidden-users'].includes(name),
+    ({ name }) => !['service', 'more-memberships', 'custom-fields', 'hidden-users'].includes(name),
   );
   const requests = [
     ...main.subjects.groups.slice(0, SAMPLES).map((id) => ['members', { id }]),
@@ -26,7 +26,7 @@ export async function checkResponses({ contenders, slapd, main, own }) {
     }
     if (queryName === 'members' && slapd !== null) await checkSlapd(slapd, variables, expected);
   }
-  await checkFields(contenders.get('own-fields'), own);
+  await checkFields(contenders.get('custom-fields'), own);
 }
 
 /** The contents of these queries require a value of each field. */
@@ -73,7 +73,7 @@ const UNCACHED_SCENARIOS = [
   'service/members/paced',
 ];
 /** Scenarios of contenders without a response cache. */
-const CACHE_OFF = /^(cache-off|plain|more-memberships|hidden-users|unmatched-rules|own-fields)\//;
+const CACHE_OFF = /^(cache-off|plain|more-memberships|hidden-users|unmatched-rules|custom-fields)\//;
 /** Maximal share of responses from the cache. */
 const MAX_HITS = 0.02;
 /** Minimal share of responses from the cache in scenarios that measure it. */

@@ -11,7 +11,7 @@ const MEMBERS = (first) => `query Members($id: String!) {
   }
 }`;
 
-const OWN_FIELDS = 'phone office staffNumber isExternal endsAt';
+const CUSTOM_FIELDS = 'phone office staffNumber isExternal endsAt';
 const BUILT_IN_FIELDS = 'id email givenName createdAt updatedAt';
 const membersWith = (fields) => MEMBERS(50).replace('schoolYear photo', `schoolYear photo ${fields}`);
 
@@ -41,8 +41,8 @@ export const QUERIES = {
   members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
   ownMembers: {
     operationName: 'Members',
-    query: membersWith(OWN_FIELDS),
-    contentOf: (data) => membersWithAll(OWN_FIELDS, data),
+    query: membersWith(CUSTOM_FIELDS),
+    contentOf: (data) => membersWithAll(CUSTOM_FIELDS, data),
   },
   builtInMembers: {
     operationName: 'Members',

@@ -53,9 +53,9 @@ const SCENARIOS = [
   ['more-memberships', 'members', 'groups'],
   ['hidden-users', 'members', 'groups'],
   ['unmatched-rules', 'members', 'groups'],
-  ['own-fields', 'members', 'groups'],
-  ['own-fields', 'ownMembers', 'groups'],
-  ['own-fields', 'builtInMembers', 'groups'],
+  ['custom-fields', 'members', 'groups'],
+  ['custom-fields', 'ownMembers', 'groups'],
+  ['custom-fields', 'builtInMembers', 'groups'],
   ['two-processes', 'members', 'uncachedGroups'],
   ['service', 'members', 'pacedGroups', 'paced'],
   ['service', 'members', 'pacedGroupsForTwo', 'paced-for-two'],
@@ -107,7 +107,7 @@ export async function prepareScenarios(stage, resources) {
 function directoryOf(contender, { main, more, own, hidden }) {
   if (contender === 'more-memberships') return more;
   if (contender === 'hidden-users') return hidden;
-  return contender === 'own-fields' ? own : main;
+  return contender === 'custom-fields' ? own : main;
 }
 
 /** Requests per second; null: unlimited. */

@@ -19,7 +19,7 @@ import { fetchTokens, writeClients } from './contenders/tokens.mjs';
 import { Cluster } from './data/cluster.mjs';
 import { hideUsers, noteRules, writeRules } from './data/hidden-users.mjs';
 import { fillOrdinaryTables } from './data/ordinary-tables.mjs';
-import { fillOwnFields, writeBuiltInModel, writeModel } from './data/own-fields.mjs';
+import { fillCustomFields, writeBuiltInModel, writeModel } from './data/custom-fields.mjs';
 import { fillReadModel } from './data/read-model.mjs';
 import { SIZES } from './data/sizes.mjs';
 import { chooseSubjects, variablesFor } from './data/subjects.mjs';
@@ -43,7 +43,7 @@ export async function buildStage({ quick, preload = [] }, resources, runStep) {
   const more = await openDirectory(context, 'more_memberships', size.more, FEW_TOKENS);
 
   const own = await openDirectory(context, 'own_fields', size.directory, FEW_TOKENS);
-  await runStep('own fields', () => fillOwnFields(own.connection, writeModel(context.directory)));
+  await runStep('custom fields', () => fillCustomFields(own.connection, writeModel(context.directory)));
 
   const hidden = await openDirectory(context, 'hidden_users', size.directory, FEW_TOKENS);
   await runStep('hidden users', () => hideUsers(hidden.connection));
@@ -133,7 +133,7 @@ async function startContenders({ directory, resources, preload, signingKey }, st
     contenderOf('hidden-users', await several(hidden, { model: writeRules(directory) })),
     contenderOf('unmatched-rules', await several(main, { model: writeRules(directory) })),
     // One, because its queries are compared with each other. Several processes share the connections, and none is busy.
-    contenderOf('own-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
+    contenderOf('custom-fields', [await another(own, { cacheOff: true, model: writeModel(directory) })]),
   ];
   const node = findNewerNode();
   if (node === null) missing.push('A newer Node.js is missing.');

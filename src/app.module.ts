@@ -33,7 +33,7 @@ import { ServiceAccountsModule } from './service-accounts/service-accounts.modul
 import { UsersModule } from './users/users.module.js';
 
 /** How an application starts, and what it shares with the other processes of the service. */
-export interface Surroundings {
+export interface AppOptions {
   /** How the start waits for the database; null: not at all. */
   readonly waiting?: Waiting | null;
   /** What follows the directory; null: this process. */
@@ -55,10 +55,10 @@ export class AppModule {
   }
 
   /**
-   * @param surroundings what the application shares with other processes; default: it is alone
+   * @param options what the application shares with other processes; default: it is alone
    */
-  static forRoot(config: Config, surroundings: Surroundings = {}): DynamicModule {
-    const { waiting = null, following = null, counts = null, otherProcesses = null } = surroundings;
+  static forRoot(config: Config, options: AppOptions = {}): DynamicModule {
+    const { waiting = null, following = null, counts = null, otherProcesses = null } = options;
     return {
       module: AppModule,
       imports: [

@@ -1,11 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, type Surroundings } from './app.module.js';
+import { AppModule, type AppOptions } from './app.module.js';
 import type { Config } from './config/config.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { redirectSlashes } from './http/page-slashes.js';
-import { PassOnFilter } from './http/rejection.js';
+import { RethrowFilter } from './http/rejection.js';
 import { GRAPHQL_REJECTIONS } from './graphql/errors/error-response.js';
 import { PICTURE_REJECTIONS } from './media/media.controller.js';
 import { NestLog } from './monitoring/log.js';
@@ -16,25 +16,41 @@ export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
 
 /**
  * Builds the HTTP application, which does not listen yet.
- * @param surroundings what it shares with other processes; default: it is alone
+ * @param options what it shares with other processes; default: it is alone
  */
 export async function createApp(
   config: Config,
   adapter = new HttpAdapter(config, REJECTION_FORMS),
-  surroundings: Surroundings = {},
+  options: AppOptions = {},
 ): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, surroundings),
-    adapter,
-    {
-      logger: surroundings.log ?? NestLog.of(config),
-      abortOnError: false,
-    },
-  );
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config, options), adapter, {
+    logger: options.log ?? NestLog.of(config),
+    abortOnError: false,
+  });
   await registerSteps(app, adapter, config);
-  app.useGlobalFilters(new PassOnFilter());
+  app.useGlobalFilters(new RethrowFilter());
+  rejectUndiscoverable(app);
   return app;
 }
+
+/** Makes methods fail whose elements Nest's discovery does not find, so that @Direct methods and cached responses would skip them. */
+function rejectUndiscoverable(app: INestApplication): void {
+  for (const [method, token] of Object.entries(UNDISCOVERABLE)) {
+    const value = () => {
+      throw new Error(
+        `${method}() would not affect every field: provide ${token} in a module (docs/nest.md)`,
+      );
+    };
+    Object.defineProperty(app, method, { value, configurable: true });
+  }
+}
+
+const UNDISCOVERABLE = {
+  useGlobalGuards: 'APP_GUARD',
+  useGlobalInterceptors: 'APP_INTERCEPTOR',
+  useGlobalPipes: 'APP_PIPE',
+  useGlobalFilters: 'APP_FILTER',
+} satisfies Partial<Record<keyof INestApplication, string>>;
 
 /** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/request-pipeline.ts`). */
 async function registerSteps(app: INestApplication, adapter: HttpAdapter, config: Config): Promise<void> {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Surroundings } from './app.module.js';
+import type { AppOptions } from './app.module.js';
 import { type Config, configFor } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { StartupAdapter } from './http/lifecycle.js';
@@ -25,9 +25,9 @@ export async function openApp(
   config: Config,
   isKnown: boolean,
   ending: AbortSignal,
-  surroundingsOf: (config: Config) => Surroundings,
+  optionsOf: (config: Config) => AppOptions,
 ): Promise<OpenedApp | null> {
-  const app = await createWithRetry(config, ending, surroundingsOf(config));
+  const app = await createWithRetry(config, ending, optionsOf(config));
   if (app === null) return null;
   if (ending.aborted) {
     await app.close();
@@ -36,14 +36,14 @@ export async function openApp(
   const previous = isKnown ? config.directory.server : await previousKind(config, app.get(MirrorState));
   if (previous === config.directory.server) return { app, config };
   await app.close();
-  return openApp(configFor(config, previous), true, ending, surroundingsOf);
+  return openApp(configFor(config, previous), true, ending, optionsOf);
 }
 
 /** Waits for an unavailable database, and answers requests meanwhile. Null if the process has to end before. */
 async function createWithRetry(
   config: Config,
   ending: AbortSignal,
-  surroundings: Surroundings,
+  options: AppOptions,
 ): Promise<NestFastifyApplication | null> {
   const adapter = new StartupAdapter(config, REJECTION_FORMS);
   const metrics = new MetricsServer();
@@ -59,7 +59,7 @@ async function createWithRetry(
     if (port?.kind === 'apart') await metrics.open(port, () => readStartupMetrics(config));
   };
   try {
-    return await createApp(config, adapter, { ...surroundings, waiting: { signal: ending, onWait } });
+    return await createApp(config, adapter, { ...options, waiting: { signal: ending, onWait } });
   } catch (error) {
     adapter.getInstance().server.close();
     if (!ending.aborted) throw error;

@@ -11,7 +11,7 @@ import { FollowerProcess } from './mirror/follower-process.js';
 import { MirrorFollowing } from './mirror/mirror-following.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
-import { logBeginning, logShutdown } from './start/life-lines.js';
+import { logBeginning, logShutdown } from './start/lifecycle-log.js';
 import { describeStart } from './start/message.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */

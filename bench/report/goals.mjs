@@ -50,10 +50,10 @@ const REASONS = {
     'The LDAP client sends one filter for all members, the fastest of three strategies, to a server that holds the directory in memory; the service reads from PostgreSQL.',
   rules:
     'Where there are rules, the cursor of a page is encrypted, and each statement proves that the mirror was written with these rules.',
-  ownFields:
+  customFields:
     'Each page has 250 more values, and its body half as many bytes again. A server written by hand that reads them as ordinary columns of one clustered table needs 1.23 to 1.26 × as much processor time for them, too.',
-  ownFieldValues:
-    'An own field is a value of a JSONB column with its own type and scope. PostgreSQL finds it by its name in each row, where a built-in field is a column.',
+  customFieldValues:
+    'A custom field is a value of a JSONB column with its own type and scope. PostgreSQL finds it by its name in each row, where a built-in field is a column.',
   idle: 'A process that is mostly idle pays for each request what a busy one shares among many: waking up, reading from sockets, timers, and caches of the processor that other processes have used.',
   cores:
     'The load generator, PostgreSQL and slapd share the two cores with the service, so two processes do not have two cores.',
@@ -181,15 +181,15 @@ const GOALS = [
     1.02,
   ),
   cheaper(
-    'Q1 with five own fields ÷ with five more built-in fields, processor time',
-    'own-fields/ownMembers',
-    'own-fields/builtInMembers',
+    'Q1 with five custom fields ÷ with five more built-in fields, processor time',
+    'custom-fields/ownMembers',
+    'custom-fields/builtInMembers',
     1.15,
   ),
   cheaper(
-    'Q1 with five own fields ÷ without them, processor time',
-    'own-fields/ownMembers',
-    'own-fields/members',
+    'Q1 with five custom fields ÷ without them, processor time',
+    'custom-fields/ownMembers',
+    'custom-fields/members',
     1.15,
   ),
   cheaper(
@@ -263,8 +263,8 @@ const REASON_OF = [
   [/^Q1, 50 a second/, REASONS.idle],
   [/^Q1 by two processes/, REASONS.cores],
   [/a process for each core/, REASONS.cores],
-  [/five own fields ÷ without/, REASONS.ownFields],
-  [/five own fields ÷ with five/, REASONS.ownFieldValues],
+  [/five custom fields ÷ without/, REASONS.customFields],
+  [/five custom fields ÷ with five/, REASONS.customFieldValues],
   [/^A page with its total/, REASONS.total],
   [/uncached: newer Node|another origin/, REASONS.rounds],
   [/request log/, REASONS.log],

@@ -133,7 +133,7 @@ export class OAuthGuard extends AuthGuard() {
   }
 
   /** The principal where no verification is necessary; undefined where `authenticate` has to decide. */
-  recall(request: IncomingMessage): Principal | null | undefined {
+  findCachedPrincipal(request: IncomingMessage): Principal | null | undefined {
     let credentials: Credentials | null;
     try {
       credentials = readAuthorization(request);

@@ -9,7 +9,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { ConfigError } from '../config/config.js';
-import { isOwn } from '../config/model/check-model.js';
+import { isCustom } from '../config/model/check-model.js';
 import type { Model } from '../config/model/model.schema.js';
 import { readModel } from '../config/model/read-model.js';
 import type { Path } from '../config/model/yaml-file.js';
@@ -72,7 +72,7 @@ function causeOf({ path = '', type: change }: Change, model: Model, released: Gr
   const kind = kindOf(type) ?? kindOfUse(type, released);
   if (kind === null) return null;
   const field = model[kind]?.fields?.[name];
-  if (field !== undefined) return isOwn(field) ? [kind, 'fields', name] : null;
+  if (field !== undefined) return isCustom(field) ? [kind, 'fields', name] : null;
   return reversePathOf(kind, name, model) ?? (REMOVALS.has(change) ? [kind, 'fields'] : null);
 }
 
@@ -99,7 +99,7 @@ function reversePathOf(kind: 'users' | 'groups', name: string, model: Model): Pa
   const target = kind === 'users' ? 'User' : 'Group';
   for (const origin of ['users', 'groups'] as const) {
     for (const [field, own] of Object.entries(model[origin]?.fields ?? {})) {
-      if (isOwn(own) && own.reverse === name && own.type.includes(target))
+      if (isCustom(own) && own.reverse === name && own.type.includes(target))
         return [origin, 'fields', field, 'reverse'];
     }
   }

@@ -10,7 +10,7 @@ import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
 import { Replicas } from './connections/replicas.js';
 import { Revisions } from './revisions/revisions.js';
-import { SessionGuard } from './connections/pooler-guard.js';
+import { PoolerMonitor } from './connections/pooler-monitor.js';
 import { Staleness } from './staleness.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseAwayError } from './connections/database-start.error.js';
@@ -30,10 +30,10 @@ import { settlesWithin } from './connections/settles-within.js';
     Database,
     EmbeddedKeys,
     Revisions,
-    SessionGuard,
+    PoolerMonitor,
     Staleness,
   ],
-  exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
+  exports: [Database, EmbeddedKeys, Replicas, Revisions, PoolerMonitor, Staleness],
 })
 export class DatabaseModule {
   /** @param waiting how the start waits for the database; null to fail at once */

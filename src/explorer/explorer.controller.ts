@@ -138,7 +138,7 @@ function pageSettings(config: Config): PageSettings {
     introspection: disclosure.introspection,
     scopes,
     // Names of fields are part of the schema.
-    ownFields: disclosure.introspection ? ownFieldsOf(directory.mapping) : [],
+    customFields: disclosure.introspection ? customFieldsOf(directory.mapping) : [],
     isSample: isSampleDirectory(directory),
     signIn:
       explorer?.clientId === undefined || explorer.clientId === null
@@ -154,10 +154,10 @@ function pageSettings(config: Config): PageSettings {
   };
 }
 
-function ownFieldsOf({ users, groups }: Config['directory']['mapping']): string[] {
+function customFieldsOf({ users, groups }: Config['directory']['mapping']): string[] {
   const own = [
-    ...ownFieldsIn('User', users.fields, BUILT_IN_FIELDS.users),
-    ...ownFieldsIn('Group', groups.fields, BUILT_IN_FIELDS.groups),
+    ...customFieldsIn('User', users.fields, BUILT_IN_FIELDS.users),
+    ...customFieldsIn('Group', groups.fields, BUILT_IN_FIELDS.groups),
   ];
   return own.flatMap(({ type, name, reference }) => [
     `${type}.${name}`,
@@ -167,7 +167,11 @@ function ownFieldsOf({ users, groups }: Config['directory']['mapping']): string[
   ]);
 }
 
-function ownFieldsIn(type: 'User' | 'Group', fields: readonly Field[], builtIn: readonly FieldDefinition[]) {
+function customFieldsIn(
+  type: 'User' | 'Group',
+  fields: readonly Field[],
+  builtIn: readonly FieldDefinition[],
+) {
   const isBuiltIn = (name: string) => builtIn.some((field) => field.name === name);
   return fields
     .filter(({ name }) => !isBuiltIn(name))

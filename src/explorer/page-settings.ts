@@ -13,7 +13,7 @@ export interface PageSettings {
   /** Scopes that a token can have. */
   readonly scopes: readonly ScopeDefinition[];
   /** Coordinates of the fields that the model file adds, such as `User.phone`, with the connections of references. */
-  readonly ownFields: readonly string[];
+  readonly customFields: readonly string[];
   /** Whether the service serves the sample directory, whose people and groups examples may name. */
   readonly isSample: boolean;
   /** How users sign in. Null: they cannot. */

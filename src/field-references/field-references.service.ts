@@ -17,7 +17,7 @@ import { type Reference, referredStatement, referringSource } from './field-refe
 
 type Info = Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>;
 
-/** Reads the references of own fields and those who refer, for all objects of a level in one statement. */
+/** Reads the references of custom fields and those who refer, for all objects of a level in one statement. */
 @Injectable()
 export class FieldReferencesService extends ReferenceResolver {
   /** By kind and name of the GraphQL field. */

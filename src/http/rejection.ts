@@ -176,9 +176,9 @@ export class RejectionWriter {
   };
 }
 
-/** Nest would answer errors in a form of its own: this passes them on to the RejectionWriter. */
+/** Leaves errors to the RejectionWriter. Without it, Nest writes responses of another form. */
 @Catch()
-export class PassOnFilter implements ExceptionFilter {
+export class RethrowFilter implements ExceptionFilter {
   catch(error: unknown, _host: ArgumentsHost): never {
     throw error;
   }

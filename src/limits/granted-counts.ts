@@ -31,7 +31,7 @@ export interface UnusedGrant {
 }
 
 /** Asks every worker to return what it was granted and has not used. Returns the sum. */
-export type Recall = (name: string, subject: string) => Promise<number>;
+export type Reclaim = (name: string, subject: string) => Promise<number>;
 
 /** A worker is granted this part of what is left, divided by the number of workers. */
 const EXTRA_PART = 8;
@@ -46,12 +46,12 @@ export class GrantedCounts {
   /** Subjects with amounts that workers may hold unused. */
   private readonly granted = new LRUCache<string, true>({ max: MAX_SUBJECTS });
 
-  /** Recalls that have not ended, by subject. */
-  private readonly recalls = new Map<string, Promise<void>>();
+  /** Reclaims that have not ended, by subject. */
+  private readonly reclaims = new Map<string, Promise<void>>();
 
   constructor(
     private readonly workers: number,
-    private readonly recall: Recall,
+    private readonly reclaim: Reclaim,
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
@@ -62,10 +62,10 @@ export class GrantedCounts {
       limit.note(subject, { isTaken: true, taken: known.taken, until: this.clock() + known.left });
     const key = `${name} ${subject}`;
     const isShort = () => limit.remaining(limit.take(subject, 0)) < amount;
-    while (isShort() && (this.recalls.has(key) || this.granted.delete(key))) {
-      const recalling = this.recalls.get(key) ?? this.recallAll(limit, subject, key);
-      this.recalls.set(key, recalling);
-      await recalling;
+    while (isShort() && (this.reclaims.has(key) || this.granted.delete(key))) {
+      const reclaiming = this.reclaims.get(key) ?? this.reclaimAll(limit, subject, key);
+      this.reclaims.set(key, reclaiming);
+      await reclaiming;
     }
     const first = limit.take(subject, amount);
     const extra = first.isTaken && amount > 0 ? this.extraOf(limit.remaining(first)) : 0;
@@ -82,9 +82,9 @@ export class GrantedCounts {
     }
   }
 
-  private async recallAll(limit: Limit, subject: string, key: string): Promise<void> {
-    giveBack(limit, subject, await this.recall(limit.name, subject));
-    this.recalls.delete(key);
+  private async reclaimAll(limit: Limit, subject: string, key: string): Promise<void> {
+    giveBack(limit, subject, await this.reclaim(limit.name, subject));
+    this.reclaims.delete(key);
   }
 
   private extraOf(remaining: number): number {

@@ -7,11 +7,11 @@ function createWorkers(count: number, clock: () => number = () => 0) {
   let asked = 0;
   const workers: WorkerCounts[] = [];
   // A message: replies that were sent before arrive before.
-  const recall = async (name: string, subject: string) => {
+  const reclaim = async (name: string, subject: string) => {
     await new Promise((resolve) => setImmediate(resolve));
     return workers.reduce((sum, worker) => sum + worker.giveBack(name, subject), 0);
   };
-  const counts = new GrantedCounts(count, recall, clock);
+  const counts = new GrantedCounts(count, reclaim, clock);
   for (let index = 0; index < count; index++) {
     workers.push(
       new WorkerCounts((request) => {

@@ -187,7 +187,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
   }
 
   /**
-   * Creates the indexes for filters by own fields before the mirror is written: its `analyze` would wait for the creation,
+   * Creates the indexes for filters by custom fields before the mirror is written: its `analyze` would wait for the creation,
    * which waits for transactions that write.
    */
   private async keepIndexes(signal: AbortSignal): Promise<void> {
@@ -204,7 +204,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      this.logger.warn(`Filters by own fields lack indexes until the next start: ${reason}`);
+      this.logger.warn(`Filters by custom fields lack indexes until the next start: ${reason}`);
     }
   }
 

@@ -99,8 +99,8 @@ export class ChangePreview {
   @Field(() => DateTime, {
     nullable: true,
     description:
-      'The age of the data that the preview is based on. It contains every change that was made in the ' +
-      'directory before this instant.',
+      'The preview is based on every change that was made in the directory before this instant, like `directoryStatus.asOf`. ' +
+      'Null if it is unknown.',
   })
   basedOn: Date | null;
 }
@@ -119,8 +119,9 @@ export abstract class ChangePayload {
   @InheritAccess()
   @Field(() => [UserError], {
     description:
-      'The expected failures. An operation that selects this field has them here, and selects the objects below `result`, which ' +
-      'is then null; a failure of another operation is in `errors`, like one of a field of the payload that is never null.',
+      'Failures that the client can correct, such as a missing right or an invalid value. If an operation selects this field, ' +
+      'such a failure is listed here, and `result` is null; otherwise it is in the top-level `errors`. Select the objects of the ' +
+      'payload below `result`, because a field of the payload that is never null causes a top-level error.',
   })
   userErrors?: UserError[];
 }

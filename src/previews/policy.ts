@@ -19,7 +19,7 @@ export function isAdministrator(principal: Principal): boolean {
 }
 
 /**
- * A token with a user may preview changes of the user's own fields with `by: 'self'`.
+ * A token with a user may preview changes of those fields of this user that have `by: 'self'`.
  * @param actor the token's user
  */
 export function canUpdateProfile<Person>(actor: Person | null): actor is Person {

@@ -17,7 +17,7 @@ export interface DescribedSchema {
 export const NEEDS = 'needs';
 const DEFINITION = `directive @${NEEDS}(what: String!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION`;
 
-/** The values of own fields that only some viewers see. */
+/** The values of custom fields that only some viewers see. */
 const AUDIENCES: Readonly<Record<string, Readonly<Record<FieldAudience, string>>>> = {
   Group: {
     groupAdmins: 'Only those who are at least ADMIN in the group see the value.',

@@ -8,7 +8,7 @@ import { EndedMetrics } from '../monitoring/metrics/ended-metrics.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 import { recognize } from '../sources/ldap/recognize.js';
 import { EXIT_FAILED } from './failure.js';
-import { logBeginning, logShutdown } from './life-lines.js';
+import { logBeginning, logShutdown } from './lifecycle-log.js';
 import { describeStart } from './message.js';
 import { readUsableConfig } from './preconditions.js';
 import { type StopOrder, WorkerProcess } from './worker-process.js';
@@ -58,7 +58,7 @@ class Supervisor {
     private readonly entries: Entries,
   ) {
     this.given = { config, server: null };
-    this.counts = new GrantedCounts(config.workers, (name, subject) => this.recall(name, subject));
+    this.counts = new GrantedCounts(config.workers, (name, subject) => this.reclaim(name, subject));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
     process.on('SIGHUP', () => {
       // A terminal that is closed sends it too, and nothing reads the output any more.
@@ -217,7 +217,7 @@ class Supervisor {
   }
 
   /** What a process does not return in time stays counted. */
-  private async recall(name: string, subject: string): Promise<number> {
+  private async reclaim(name: string, subject: string): Promise<number> {
     const returned = await Promise.all(
       [...this.processes].map((worker) => worker.ask('giveBack', { name, subject })),
     );

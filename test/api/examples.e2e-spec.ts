@@ -67,7 +67,7 @@ describe('the examples of the explorer', () => {
   });
 
   const examples = examplesFor({
-    ownFields: ['jobTitle', 'phone', 'mobiles', 'manager', 'reports']
+    customFields: ['jobTitle', 'phone', 'mobiles', 'manager', 'reports']
       .map((name) => `User.${name}`)
       .concat('Group.room'),
     isSample: true,
@@ -81,7 +81,7 @@ describe('the examples of the explorer', () => {
     expect(dataOf(await post(service, body, inside))).toBeInstanceOf(Object);
   });
 
-  it('show own fields and both sides of a reference', async () => {
+  it('show custom fields and both sides of a reference', async () => {
     const { search } = dataOf(await post(service, bodyOf('Reports'), outside)) as {
       search: { nodes: object[] };
     };

@@ -240,21 +240,18 @@ describe('a search', () => {
     ...PERSON.map((field): [string, string] => [field, '']),
     ...GROUP.map((field): [string, string] => ['', field]),
     [PERSON.join(' '), GROUP.join(' ')],
-  ])(
-    'returns for users «%s» and for groups «%s» the same values as their own fields',
-    async (person, group) => {
-      const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
-        `{
+  ])('returns for users «%s» and for groups «%s» the same values as their fields', async (person, group) => {
+    const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
+      `{
         search(query: "ann", first: 10) { nodes { ... on User { __typename ${person} } ... on Group { __typename ${group} } } }
         user(user: {id: "ann"}) { __typename ${person} }
         group(group: {id: "ann-club"}) { __typename ${group} }
       }`,
-        { authorization },
-      );
-      expect(data?.search.nodes[0]).toEqual(data?.user);
-      expect(data?.search.nodes).toContainEqual(data?.group);
-    },
-  );
+      { authorization },
+    );
+    expect(data?.search.nodes[0]).toEqual(data?.user);
+    expect(data?.search.nodes).toContainEqual(data?.group);
+  });
 
   async function findMembers(query: string): Promise<string[]> {
     const { data, errors } = await searchMembers(query);

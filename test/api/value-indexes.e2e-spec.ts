@@ -18,7 +18,7 @@ interface Listed {
   readonly key: string;
 }
 
-describe('the indexes for filters by own fields', () => {
+describe('the indexes for filters by custom fields', () => {
   const service = TestService.forSuite();
   const { signal } = new AbortController();
 

@@ -55,8 +55,8 @@ import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { Direct } from '../../src/graphql/schema/resolver-methods.js';
 import { LocalFollowing } from '../../src/mirror/local-following.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
-import { REJECTION_FORMS } from '../../src/create-app.js';
-import { PassOnFilter } from '../../src/http/rejection.js';
+import { createApp, REJECTION_FORMS } from '../../src/create-app.js';
+import { RethrowFilter } from '../../src/http/rejection.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { challengeOf } from '../support/clients/http.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -227,7 +227,7 @@ async function createAppWith(module: Type, database: TestDatabase): Promise<Nest
     new HttpAdapter(config, REJECTION_FORMS),
     { logger: false, abortOnError: false },
   );
-  app.useGlobalFilters(new PassOnFilter());
+  app.useGlobalFilters(new RethrowFilter());
   await app.listen(port, '127.0.0.1').catch(async (error: unknown) => {
     await app.close().catch(() => undefined);
     throw error;
@@ -454,6 +454,18 @@ describe('a global element', () => {
   });
 });
 
+describe('methods that register a global element', () => {
+  it('fail, because a @Direct field would skip it', async () => {
+    const app = await createApp(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'fatal' }));
+    try {
+      const add = () => app.useGlobalGuards(new HeaderGuard());
+      expect(add).toThrow('useGlobalGuards() would not affect every field: provide APP_GUARD in a module');
+    } finally {
+      await app.close();
+    }
+  });
+});
+
 describe('the start fails', () => {
   async function startFailure(module: Type): Promise<string> {
     const app = createAppWith(module, database);
@@ -521,7 +533,7 @@ describe('the start fails', () => {
 
       @Direct()
       @Public()
-      @UseFilters(new PassOnFilter())
+      @UseFilters(new RethrowFilter())
       @Query(() => String, TEXT)
       filtered(): string {
         return '';

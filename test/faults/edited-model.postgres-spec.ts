@@ -9,7 +9,7 @@ import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-/** A model whose only own field of users shows the telephone number. */
+/** A model whose only custom field of users shows the telephone number. */
 function modelWith(field: string): string {
   return `users:\n  fields:\n    ${field}: {attribute: telephoneNumber, type: String, description: A number.}\n`;
 }

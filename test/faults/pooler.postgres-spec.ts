@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { SessionGuard } from '../../src/database/connections/pooler-guard.js';
+import { PoolerMonitor } from '../../src/database/connections/pooler-monitor.js';
 import { sharesSessions } from '../../src/database/connections/pooler-check.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -81,11 +81,11 @@ describe('behind a PgBouncer', () => {
       };
       expect([(await sendRequest()).status, await metric()]).toEqual([200, '1']);
       await bouncer.change('transaction');
-      await service.app.get(SessionGuard).check();
+      await service.app.get(PoolerMonitor).check();
       expect([(await sendRequest()).status, await metric()]).toEqual([503, '0']);
       await service.until(async () => (await send(service, { path: '/_readiness' })).status === 503);
       await bouncer.change('session');
-      await service.app.get(SessionGuard).check();
+      await service.app.get(PoolerMonitor).check();
       expect([(await sendRequest()).status, await metric()]).toEqual([200, '1']);
     } finally {
       await service.stop();
@@ -110,7 +110,7 @@ describe('behind a PgBouncer', () => {
         (await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization })).status,
         (await send(service, { path: '/_readiness' })).status,
       ];
-      const isKept = () => service.app.get(SessionGuard).state.map(({ isShared }) => isShared === false);
+      const isKept = () => service.app.get(PoolerMonitor).state.map(({ isShared }) => isShared === false);
       await eventually(readStatuses, [200, 200]);
       balancer.use(Number(new URL(bouncer.through(database.url)).port));
       balancer.breakConnections();

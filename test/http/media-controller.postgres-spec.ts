@@ -18,7 +18,7 @@ import { Database } from '../../src/database/database.js';
 import { DatabaseModule } from '../../src/database/database.module.js';
 import { statementChannel, type Statement } from '../../src/database/statements/statement.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
-import { PassOnFilter } from '../../src/http/rejection.js';
+import { RethrowFilter } from '../../src/http/rejection.js';
 import { MediaModule } from '../../src/media/media.module.js';
 import { PICTURE_REJECTIONS } from '../../src/media/media.controller.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
@@ -50,7 +50,7 @@ beforeAll(async () => {
     imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), AccessLogModule, MediaModule],
   }).compile();
   app = module.createNestApplication<NestFastifyApplication>(new HttpAdapter(config, [PICTURE_REJECTIONS]));
-  app.useGlobalFilters(new PassOnFilter());
+  app.useGlobalFilters(new RethrowFilter());
   await app.listen(0, '127.0.0.1');
   dataSource = app.get(DataSource);
   key = app.get<SigningKeys>(SIGNING_KEYS).signing;

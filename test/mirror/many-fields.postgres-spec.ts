@@ -24,7 +24,7 @@ const VALUES = {
 };
 const EDGE = { cursor: expect.any(String) as string };
 
-/** A directory whose users and groups have the first own fields, and a text in the first of all. */
+/** A directory whose users and groups have the first custom fields, and a text in the first of all. */
 function directory({ first = 'a', held = FIELDS }): string {
   const values = Array.from({ length: held }, (_, index) => `x-f${index}: ${index === 0 ? first : 'a'}`);
   const [version, ...records] = buildLdif(PEOPLE, GROUPS).split('\n\n');

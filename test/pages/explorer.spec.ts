@@ -15,17 +15,17 @@ const BASE_URL = 'https://directory.example.org/school';
 describe('the explorer', () => {
   it('has examples that are valid for the built-in schema, and others for fields of a model', () => {
     const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
-    const builtIn = examplesFor({ ownFields: [], isSample: true });
+    const builtIn = examplesFor({ customFields: [], isSample: true });
     for (const { query, variables = '{}' } of builtIn) {
       expect(validate(schema, parse(query))).toEqual([]);
       expect(JSON.parse(variables)).toBeInstanceOf(Object);
     }
-    const ownFields = ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'];
-    expect(examplesFor({ ownFields, isSample: false })).toHaveLength(builtIn.length + 1);
+    const customFields = ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'];
+    expect(examplesFor({ customFields, isSample: false })).toHaveLength(builtIn.length + 1);
     // It names groups of the sample.
-    const inSample = [...ownFields, 'User.mobiles', 'Group.room'];
-    expect(examplesFor({ ownFields: inSample, isSample: false })).toHaveLength(builtIn.length + 1);
-    expect(examplesFor({ ownFields: inSample, isSample: true })).toHaveLength(builtIn.length + 2);
+    const inSample = [...customFields, 'User.mobiles', 'Group.room'];
+    expect(examplesFor({ customFields: inSample, isSample: false })).toHaveLength(builtIn.length + 1);
+    expect(examplesFor({ customFields: inSample, isSample: true })).toHaveLength(builtIn.length + 2);
   });
 
   it('receives the fields of the model, unless the schema is not disclosed', () => {
@@ -33,17 +33,17 @@ describe('the explorer', () => {
       const page = renderExplorer(readConfig(environment), null);
       return JSON.parse(/<script[^>]*id="settings"[^>]*>([^<]*)</.exec(page)?.[1] ?? '') as PageSettings;
     };
-    const { ownFields, isSample, scopes } = settingsOf({});
-    expect(ownFields).toEqual(
+    const { customFields, isSample, scopes } = settingsOf({});
+    expect(customFields).toEqual(
       ['jobTitle', 'phone', 'mobiles', 'employeeNumber', 'manager', 'reports']
         .map((name) => `User.${name}`)
         .concat('Group.room'),
     );
     expect(isSample).toBe(true);
     expect(scopes.at(-2)).toEqual({ name: 'contact', description: 'Phone numbers.' });
-    expect(settingsOf({ GRAPHQL_INTROSPECTION: 'false' }).ownFields).toEqual([]);
+    expect(settingsOf({ GRAPHQL_INTROSPECTION: 'false' }).customFields).toEqual([]);
     expect(settingsOf({ DIRECTORY_URL: 'file:other.ldif' })).toMatchObject({
-      ownFields: [],
+      customFields: [],
       isSample: false,
     });
   });

@@ -10,7 +10,7 @@ const TEMPLATE = 'directory_template';
 export default async function setUp() {
   if (process.env.TEST_POSTGRES_URL !== undefined) return;
   if (!existsSync('dist/database/connections/data-source.js'))
-    throw new Error('The tests need a build: npm run build');
+    throw new Error('The tests need a build: npm run compile');
   makeWorkDirectory();
   const work = process.env.TEST_WORK_DIRECTORY;
   await Promise.all([

@@ -4,7 +4,7 @@ const INTRODUCTION = `# Settings
 
 Settings are environment variables, or lines of a file \`.env\` in the working directory. [.env.example](../.env.example) is a
 template. A setting marked with ° is a secret: \`NAME_FILE\` can name a file that contains its value.
-\`./directory check\` shows the settings in use and reports all errors together.
+\`./directory check\` shows the settings that differ from their defaults and reports all errors together.
 
 \`npm run settings\` writes this page from the code.`;
 

@@ -56,7 +56,8 @@ export class StreamWatch {
       return;
     }
     try {
-      const now = this.guard.recall(request) ?? (await this.guard.authenticate(request, address, false));
+      const now =
+        this.guard.findCachedPrincipal(request) ?? (await this.guard.authenticate(request, address, false));
       if (now === null || !areSame(now, principal)) stream.end();
       stream.verifiedAt = performance.now();
     } catch (error) {

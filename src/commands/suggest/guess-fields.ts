@@ -1,7 +1,7 @@
 import { attribute as attributeName } from '../../config/model/model-values.js';
 import { isReserved } from '../../config/model/reserved-names.js';
-import { labelOf } from '../../config/model/own-field.js';
-import type { OwnField, ValueType } from '../../config/model/model.schema.js';
+import { labelOf } from '../../config/model/custom-field.js';
+import type { CustomField, ValueType } from '../../config/model/model.schema.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 import { guessType } from './guess-type.js';
 
@@ -81,7 +81,7 @@ const BINARY: ReadonlySet<string> = new Set([
 /** A field of the suggested model, and in how many entries it is. */
 export interface SuggestedField {
   readonly name: string;
-  readonly field: OwnField;
+  readonly field: CustomField;
   readonly count: number;
 }
 
@@ -131,7 +131,7 @@ function hasUsableValues({ type, values }: FoundAttribute): boolean {
   return !values.some((value) => CREDENTIAL.test(value)) && !values.every((value) => DIGEST.test(value));
 }
 
-function fieldOf(kind: Kind, found: FoundAttribute, type: ValueType, names: FieldNames): OwnField {
+function fieldOf(kind: Kind, found: FoundAttribute, type: ValueType, names: FieldNames): CustomField {
   const { key, name, isMultiple } = found;
   const access = kind === 'users' ? SCOPES.find(([, , attributes]) => attributes.test(key))?.[0] : undefined;
   return {

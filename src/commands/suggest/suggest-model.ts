@@ -1,6 +1,6 @@
 import { counted } from '../../common/counted.js';
 import { Document, isCollection, isMap, type Pair, type Scalar, type YAMLMap } from 'yaml';
-import type { OwnField } from '../../config/model/model.schema.js';
+import type { CustomField } from '../../config/model/model.schema.js';
 import type { RoleMapping } from '../../config/model/mapping.js';
 import type { Preset } from '../../config/model/presets/preset.js';
 import {
@@ -18,7 +18,7 @@ import { type GuessedRoles, guessRoles, MEMBER_ATTRIBUTES } from './guess-member
 type Kind = 'users' | 'groups';
 type Found = ReadonlyMap<string, FoundAttribute>;
 
-/** The largest number of own fields of a kind that a model may have. */
+/** The largest number of custom fields of a kind that a model may have. */
 const MOST_FIELDS = 100;
 
 /** Proposes a model file for a directory (pure). It contains names and numbers of attributes, and no value of an entry. */
@@ -92,7 +92,7 @@ function describeEntries(
 ): object {
   const { bases, entries } = evidence[kind];
   if (entries.length === 0) return {};
-  const fields: Record<string, string | OwnField> = Object.fromEntries(builtIn);
+  const fields: Record<string, string | CustomField> = Object.fromEntries(builtIn);
   for (const { name: field, field: definition } of own.slice(0, MOST_FIELDS)) fields[field] = definition;
   return {
     base: oneOrList(bases),

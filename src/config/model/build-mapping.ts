@@ -1,9 +1,9 @@
 import { type Field, resolveFields } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from './built-in-fields.js';
-import { isOwn } from './check-model.js';
+import { isCustom } from './check-model.js';
 import type { DirectoryMapping, EntryMapping, RoleMapping } from './mapping.js';
 import type { Model } from './model.schema.js';
-import { definitionOf } from './own-field.js';
+import { definitionOf } from './custom-field.js';
 import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
 
@@ -82,14 +82,14 @@ function attributesIn(kind: 'users' | 'groups', model: Model): Record<string, re
   const named = Object.entries({ id, name, createdAt: model.createdAt, ...fields });
   return Object.fromEntries(
     named.flatMap(([field, value]) =>
-      value === undefined || isOwn(value) ? [] : [[field, [value].flat()] as const],
+      value === undefined || isCustom(value) ? [] : [[field, [value].flat()] as const],
     ),
   );
 }
 
 function ownDefinitions(kind: 'users' | 'groups', model: Model) {
   return Object.entries(model[kind]?.fields ?? {}).flatMap(([name, field]) =>
-    isOwn(field) ? [definitionOf(kind, name, field)] : [],
+    isCustom(field) ? [definitionOf(kind, name, field)] : [],
   );
 }
 

@@ -64,7 +64,7 @@ function findConflicts(model: Model, server: PresetName): AttributeConflict[] {
     const written = new Set(Object.keys(model[kind]?.fields ?? {}));
     const { fields } = mapping[kind];
     const uses = usesOf(kind, mapping, model);
-    const effects = fields.filter(isOwn).flatMap((field) => {
+    const effects = fields.filter(isCustom).flatMap((field) => {
       const text = effectOf(field, uses) ?? disclosureOf(field, uses, model);
       return text === null ? [] : [{ path: [kind, 'fields', field.name] as const, text }];
     });
@@ -146,10 +146,10 @@ function isChangeable({ change }: Field): boolean {
 
 /** Two built-in fields can have a common attribute that no preview changes, such as the cn of a name. */
 function comparedOf(field: Field, other: Field): readonly string[] {
-  return isOwn(field) || isOwn(other) ? field.attributes : changedBy(field);
+  return isCustom(field) || isCustom(other) ? field.attributes : changedBy(field);
 }
 
-function isOwn({ storedAs }: Field): boolean {
+function isCustom({ storedAs }: Field): boolean {
   return storedAs !== undefined;
 }
 

@@ -31,7 +31,7 @@ describe('attributes of credentials', () => {
     'groups: {name: msLAPS-EncryptedPassword}',
     'groups: {id: krbPwdHistory}',
     'uuid: userPKCS12',
-  ])('are rejected beside own fields, too: %s', (yaml) => {
+  ])('are rejected beside custom fields, too: %s', (yaml) => {
     expect(checkModel(yaml).problems).toMatchObject([
       { text: expect.stringMatching(/^[\w.]+ is an attribute that holds credentials\./) as string },
     ]);

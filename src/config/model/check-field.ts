@@ -1,16 +1,16 @@
 import { isCredential } from './credentials.js';
-import type { OwnField, ValueType } from './model.schema.js';
+import type { CustomField, ValueType } from './model.schema.js';
 
 export interface FieldPlace {
   readonly kind: 'users' | 'groups';
   readonly name: string;
-  readonly field: OwnField;
+  readonly field: CustomField;
   readonly path: readonly string[];
 }
 
 /** A problem of one key of a field: the end of a sentence whose subject is the field, and the cure. */
 interface FieldProblem {
-  readonly key: keyof OwnField;
+  readonly key: keyof CustomField;
   readonly text: string;
 }
 
@@ -20,19 +20,19 @@ const SEARCHABLE: readonly string[] = ['String', '[String!]!'];
 const REFERENCES: readonly string[] = ['User', 'Group'];
 
 /** The type of one value, without the marks of a list. */
-export function valueTypeOf({ type }: Pick<OwnField, 'type'>): ValueType {
+export function valueTypeOf({ type }: Pick<CustomField, 'type'>): ValueType {
   return type.replace(/^\[(\w+)!\]!$/, '$1') as ValueType;
 }
 
-export function isReference(field: Pick<OwnField, 'type'>): boolean {
+export function isReference(field: Pick<CustomField, 'type'>): boolean {
   return REFERENCES.includes(valueTypeOf(field));
 }
 
 /** Whether a key does not go with the rest of a field, and the problem. */
 interface Rule {
-  readonly key: keyof OwnField;
-  readonly isBroken: (field: OwnField) => boolean;
-  readonly text: (type: string, field: OwnField) => string;
+  readonly key: keyof CustomField;
+  readonly isBroken: (field: CustomField) => boolean;
+  readonly text: (type: string, field: CustomField) => string;
 }
 
 const RULES: readonly Rule[] = [
@@ -80,7 +80,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Finds keys that do not go with the type of a field, or with each other. */
-export function checkField(field: OwnField): FieldProblem[] {
+export function checkField(field: CustomField): FieldProblem[] {
   return RULES.filter(({ isBroken }) => isBroken(field)).map(({ key, text }) => ({
     key,
     text: text(field.type, field),

@@ -5,7 +5,7 @@ import { isCredential, readsCredential } from './credentials.js';
 import { closestTo } from './did-you-mean.js';
 import { normalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
-import type { Model, OwnField } from './model.schema.js';
+import type { Model, CustomField } from './model.schema.js';
 import { filter } from './model-values.js';
 import { isReserved } from './reserved-names.js';
 import { quote } from './quote.js';
@@ -82,15 +82,15 @@ export class ModelCheck {
   private checkFields(kind: Kind): void {
     const fields = Object.entries(this.model[kind]?.fields ?? {});
     const path = [kind, 'fields'];
-    const own = fields.filter(([, field]) => isOwn(field)).length;
+    const own = fields.filter(([, field]) => isCustom(field)).length;
     if (own > MOST_FIELDS) this.atKey(path, `${kind}.fields has ${own} fields. Keep at most ${MOST_FIELDS}`);
     for (const [name, field] of fields) {
       const isBuiltIn = mappableFields(kind).includes(name);
-      if (!isOwn(field)) {
+      if (!isCustom(field)) {
         if (!isBuiltIn) this.atKey([...path, name], this.explainShortForm(kind, name));
       } else if (isBuiltIn) {
         this.atKey([...path, name], explainBuiltIn(kind, name, field));
-      } else this.checkOwnField({ kind, name, field, path: [...path, name] });
+      } else this.checkCustomField({ kind, name, field, path: [...path, name] });
     }
   }
 
@@ -100,11 +100,11 @@ export class ModelCheck {
       return `${quote(name)} is not read from an attribute by fields. ${cure}`;
     }
     const closest = closestTo(name, mappableFields(kind));
-    const own = `${quote(name)} is a field of your own, and needs more. Write {attribute, type, description}`;
+    const own = `${quote(name)} is a custom field, and needs more. Write {attribute, type, description}`;
     return closest === null ? own : `${own}. Or did you mean ${closest}?`;
   }
 
-  private checkOwnField(place: FieldPlace): void {
+  private checkCustomField(place: FieldPlace): void {
     const { kind, name, field, path } = place;
     this.checkName(kind, name, path);
     if (field.access !== undefined) this.checkScope(field.access, [...path, 'access']);
@@ -124,7 +124,7 @@ export class ModelCheck {
     const taken = { users: this.ownNames('users'), groups: this.ownNames('groups') };
     for (const kind of KINDS) {
       for (const [name, field] of Object.entries(this.model[kind]?.fields ?? {})) {
-        if (!isOwn(field) || field.reverse === undefined) continue;
+        if (!isCustom(field) || field.reverse === undefined) continue;
         const target = /User/.test(field.type) ? 'users' : 'groups';
         const path = [kind, 'fields', name, 'reverse'];
         const { reverse } = field;
@@ -182,12 +182,12 @@ export class ModelCheck {
   }
 }
 
-/** The attributes of a model besides those of own fields. */
+/** The attributes of a model besides those of custom fields. */
 function attributesOf({ uuid, createdAt, modifiedAt, users, groups }: Model): AttributePlace[] {
   const { members, admins, owners } = groups ?? {};
   const shortFields = KINDS.flatMap((kind) =>
     Object.entries((kind === 'users' ? users : groups)?.fields ?? {}).flatMap(([name, value]) =>
-      isOwn(value) ? [] : [{ path: [kind, 'fields', name], value }],
+      isCustom(value) ? [] : [{ path: [kind, 'fields', name], value }],
     ),
   );
   return [
@@ -222,13 +222,13 @@ function evaluatedFilters({ users }: Model, file: YamlFile): { path: string[]; v
 }
 
 /** A built-in field has no options, but one of its own can have them. */
-function explainBuiltIn(kind: Kind, name: string, { attribute }: OwnField): string {
+function explainBuiltIn(kind: Kind, name: string, { attribute }: CustomField): string {
   const attributes = [attribute].flat();
   const short = `${name}: ${attributes.length === 1 ? (attributes[0] ?? '') : `[${attributes.join(', ')}]`}`;
   const cure = `Write only the attribute that it is read from: ${short}`;
-  return `${quote(name)} is a built-in field of ${kind}. ${cure}. For other keys, declare a field of your own with another name`;
+  return `${quote(name)} is a built-in field of ${kind}. ${cure}. For other keys, declare a custom field with another name`;
 }
 
-export function isOwn(field: string | readonly string[] | OwnField): field is OwnField {
+export function isCustom(field: string | readonly string[] | CustomField): field is CustomField {
   return typeof field === 'object' && !Array.isArray(field);
 }

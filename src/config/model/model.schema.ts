@@ -23,7 +23,7 @@ import { PRESET_NAMES } from './presets/presets.js';
 const FOLLOW_SETTINGS = ['auto', 'told', 'asked'] as const;
 export type FollowSetting = (typeof FOLLOW_SETTINGS)[number];
 
-/** Types of single values of own fields. In `[…!]!` each is a list of all values. */
+/** Types of single values of custom fields. In `[…!]!` each is a list of all values. */
 const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
 type FieldType = ValueType | `[${ValueType}!]!`;
@@ -33,7 +33,7 @@ const FIELD_TYPES = [...VALUE_TYPES, ...VALUE_TYPES.map((type) => `[${type}!]!` 
   ...FieldType[],
 ];
 
-const ownField = z
+const customField = z
   .strictObject({
     attribute: attributes.describe(
       'The LDAP attribute, or a list of which the first that has a value is used.',
@@ -65,11 +65,11 @@ const ownField = z
       .optional()
       .describe('For User and Group: the name of the connection of the other side.'),
   })
-  .describe('A field of your own.');
+  .describe('A custom field.');
 
-export type OwnField = z.output<typeof ownField>;
+export type CustomField = z.output<typeof customField>;
 
-const field = z.union([attributes, ownField], {
+const field = z.union([attributes, customField], {
   error:
     'is neither an attribute nor a field. Write the attribute of a built-in field, or {attribute, type, description}',
 });
@@ -77,7 +77,7 @@ const field = z.union([attributes, ownField], {
 const fields = z
   .record(fieldName, field)
   .describe(
-    'The attributes of built-in fields where they differ from the preset, and fields of your own, by name.',
+    'The attributes of built-in fields where they differ from the preset, and custom fields, by name.',
   );
 
 const members = z

@@ -213,7 +213,7 @@ describe('the problems of a model file', () => {
     ],
     [
       'a name with a dash',
-      `users: {fields: {own-field: {${FIELD} type: Int}}}`,
+      `users: {fields: {custom-field: {${FIELD} type: Int}}}`,
       /is not a name for a GraphQL field/,
     ],
     [
@@ -229,7 +229,7 @@ describe('the problems of a model file', () => {
     [
       'a built-in field with a type',
       `users: {fields: {email: {${FIELD} type: Int}}}`,
-      /^1:18 «email» is a built-in field of users\. Write only the attribute that it is read from: email: x\. For other keys, declare a field of your own/,
+      /^1:18 «email» is a built-in field of users\. Write only the attribute that it is read from: email: x\. For other keys, declare a custom field/,
     ],
     [
       'the id among the fields',
@@ -238,9 +238,9 @@ describe('the problems of a model file', () => {
     ],
     ['a built-in field with a typing error', 'users: {fields: {emial: mail}}', /did you mean email\?$/],
     [
-      'an own field that is too short',
+      'a custom field that is too short',
       'users: {fields: {phone: telephoneNumber}}',
-      /^1:18 «phone» is a field of your own, and needs more/,
+      /^1:18 «phone» is a custom field, and needs more/,
     ],
     [
       'a field without a description',

@@ -4,7 +4,7 @@ import { httpUrl, text, trueOrFalse } from '../value-kinds.js';
 export const EXPLORER_SETTINGS = {
   EXPLORER: setting(
     trueOrFalse.optional(),
-    'Serves the explorer. Default: true, in production and with TRUSTED_DOCUMENTS false.',
+    'Serves the explorer. Default: false in production and while TRUSTED_DOCUMENTS is enforced, otherwise true.',
   ),
   EXPLORER_CLIENT_ID: setting(
     text.optional(),

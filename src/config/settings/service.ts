@@ -50,7 +50,7 @@ export const SERVICE_SETTINGS = {
         }),
       )
       .default('development'),
-    'production, development or test. production refuses the embedded parts and hides the schema.',
+    'production, development or test. production rejects the embedded parts and hides the schema.',
   ),
   ALLOW_EMBEDDED: setting(
     yesOrNo,

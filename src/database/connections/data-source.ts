@@ -184,7 +184,7 @@ export class DirectoryDataSource extends DataSource {
 async function refuseSharedSessions(database: Config['database']): Promise<void> {
   if (database.kind === 'pglite') return;
   // If the server has no free slots for two more connections, the check runs again later
-  // (src/database/connections/pooler-guard.ts).
+  // (src/database/connections/pooler-monitor.ts).
   if (await sharesSessions(database.url).catch(() => false))
     throw new DatabaseStartError(`The database cannot be used: ${SHARED_SESSIONS}`);
 }

@@ -1,10 +1,10 @@
 import { type Field, isList, storedName } from '../../common/field.js';
 import { FIELD_VALUES } from './field-columns.js';
 
-/** Column of memberships with the values of own fields of the user. */
+/** Column of memberships with the values of custom fields of the user. */
 const CARRIED = `user_${FIELD_VALUES}`;
 
-/** SQL for the values of own fields of the user of a membership `m`: carried, or read from the user. */
+/** SQL for the values of custom fields of the user of a membership `m`: carried, or read from the user. */
 export const CARRIED_VALUES = `coalesce(m.${CARRIED}, (
     select carried.${FIELD_VALUES}::json from users carried where carried.key = m.user_key))`;
 

@@ -64,7 +64,7 @@ export interface PropertyTable {
   readonly alias: string;
   /** Prefix of carried columns, such as `m.user_`. Default: all properties come from the table itself. */
   readonly carriedAs?: string;
-  /** Whether CARRIED_VALUES has the values of own fields. */
+  /** Whether CARRIED_VALUES has the values of custom fields. */
   readonly carriesValues?: true;
 }
 

@@ -5,7 +5,7 @@ import { fold } from '../../common/fold.js';
 import type { Values } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
 
-/** The input types of filters by the values of own fields, by the type of the field. */
+/** The input types of filters by the values of custom fields, by the type of the field. */
 const FILTER_TYPES = {
   String: 'StringFilter',
   URL: 'StringFilter',

@@ -4,7 +4,7 @@ import type { Field } from '../../common/field.js';
 import { FIELD_VALUES } from './field-columns.js';
 import { comparedSql, filterTypeOf } from './value-filters.js';
 
-/** Prefix of the names of indexes for the filters by own fields. No other index has it. */
+/** Prefix of the names of indexes for the filters by custom fields. No other index has it. */
 const PREFIX = 'values_of_';
 
 interface ValueIndex {
@@ -13,7 +13,7 @@ interface ValueIndex {
   readonly definition: string;
 }
 
-/** The indexes for the filters by own fields. Each holds the values, and the objects with equal ones in the order of pages. */
+/** The indexes for the filters by custom fields. Each holds the values, and the objects with equal ones in the order of pages. */
 export function valueIndexesOf(table: 'users' | 'groups', fields: readonly Field[]): ValueIndex[] {
   const filtered = fields.filter((field) => filterTypeOf(field) !== null);
   return filtered.map((field) => {

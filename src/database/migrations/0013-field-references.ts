@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * References of own fields, by what the directory names (docs/adr/0039). The object of a reference is looked up when it is read,
+ * References of custom fields, by what the directory names (docs/adr/0039). The object of a reference is looked up when it is read,
  * so that it may come, go and change its key at any time.
  */
 export class FieldReferences1763683200012 implements MigrationInterface {

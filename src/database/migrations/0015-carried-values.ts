@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Memberships carry the values of own fields of their users (docs/adr/0039). Null: they are read from `users`, because they
+ * Memberships carry the values of custom fields of their users (docs/adr/0039). Null: they are read from `users`, because they
  * are long, or because nothing has written them since this migration.
  */
 export class CarriedValues1763683200014 implements MigrationInterface {

@@ -26,7 +26,7 @@ type Found = Readonly<Record<EntryKind, Map<string, Referring>>>;
 const KINDS = { user: 'person', group: 'group' } as const satisfies Record<ObjectKind, EntryKind>;
 
 /**
- * Finds the entries whose own fields refer to entries that vanish or appear, also by another DN: the objects of their
+ * Finds the entries whose custom fields refer to entries that vanish or appear, also by another DN: the objects of their
  * references differ although the entries do not. Without such fields there is no statement.
  */
 export class ReferringEntries {

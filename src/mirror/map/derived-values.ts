@@ -1,7 +1,7 @@
 import { type Field, isSearched, storedName } from '../../common/field.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
 
-/** Name of a member of mapped values that is hashed but not stored: what else of the row is derived from own fields. */
+/** Name of a member of mapped values that is hashed but not stored: what else of the row is derived from custom fields. */
 const DERIVED = 'derived values';
 
 /** A change of the options of a field changes rows although the values stay the same, so the hash has to differ. */

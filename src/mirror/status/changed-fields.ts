@@ -20,8 +20,8 @@ const LIST_STORED = KINDS.map(
 ).join(' union ');
 
 /**
- * Describes the own fields that the mirror has values of, but under another name, which contains the type and the attributes
- * (own-field.ts). It reads all entries, but only if the model is not the one of the last reading.
+ * Describes the custom fields that the mirror has values of, but under another name, which contains the type and the attributes
+ * (custom-field.ts). It reads all entries, but only if the model is not the one of the last reading.
  * @returns one line for each, with the place of the field in the model file
  */
 export async function describeChangedFields(

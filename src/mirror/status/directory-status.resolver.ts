@@ -65,7 +65,7 @@ const MODES: Readonly<Record<Position['kind'], FollowMode>> = {
 
 const WAITING = 'A change waits for a lock that another session of the database holds';
 
-@ObjectType({ description: 'The freshness of the responses.' })
+@ObjectType({ description: 'The state of the synchronization, and how current the responses are.' })
 export class DirectoryStatus {
   @InheritAccess()
   @Field(() => SyncState, { description: 'The state of the synchronization.' })
@@ -83,7 +83,7 @@ export class DirectoryStatus {
     nullable: true,
     description:
       'The reason why synchronization fails or is blocked, for example because it would delete too many ' +
-      'entries, or why rules of visibility have no effect yet. Details require the scope directory, and that nothing is hidden from the viewer.',
+      'entries, or why rules of visibility have no effect yet. Details require the scope directory, and a viewer from whom nothing is hidden.',
   })
   reason!: string | null;
 
@@ -106,7 +106,7 @@ export class DirectoryStatus {
   @Field(() => String, {
     nullable: true,
     description:
-      'What the directory server refuses, and what is done instead. Null if there is nothing, and for those to whom `reason` has no details.',
+      'Features that the directory server rejects, and what the service uses instead. Null if there are none, or if the viewer gets no details.',
   })
   refusals!: string | null;
 }
@@ -121,7 +121,7 @@ export class DirectoryStatusResolver {
   @Public()
   @CachePolicy('request')
   @Query(() => DirectoryStatus, {
-    description: 'The freshness of the responses and the state of the synchronization.',
+    description: 'The state of the synchronization, and how current the responses are.',
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();

@@ -8,7 +8,7 @@ import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../database/connections/data-source.js';
-import { SessionGuard } from '../../database/connections/pooler-guard.js';
+import { PoolerMonitor } from '../../database/connections/pooler-monitor.js';
 import { Replicas } from '../../database/connections/replicas.js';
 import { Limits } from '../../limits/limits.js';
 
@@ -76,7 +76,7 @@ export class DatabaseMetrics implements MetricGroup {
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     @Optional() @Inject(Replicas) private readonly replicas: Replicas | null,
     private readonly limits: Limits,
-    private readonly sessions: SessionGuard,
+    private readonly sessions: PoolerMonitor,
   ) {}
 
   private ofReplicas(read: (replica: Replicas['state']['each'][number]) => number | null): LabelledValue[] {

@@ -38,7 +38,7 @@ function findingsOf(managers: Readonly<Record<string, string>>, field = manager)
   ]);
 }
 
-describe('the references of own fields in a check', () => {
+describe('the references of custom fields in a check', () => {
   it('are counted, and reported where more than a fifth name no entry', () => {
     const five = { a: dnOf('b'), b: dnOf('a'), c: 'UID=A, ou=people,dc=example,dc=org', d: dnOf('a') };
     expect(findingsOf({ ...five, e: dnOf('nobody') })).toEqual([

@@ -25,7 +25,7 @@ interface OwnSummary extends NamedSummary {
 
 const OTHER = { user: 'group', group: 'user' } as const;
 
-/** Counts the references of own fields, and those among them that name no mirrored entry. */
+/** Counts the references of custom fields, and those among them that name no mirrored entry. */
 export class OwnReferenceStatistics {
   private readonly fields: readonly Counted[];
   private readonly known: Readonly<Record<ObjectKind, Set<string>>> = { user: new Set(), group: new Set() };

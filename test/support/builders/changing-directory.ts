@@ -1,6 +1,6 @@
 import { nodeIdOf } from '../../../src/common/identity.js';
 import { type TestGroup, type TestPerson, buildLdif, personDn } from './directory.js';
-import { addAttributes } from './own-fields.js';
+import { addAttributes } from './custom-fields.js';
 
 /** A generator of pseudorandom numbers (mulberry32), so that a seed repeats a test. */
 export class Random {

@@ -7,18 +7,18 @@ export interface ExplorerExample {
   readonly query: string;
   readonly variables?: string;
   /** Coordinates of the fields of a model file that the operation selects. */
-  readonly ownFields?: readonly string[];
+  readonly customFields?: readonly string[];
   readonly isForSample?: true;
 }
 
 /** The examples that work with the directory and the model of the service. */
 export function examplesFor({
-  ownFields: known,
+  customFields: known,
   isSample,
-}: Pick<PageSettings, 'ownFields' | 'isSample'>): ExplorerExample[] {
+}: Pick<PageSettings, 'customFields' | 'isSample'>): ExplorerExample[] {
   return EXAMPLES.filter(
-    ({ ownFields = [], isForSample = false }) =>
-      ownFields.every((field) => known.includes(field)) && (isSample || !isForSample),
+    ({ customFields = [], isForSample = false }) =>
+      customFields.every((field) => known.includes(field)) && (isSample || !isForSample),
   );
 }
 
@@ -107,7 +107,7 @@ query Reports($text: String!) {
 }
 `,
     variables: '{ "text": "head of" }',
-    ownFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
+    customFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
   },
   {
     scopes: ['read', 'contact'],
@@ -140,7 +140,7 @@ query Audiences {
   }
 }
 `,
-    ownFields: ['User.mobiles', 'Group.room'],
+    customFields: ['User.mobiles', 'Group.room'],
     isForSample: true,
   },
   {
