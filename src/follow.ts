@@ -25,7 +25,7 @@ class FollowModule {
       module: FollowModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, ENTITIES, waiting),
+        DatabaseModule.forRoot(config, ENTITIES, waiting, { prepares: true }),
         MirrorModule,
         ...(config.webhooks.length === 0 ? [] : [await loadWebhooks()]),
         ...(config.monitoring.traces === null ? [] : [await loadTracing()]),

@@ -5,7 +5,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { CurrentRevision } from './revisions/revision.js';
-import { DirectoryDataSource } from './connections/data-source.js';
+import { DirectoryDataSource, type OpeningOptions } from './connections/data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
 import { Replicas } from './connections/replicas.js';
@@ -41,6 +41,7 @@ export class DatabaseModule {
     { database }: Config,
     entities: PostgresDataSourceOptions['entities'],
     waiting: Waiting | null = null,
+    options: OpeningOptions = {},
   ): DynamicModule {
     // An embedded database is never temporarily unavailable.
     const waitingFor = database.kind === 'pglite' ? null : waiting;
@@ -49,7 +50,8 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          dataSourceFactory: () => openWithRetry(new DirectoryDataSource(database, entities), waitingFor),
+          dataSourceFactory: () =>
+            openWithRetry(new DirectoryDataSource(database, entities, options), waitingFor),
         }),
       ],
     };

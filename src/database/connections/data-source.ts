@@ -18,6 +18,7 @@ import {
 } from './pool-options.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
 import type { Writer } from '../statements/statement.js';
+import { PreparingClient } from './preparing-client.js';
 import { StatementPool } from './statement-pool.js';
 import { type DatabaseTimeLimits, timeLimitsFor } from './time-limits.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
@@ -32,7 +33,9 @@ type KeptIndexes = Parameters<typeof keepValueIndexes> extends [unknown, ...infe
 
 export interface OpeningOptions {
   /** Default: true. Otherwise nothing is changed in the database. */
-  readonly migrates: boolean;
+  readonly migrates?: boolean;
+  /** Whether repeated statements of TypeORM are prepared, as those of revisions: see PreparingClient. Default: false. */
+  readonly prepares?: boolean;
 }
 
 /** The TypeORM data source. It migrates the database, and runs PGlite itself for a `pglite:` URL. */
@@ -47,7 +50,7 @@ export class DirectoryDataSource extends DataSource {
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
-    private readonly own: OpeningOptions = { migrates: true },
+    private readonly own: OpeningOptions = {},
   ) {
     const connections = new OpenConnections();
     const limits = timeLimitsFor(database.timeoutSeconds);
@@ -60,7 +63,10 @@ export class DirectoryDataSource extends DataSource {
       ...(database.kind === 'postgres' ? { url: database.url } : {}),
       extra:
         database.kind === 'postgres'
-          ? serverPoolOptions(database.poolSize, limits, connections)
+          ? {
+              ...serverPoolOptions(database.poolSize, limits, connections),
+              ...(own.prepares === true ? { Client: PreparingClient } : {}),
+            }
           : embeddedPoolOptions(limits, connections),
     });
     this.connections = connections;
@@ -82,7 +88,7 @@ export class DirectoryDataSource extends DataSource {
     try {
       await super.initialize();
       await refuseSharedSessions(this.database);
-      await (this.own.migrates ? this.migrate() : refuseForeignTables(this.manager));
+      await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
       this.ownPreviewPool = createPreviewPool(this.database, this.timeLimits, this.connections);
       this.ownStatements = new StatementPool(this.pool, this.timeLimits, this.database.kind === 'postgres');
     } catch (error) {

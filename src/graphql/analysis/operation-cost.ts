@@ -12,7 +12,7 @@ const VALUES_PER_NODE = 50;
 const LIST_SIZE = 10;
 
 /** Characters of a text, and elements of a list, in an argument that count as one value for each parent of its field. */
-const CHARACTERS_OF_VALUE = 100;
+export const CHARACTERS_OF_VALUE = 100;
 const ELEMENTS_OF_VALUE = 10;
 
 export interface OperationCost {
@@ -75,14 +75,10 @@ function countSelected(fields: Map<string, SelectedField>, counting: Counting, a
 
 /** What the arguments of a nested field count, as values. Only long texts and lists do: see shapeOf in operation-validator.ts. */
 function weightOf(value: unknown): number {
-  if (typeof value === 'string') return weightOfText(value);
+  if (typeof value === 'string') return Math.floor(value.length / CHARACTERS_OF_VALUE);
   if (typeof value !== 'object' || value === null) return 0;
   const own = Array.isArray(value) ? Math.floor(value.length / ELEMENTS_OF_VALUE) : 0;
   return Object.values(value).reduce<number>((sum, each) => sum + weightOf(each), own);
-}
-
-export function weightOfText(text: string): number {
-  return Math.floor(text.length / CHARACTERS_OF_VALUE);
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */

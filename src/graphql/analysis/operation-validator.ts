@@ -7,12 +7,11 @@ import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Compiler } from '../execution/compiler.js';
-import type { ValidatedOperation } from '../execution/operations.js';
+import { Compiler, type ValidatedOperation } from '../execution/operations.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { bounded, withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
-import { weightOfText } from './operation-cost.js';
+import { CHARACTERS_OF_VALUE } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -31,6 +30,8 @@ type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
 const MAX_FIELDS = 50_000;
 /** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
 const MOST_DECISIONS = 50;
+/** Maximum characters of the key of a cached decision. Lists make it as long as a request. */
+const LONGEST_KEY = 500;
 
 /** Validates an operation as a whole, before it reads anything: variables, limits, scopes and cost. */
 @Injectable()
@@ -80,7 +81,7 @@ export class OperationValidator {
     let decision = known.get(key);
     if (decision === undefined) {
       decision = evaluatePolicy(operation, variables, principal, this.config);
-      known.set(key, decision);
+      if (key.length <= LONGEST_KEY) known.set(key, decision);
     }
     return decision;
   }
@@ -187,7 +188,8 @@ function shapeOfValue(value: unknown): string {
 
 /** The members of an object that are present, also as null. Other values decide nothing, but they may be objects. */
 function shapeInside(value: unknown): string {
-  if (typeof value === 'string' && weightOfText(value) > 0) return `"${weightOfText(value)}`;
+  if (typeof value === 'string')
+    return value.length < CHARACTERS_OF_VALUE ? '' : `"${Math.floor(value.length / CHARACTERS_OF_VALUE)}`;
   if (typeof value !== 'object' || value === null) return '';
   if (Array.isArray(value)) return value.map(shapeInside).join('');
   const present = Object.entries(value).filter(([, each]) => each !== undefined);

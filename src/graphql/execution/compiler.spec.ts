@@ -10,7 +10,7 @@ import {
   isScalarType,
   parse,
 } from 'graphql';
-import { type CompiledQuery, Compiler } from './compiler.js';
+import { type CompiledQuery, Compiler } from './operations.js';
 import type { Operation } from '../analysis/operation.js';
 import { unfoldOperation } from '../analysis/unfold-operation.js';
 import type { RequestContext } from '../http/request-context.js';

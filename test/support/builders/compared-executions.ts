@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { execute, type ExecutionResult } from 'graphql';
-import { type CompiledQuery, Compiler } from '../../../src/graphql/execution/compiler.js';
+import { type CompiledQuery, Compiler } from '../../../src/graphql/execution/operations.js';
 
 /** Number of attempts: a minute or a revision can start between the two executions. */
 const ATTEMPTS = 3;

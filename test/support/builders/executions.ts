@@ -1,6 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Compiler } from '../../../src/graphql/execution/compiler.js';
-import { Executor } from '../../../src/graphql/execution/operations.js';
+import { Compiler, Executor } from '../../../src/graphql/execution/operations.js';
 
 /** Counts how a service produces its responses. Cached responses are not executed. */
 export class Executions {
