@@ -8,6 +8,12 @@ const TOO_COMPLEX = [400, 'QUERY_TOO_COMPLEX'];
 const DESCRIPTION = 'x'.repeat(9_990);
 /** Together with DESCRIPTION and the most aliases, their response has more than 20,000,000 characters. */
 const GROUPS = Array.from({ length: 70 }, (_, number) => ({ id: `g${number}`, description: DESCRIPTION }));
+const PEOPLE = Array.from({ length: 99 }, (_, number) => ({ id: `p${number}` }));
+/** Groups of all people: 594 memberships. */
+const LARGE = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({
+  id,
+  members: PEOPLE.map((person) => person.id),
+}));
 /** Megabytes that a heap may grow by, of hundreds that the requests below have. */
 const GROWTH = 60;
 
@@ -16,7 +22,7 @@ let authorization: string;
 
 beforeAll(async () => {
   service = await WatchedService.start({
-    ldif: buildLdif([{ id: 'anna' }], GROUPS),
+    ldif: buildLdif([{ id: 'anna' }, ...PEOPLE], [...GROUPS, ...LARGE]),
     environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
   });
   authorization = await service.accessToken('profile read directory write', 'client');
@@ -43,10 +49,38 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
 const repeated = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: description`).join(' ');
 
 it('rejects a response of more than 20,000,000 characters, before it is written', async () => {
-  const ofAll = (aliases: number) =>
-    `{ groups(first: 100) { nodes { ${repeated(aliases)} } } users(first: 1) { totalCount } }`;
-  expect(dataOf(await sendOperation(ofAll(28)))).toMatchObject({ users: { totalCount: 1 } });
+  const ofAll = (aliases: number) => `{ groups(first: 100) { totalCount nodes { ${repeated(aliases)} } } }`;
+  expect(dataOf(await sendOperation(ofAll(28)))).toMatchObject({ groups: { totalCount: 76 } });
   expect(refusalOf(await sendOperation(ofAll(29)))).toEqual(TOO_COMPLEX);
+});
+
+it('rejects a response of as many characters in errors', async () => {
+  const name = (letter: string) => letter.repeat(256);
+  const photos = Array.from({ length: 25 }, (_, at) => `x${at}: photo(size: 0)`).join(' ');
+  const query = `{ ${name('a')}: groups(first: 100) { ${name('b')}: nodes { ${name('c')}: members(first: 99) {
+    ${name('d')}: nodes { ${name('e')}: user { ${photos} } } } } } }`;
+  const short = query.replaceAll(/(\w)\1{255}: /g, '');
+  expect((await sendOperation(short)).status).toBe(200);
+  for (let time = 0; time < 3; time++) expect(refusalOf(await sendOperation(query))).toEqual(TOO_COMPLEX);
+});
+
+it.each(['a text', 'a list'])(
+  'counts %s in a variable below many objects, also after a short one',
+  async (what) => {
+    const query = `query ($filter: UserMemberFilter) {
+    groups(first: 100) { nodes { members(first: 98) { nodes { group { members(first: 0, filter: $filter) { totalCount } } } } } } }`;
+    const filterOf = (texts: string[]) =>
+      what === 'a text' ? { schoolYear: texts.join('') } : { schoolYears: texts };
+    expect((await sendOperation(query, { filter: filterOf(['1A']) })).status).toBe(200);
+    const long = filterOf(Array.from({ length: 60 }, () => 'x'.repeat(90)));
+    expect(refusalOf(await sendOperation(query, { filter: long }))).toEqual(TOO_COMPLEX);
+  },
+);
+
+it('counts empty pages below many objects', async () => {
+  const lists = Array.from({ length: 25 }, (_, at) => `a${at}: members(first: 0) { totalCount }`).join(' ');
+  const query = `{ groups(first: 100) { nodes { members(first: 98) { nodes { group { ${lists} } } } } } }`;
+  expect(refusalOf(await sendOperation(query))).toEqual(TOO_COMPLEX);
 });
 
 it('rejects paths of megabytes, without a token', async () => {

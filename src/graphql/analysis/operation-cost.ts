@@ -11,9 +11,10 @@ const VALUES_PER_NODE = 50;
 /** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
 const LIST_SIZE = 10;
 
-/** Characters of a text, and elements of a list, in an argument that count as one value for each parent of its field. */
+/** Characters of a text, or of a list of texts, in an argument that count as one value for each parent of its field. */
 export const CHARACTERS_OF_VALUE = 100;
-const ELEMENTS_OF_VALUE = 10;
+/** The characters of an element of a list beside its text. */
+const ELEMENT = 4;
 
 export interface OperationCost {
   /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
@@ -65,7 +66,8 @@ function countSelected(fields: Map<string, SelectedField>, counting: Counting, a
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(selected.field.type));
     const nodes = at.nodes * (size ?? 1);
-    const values = at.values * (isOpenList ? LIST_SIZE : (size ?? 1));
+    // An empty page is a value, too, and so are its totals.
+    const values = at.values * (isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
     if (size !== null) counted.nodes += nodes;
     // A page below each of several parents is planned with its arguments for each of them.
     counted.values += values + (at.values > 1 ? at.values * weightOf(given) : 0);
@@ -74,11 +76,20 @@ function countSelected(fields: Map<string, SelectedField>, counting: Counting, a
 }
 
 /** What the arguments of a nested field count, as values. Only long texts and lists do: see shapeOf in operation-validator.ts. */
-function weightOf(value: unknown): number {
-  if (typeof value === 'string') return Math.floor(value.length / CHARACTERS_OF_VALUE);
+export function weightOf(value: unknown): number {
+  if (typeof value === 'string' || Array.isArray(value))
+    return Math.floor(charactersIn(value) / CHARACTERS_OF_VALUE);
+  return typeof value === 'object' && value !== null ? sumOf(Object.values(value), weightOf) : 0;
+}
+
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
-  const own = Array.isArray(value) ? Math.floor(value.length / ELEMENTS_OF_VALUE) : 0;
-  return Object.values(value).reduce<number>((sum, each) => sum + weightOf(each), own);
+  return sumOf(Object.values(value), (each) => ELEMENT + charactersIn(each));
+}
+
+function sumOf(values: readonly unknown[], numberOf: (value: unknown) => number): number {
+  return values.reduce<number>((sum, each) => sum + numberOf(each), 0);
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */

@@ -3,6 +3,7 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
+  GraphQLError,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedType,
@@ -13,7 +14,14 @@ import { type Principal, grantedScopes, type Scope } from '../../auth/principal.
 import type { Config } from '../../config/config.js';
 import { findDryRunFields } from './dry-run.js';
 import { type OperationCost, computeCost } from './operation-cost.js';
-import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
+import {
+  type Operation,
+  type PathKey,
+  type SelectedField,
+  selectedAmong,
+  type Variables,
+  accessOf,
+} from './operation.js';
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
@@ -127,10 +135,23 @@ function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   });
 }
 
-/** The error of one withheld selection, in a response to the other selections. */
-export function withheldError(withheld: Withheld): ServiceError {
-  const { requiredScopes, grantedScopes } = withheld;
-  return new ServiceError('INSUFFICIENT_SCOPE', describe(withheld), { requiredScopes, grantedScopes });
+/**
+ * The error of one withheld selection, in a response to the other selections.
+ * @param withheldAt the places of the response that are null because a field is withheld, by the key of the field
+ */
+export function withheldError(
+  withheld: Withheld,
+  { withheldAt }: { readonly withheldAt: ReadonlyMap<PathKey, readonly (string | number)[]> },
+): GraphQLError {
+  const { selected, requiredScopes, grantedScopes } = withheld;
+  const message = describe(withheld);
+  const originalError = new ServiceError('INSUFFICIENT_SCOPE', message, { requiredScopes, grantedScopes });
+  const path = withheldAt.get(selected.key);
+  return new GraphQLError(message, {
+    nodes: selected.fieldNodes,
+    originalError,
+    ...(path === undefined ? {} : { path }),
+  });
 }
 
 function describe({ selected, requiredScopes }: Withheld): string {

@@ -7,11 +7,12 @@ import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Compiler, type ValidatedOperation } from '../execution/operations.js';
+import { Compiler } from '../execution/operations.js';
+import type { ValidatedOperation } from '../execution/validated-operation.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { bounded, withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
-import { CHARACTERS_OF_VALUE } from './operation-cost.js';
+import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -182,16 +183,14 @@ function shapeOf({ definition }: Operation, variables: Variables): string {
 function shapeOfValue(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value))
     return String(value);
-  if (Array.isArray(value)) return `[${value.length}${value.map(shapeInside).join('')}]`;
   return shapeInside(value) || '*';
 }
 
 /** The members of an object that are present, also as null. Other values decide nothing, but they may be objects. */
 function shapeInside(value: unknown): string {
-  if (typeof value === 'string')
-    return value.length < CHARACTERS_OF_VALUE ? '' : `"${Math.floor(value.length / CHARACTERS_OF_VALUE)}`;
+  if (typeof value === 'string') return value.length < CHARACTERS_OF_VALUE ? '' : `"${weightOf(value)}`;
+  if (Array.isArray(value)) return `[${value.length}"${weightOf(value)}${value.map(shapeInside).join('')}]`;
   if (typeof value !== 'object' || value === null) return '';
-  if (Array.isArray(value)) return value.map(shapeInside).join('');
   const present = Object.entries(value).filter(([, each]) => each !== undefined);
   return `{${present.map(([name, each]) => `${name}${each === null ? '-' : shapeInside(each)}`).join(' ')}}`;
 }

@@ -10,7 +10,8 @@ import {
   isScalarType,
   parse,
 } from 'graphql';
-import { type CompiledQuery, Compiler } from './operations.js';
+import { Compiler } from './operations.js';
+import type { CompiledQuery } from './validated-operation.js';
 import type { Operation } from '../analysis/operation.js';
 import { unfoldOperation } from '../analysis/unfold-operation.js';
 import type { RequestContext } from '../http/request-context.js';

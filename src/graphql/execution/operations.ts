@@ -4,38 +4,30 @@ import {
   type ExecutionResult,
   GraphQLError,
   GraphQLScalarType,
-  type DocumentNode,
-  GraphQLSchema,
+  type GraphQLSchema,
   OperationTypeNode,
 } from 'graphql';
-import { LARGEST_PAGE } from '../analysis/connection-arguments.js';
-import { type PolicyDecision, type Withheld, withheldError } from '../analysis/operation-policy.js';
+import { withheldError } from '../analysis/operation-policy.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
+import type { LimitsConfig } from '../../config/settings/limits.js';
 import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import type { DeprecatedUses } from '../schema/deprecation.js';
-import { refuseLargeData } from './response-size.js';
-import { variablesInside, withVariablesOf } from './coerced-variables.js';
+import { SchemasWithType, variablesInside, withVariablesOf } from './coerced-variables.js';
 import { PreviewShares } from './preview-shares.js';
+import type { CompiledQuery, ValidatedOperation } from './validated-operation.js';
 import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
 
-export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
-  readonly document: DocumentNode;
-  /** The schema restricted to the scopes of the token. */
-  readonly schema: GraphQLSchema;
-  /** What its result depends on; null if it cannot be cached. */
-  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  /** The deprecated elements that it uses; null if there are none. */
-  readonly deprecated: DeprecatedUses | null;
-  readonly variables: Variables;
-  /** Null if graphql-js executes it. */
-  readonly compiled: CompiledQuery | null;
-}
+/** Maximum characters of a response for each node that an operation may request. Usual nodes have a fifth. */
+const CHARACTERS_PER_NODE = 2000;
+/** The limit where few nodes are allowed: introspection has several hundred thousand. */
+const MIN_CHARACTERS = 5_000_000;
+/** The characters of a number, a boolean or null, and those of an error beside its message and path. */
+const SHORT = 5;
+const ERROR = 200;
 
 /** Attempts to read one revision without a transaction. */
 const MAX_ATTEMPTS = 3;
@@ -55,13 +47,11 @@ export class Executor {
     this.hasAudiences = fields.some(({ visibleTo }) => visibleTo !== undefined);
   }
 
-  /** Throws ServiceError QUERY_TOO_COMPLEX, if the response would be too long. */
-  async execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    const result = await (operation.isMutation
+  /** Rejects with ServiceError QUERY_TOO_COMPLEX if the response would be too long. */
+  execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
+    return operation.isMutation
       ? this.shares.run(context, () => this.executeInTransaction(operation, context))
-      : this.query(operation, context));
-    if (operation.cost.nodeCount > LARGEST_PAGE) refuseLargeData(result.data, this.config.limits);
-    return result;
+      : this.query(operation, context);
   }
 
   /**
@@ -100,7 +90,7 @@ export class Executor {
     context: RequestContext,
   ): Promise<ExecutionResult> {
     const { data, errors = [] } = await this.run(operation, context);
-    const all = [...errors, ...operation.withheld.map((each) => errorOf(each, context))];
+    const all = [...errors, ...operation.withheld.map((each) => withheldError(each, context))];
     return { data: data ?? null, ...(all.length > 0 ? { errors: all } : {}) };
   }
 
@@ -111,12 +101,55 @@ export class Executor {
     const { variables, definition } = contextValue.parsed;
     if (compiled !== null) {
       const result = await compiled(contextValue, coerced, variables);
+      rejectLargeResult(result, this.config.limits);
       if (!hasSeveralErrors(result)) return result;
       contextValue.reset();
     }
     const operationName = definition.name?.value;
-    return execute({ schema, document, contextValue, variableValues: variables, operationName });
+    const given = { schema, document, contextValue, variableValues: variables, operationName };
+    const result = await execute(given);
+    rejectLargeResult(result, this.config.limits);
+    return result;
   }
+}
+
+/**
+ * Rejects a result whose JSON would be too large, before it is written: that takes memory, and no other request runs meanwhile.
+ * Aliases repeat texts of any length, which the result has once in memory, and each error has a path.
+ * @throws ServiceError QUERY_TOO_COMPLEX
+ */
+function rejectLargeResult(
+  { data, errors = [] }: ExecutionResult,
+  { nodes }: Pick<LimitsConfig, 'nodes'>,
+): void {
+  const limit = Math.max(MIN_CHARACTERS, nodes * CHARACTERS_PER_NODE);
+  let count = countCharacters(data, limit);
+  for (const { message, path } of errors) {
+    if (count > limit) break;
+    count += ERROR + message.length + countCharacters(path, limit);
+  }
+  if (count <= limit) return;
+  throw new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `The response of this operation is too long: at most ${limit} characters are allowed`,
+  );
+}
+
+/** The approximate length of a value as JSON. It stops counting above the limit. */
+function countCharacters(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length + 3;
+  if (typeof value !== 'object' || value === null) return SHORT;
+  let count = 2;
+  if (Array.isArray(value)) {
+    for (const each of value) if ((count += countCharacters(each, limit - count)) > limit) break;
+    return count;
+  }
+  // The result has no inherited members, and this is the fastest way through it.
+  for (const name in value) {
+    count += name.length + 4 + countCharacters((value as Record<string, unknown>)[name], limit - count);
+    if (count > limit) break;
+  }
+  return count;
 }
 
 /**
@@ -127,23 +160,6 @@ function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
   const codes = errors.map(({ originalError: error }) => (error instanceof ServiceError ? error.code : ''));
   return errors.length > 1 && !codes.includes('SERVICE_UNAVAILABLE') && !codes.includes('TIMEOUT');
 }
-
-function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLError {
-  const error = withheldError(withheld);
-  const path = withheldAt.get(withheld.selected.key);
-  return new GraphQLError(error.message, {
-    nodes: withheld.selected.fieldNodes,
-    originalError: error,
-    ...(path === undefined ? {} : { path }),
-  });
-}
-
-/** A compiled operation with the results of graphql-js. It takes the variables coerced and as sent. */
-export type CompiledQuery = (
-  context: RequestContext,
-  coerced: Variables,
-  sent: Variables,
-) => ExecutionResult | Promise<ExecutionResult>;
 
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
@@ -167,7 +183,7 @@ export class Compiler {
   worthwhileAfter = 1;
   /** An operation lives as long as its cached document. */
   private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
-  private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
+  private readonly extended = new SchemasWithType(Coerced);
 
   /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
   find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
@@ -185,8 +201,8 @@ export class Compiler {
     if (document === null) return null;
     const operationName = definition.name?.value;
     const compiled = compileQuery(
-      this.extend(schema),
-      withVariablesOf(Coerced.name, document),
+      this.extended.find(schema),
+      withVariablesOf(Coerced, document),
       operationName,
       {
         // Values come from models with declared types, so built-in scalars need no serialization. Custom
@@ -203,16 +219,6 @@ export class Compiler {
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
         : execute({ schema, document, operationName, contextValue, variableValues: sent });
-  }
-
-  private extend(schema: GraphQLSchema): GraphQLSchema {
-    let extended = this.extended.get(schema);
-    if (extended === undefined) {
-      const { types, ...config } = schema.toConfig();
-      extended = new GraphQLSchema({ ...config, types: [...types, Coerced] });
-      this.extended.set(schema, extended);
-    }
-    return extended;
   }
 
   private variantOf(operation: Operation, variables: Variables): Variant | null {

@@ -6,7 +6,7 @@ import type { Principal } from '../../auth/principal.js';
 import { chooseRequestId } from '../../http/malformed-requests.js';
 import type { DocumentReference } from '../persisted/document-reference.js';
 import type { OperationLabel } from '../analysis/operation.js';
-import type { ValidatedOperation } from '../execution/operations.js';
+import type { ValidatedOperation } from '../execution/validated-operation.js';
 import type { ResponseCacheKey } from '../cache/response-cache.js';
 import type { MirrorRead } from '../../database/staleness.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';

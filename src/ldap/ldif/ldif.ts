@@ -37,17 +37,17 @@ export async function* readLdif(
 }
 
 /**
- * Reads a part of a file that is in memory.
+ * Reads a part of a file that is in memory, as far as the caller takes its entries.
  * @param isBeginning whether the file begins with it, so that it may have a version
  * @throws {LdifError} as readLdif
  */
-export function parseLdif(bytes: Buffer, isBeginning: boolean): Entry[] {
+export function* parseLdif(bytes: Buffer, isBeginning: boolean): Generator<Entry, void, undefined> {
   const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES);
   const records = new LdifRecords(isBeginning);
-  const entries: Entry[] = [];
   for (let from = 0; from < bytes.length; from += PART)
-    entries.push(...records.push(lines.push(bytes.subarray(from, from + PART))));
-  return [...entries, ...records.push(lines.end()), ...records.end()];
+    yield* records.push(lines.push(bytes.subarray(from, from + PART)));
+  yield* records.push(lines.end());
+  yield* records.end();
 }
 
 class LdifRecords {

@@ -113,9 +113,13 @@ export function refuseBeginning(bytes: Buffer, start: number): void {
  * @throws LdifError; IrregularRecordsError for more than one entry
  */
 export function parseRecord({ bytes, start }: RecordBytes): Entry | null {
-  const [entry, second] = parseLdif(bytes, start === 0);
-  if (second !== undefined) throw new IrregularRecordsError();
-  return entry ?? null;
+  let found: Entry | null = null;
+  for (const entry of parseLdif(bytes, start === 0)) {
+    // A file with mixed line ends is one record.
+    if (found !== null) throw new IrregularRecordsError();
+    found = entry;
+  }
+  return found;
 }
 
 /** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */

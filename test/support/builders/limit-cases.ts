@@ -183,7 +183,7 @@ export const LIMIT_CASES: readonly LimitCase[] = [
   },
   {
     what: 'characters of an argument below 9,800 objects',
-    limit: 4899,
+    limit: 4699,
     refusal: TOO_COMPLEX,
     ways: {
       directly: (count) => operation(`{ ${belowEach(`"${'x'.repeat(count)}"`)} }`),
