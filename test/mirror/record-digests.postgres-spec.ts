@@ -48,6 +48,20 @@ const GROUPS = [group(0, [1, 2, 3]), group(1, [4])];
 const RECORDS = [HEAD, ...PEOPLE, ...GROUPS];
 const fileOf = (records: readonly string[]) => records.join('\n');
 
+/** The source with other records. */
+function withRecords(
+  source: DirectorySource,
+  readRecords: NonNullable<DirectorySource['readRecords']>,
+): DirectorySource {
+  return {
+    isReadOnce: false,
+    fingerprint: () => source.fingerprint(),
+    position: () => source.position(),
+    read: (signal) => source.read(signal),
+    readRecords,
+  };
+}
+
 /** Reads a source in bulk. Returns the outcome, and the ids of the entries that were parsed. */
 async function readInBulk(
   service: TestService,
@@ -63,17 +77,11 @@ async function readInBulk(
       return found;
     },
   });
-  const noted: DirectorySource = {
-    isReadOnce: false,
-    fingerprint: () => source.fingerprint(),
-    position: () => source.position(),
-    read: (signal) => source.read(signal),
-    async *readRecords() {
-      const { signal } = new AbortController();
-      for await (const records of source.readRecords?.() ?? recordsOfEntries(source.read(signal)))
-        yield records.map(noting);
-    },
-  };
+  const noted = withRecords(source, async function* () {
+    const { signal } = new AbortController();
+    for await (const records of source.readRecords?.() ?? recordsOfEntries(source.read(signal)))
+      yield records.map(noting);
+  });
   const synchronizer = synchronizerOf(service.app, config);
   const outcome = await synchronizer.run(noted, { force: true, bulkLimit: 0 });
   return { outcome, parsed };
@@ -220,19 +228,13 @@ describe('a run in bulk over an LDIF file', () => {
     const source = openSource(service.config.directory);
     const endSession = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and query like '%given as (%'`;
-    const interrupted: DirectorySource = {
-      isReadOnce: false,
-      fingerprint: () => source.fingerprint(),
-      position: () => source.position(),
-      read: (signal) => source.read(signal),
-      async *readRecords() {
-        for await (const records of source.readRecords?.() ?? [])
-          for (const [index, record] of records.entries()) {
-            if (index === 20) expect(await service.app.get(DataSource).query(endSession)).toHaveLength(1);
-            yield [record];
-          }
-      },
-    };
+    const interrupted = withRecords(source, async function* () {
+      for await (const records of source.readRecords?.() ?? [])
+        for (const [index, record] of records.entries()) {
+          if (index === 20) expect(await service.app.get(DataSource).query(endSession)).toHaveLength(1);
+          yield [record];
+        }
+    });
     const run = synchronizerOf(service.app, service.config).run(interrupted, { force: true, bulkLimit: 0 });
     const failure = run.catch((error: unknown) => databaseError(error));
     expect(await failure).toMatchObject({ message: 'The database cannot be reached at the moment' });

@@ -152,7 +152,7 @@ class Unfolding {
     const { conditions, path, into } = level;
     const responsePath = [...path, responseKey];
     const key = pathKey(responsePath, type.name, name);
-    if ((this.characters += key.length) > UNFOLDED_CHARACTERS) throw tooMuchUnfolded();
+    if ((this.characters += key.length) > UNFOLDED_CHARACTERS) throw pathsTooLong();
     const children = new Map<string, SelectedField>();
     const known = { key, responsePath, parentType: type, field, fieldNodes: [], places: [], children };
     const selected: SelectedField = into.get(key) ?? known;
@@ -185,7 +185,14 @@ class Unfolding {
 function tooMuchUnfolded(): ServiceError {
   return new ServiceError(
     'QUERY_TOO_COMPLEX',
-    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields, or to longer paths`,
+    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
+  );
+}
+
+function pathsTooLong(): ServiceError {
+  return new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `The paths of all fields of this operation have more than ${UNFOLDED_CHARACTERS} characters: use shorter aliases`,
   );
 }
 

@@ -28,7 +28,7 @@ export async function addAffectedEntries(
 }
 
 /** Adds the groups that users of a change name, or do not name any more. Their own entries do not change. */
-export async function addGroupsNamed(
+async function addGroupsNamed(
   delta: DeltaBuilder,
   { manager, config }: Dependencies,
   readAgain: ReadAgain,

@@ -8,7 +8,7 @@ import { addReadAgain, findWithSameId } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { addAffectedEntries, addGroupsNamed } from './groups-named.js';
+import { addAffectedEntries } from './groups-named.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, DifferingEntry } from '../reconcile/scan.js';
@@ -235,7 +235,6 @@ export class PendingChanges {
     const { pending, connection, signal } = this;
     const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
     await this.dynamicGroups.addTo(pending);
-    await addGroupsNamed(pending, this.dependencies, readAgain);
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(CONSISTENCY_DELAY_MS, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);

@@ -172,7 +172,7 @@ function changeCounter(most: number): (size: number) => void {
   };
 }
 
-/** The first record may have a version, with which the same bytes are an error in another place: its digest is of its own. */
+/** The first record may have a version, with which the same bytes are an error in another place. So it has another digest. */
 function digestOf(bytes: Buffer, start: number): Buffer {
   return hash('sha256', start === 0 ? Buffer.concat([FIRST, bytes]) : bytes, 'buffer');
 }
