@@ -4,7 +4,6 @@ import { InheritAccess } from '../auth/access.js';
 import { ChangeKind } from '../common/change-kind.js';
 import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { DeriveTypes } from '../graphql/schema/typed-members.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 
@@ -29,39 +28,6 @@ registerEnumType(ChangeKind, {
 });
 
 /** A change as the API shows it. The number and the keys are internal. */
-@DeriveTypes<Change>({
-  interface: {
-    name: 'DirectoryChange',
-    description: 'A change that the service took from the directory, of any kind.',
-    fields: ['id', 'kind', 'at'],
-  },
-  field: { name: 'detail', description: 'The change, as the type of its kind.' },
-  types: {
-    UserChange: {
-      description: 'A change of a user: USER_CREATED, USER_UPDATED or USER_DELETED.',
-      fields: ['userId!', 'userNodeId', 'user', 'previousId'],
-    },
-    GroupChange: {
-      description: 'A change of a group: GROUP_CREATED, GROUP_UPDATED or GROUP_DELETED.',
-      fields: ['groupId!', 'groupNodeId', 'group', 'previousId'],
-    },
-    MembershipChange: {
-      description: 'A change of the role of a user in a group: MEMBER_ADDED, MEMBER_REMOVED or ROLE_CHANGED.',
-      fields: [
-        'userId!',
-        'userNodeId',
-        'user',
-        'groupId!',
-        'groupNodeId',
-        'group',
-        'roleBefore',
-        'roleAfter',
-      ],
-    },
-  },
-  typeOf: ({ userKey, groupKey }) =>
-    groupKey === null ? 'UserChange' : userKey === null ? 'GroupChange' : 'MembershipChange',
-})
 @ObjectType({ description: 'A change that the service took from the directory.' })
 export class Change {
   number!: number;

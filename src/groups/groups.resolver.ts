@@ -41,7 +41,11 @@ export class GroupsResolver {
 
   @RequireScopes('read')
   @CachePolicy('mirror')
-  @Query(() => GroupConnection, { nullable: true, description: 'All groups in the directory, page by page.' })
+  @Query(() => GroupConnection, {
+    nullable: true,
+    description:
+      'All groups that the viewer may see, page by page. Rules of visibility leave out the others.',
+  })
   groups(
     @Args() page: GroupListArguments,
     @SelectedPage() selection: PageSelection,
@@ -52,6 +56,7 @@ export class GroupsResolver {
 
   @InheritAccess()
   @ResolveField(() => GroupConnection, {
+    nullable: true,
     description: 'The groups that directly contain this group, by name.',
   })
   parents(
@@ -65,6 +70,7 @@ export class GroupsResolver {
 
   @InheritAccess()
   @ResolveField(() => GroupConnection, {
+    nullable: true,
     description: 'The groups that this group directly contains, by name.',
   })
   subgroups(

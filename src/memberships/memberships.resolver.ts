@@ -45,7 +45,7 @@ function GroupsField(): MethodDecorator {
   return applyDecorators(
     Direct(),
     InheritAccess(),
-    ResolveField(() => GroupMembershipConnection, { description }),
+    ResolveField(() => GroupMembershipConnection, { nullable: true, description }),
   );
 }
 

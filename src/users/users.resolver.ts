@@ -42,7 +42,10 @@ export class UsersResolver {
 
   @RequireScopes('directory')
   @CachePolicy('mirror')
-  @Query(() => UserConnection, { nullable: true, description: 'All users in the directory, page by page.' })
+  @Query(() => UserConnection, {
+    nullable: true,
+    description: 'All users that the viewer may see, page by page. Rules of visibility leave out the others.',
+  })
   users(
     @Args() page: UserListArguments,
     @SelectedPage() selection: PageSelection,

@@ -179,6 +179,34 @@ describe('a group', () => {
     authorization = await service.serviceAccount('read');
   });
 
+  it('keeps the rest of a row whose list has an invalid cursor or filter, with an error for each', async () => {
+    const schoolYears = JSON.stringify(Array.from({ length: 101 }, () => '1A'));
+    const { data, errors } = await service.query<{
+      group: { members: { nodes: Record<string, Record<string, unknown>>[] } };
+    }>(
+      `{ group(group: {id: "club"}) { members(first: 10) { nodes {
+        user { id stale: groups(first: 1, after: "stale") { totalCount } groups(first: 9) { totalCount } }
+        group { parents(last: 1, before: "stale") { totalCount } subgroups(first: 1, after: "stale") { totalCount }
+          members(first: 1, filter: {schoolYears: ${schoolYears}}) { totalCount } }
+      } } } }`,
+      { authorization },
+    );
+    const nowhere = { parents: null, subgroups: null, members: null };
+    expect(data?.group.members.nodes).toEqual([
+      { user: { id: 'anna', stale: null, groups: { totalCount: 2 } }, group: nowhere },
+      { user: { id: 'ben', stale: null, groups: { totalCount: 1 } }, group: nowhere },
+      { user: { id: 'cleo', stale: null, groups: { totalCount: 2 } }, group: nowhere },
+    ]);
+    const failed = errors.map(({ path, extensions }) => `${(path ?? []).join('.')} ${extensions.code}`);
+    const expected = [0, 1, 2].flatMap((row) => [
+      `group.members.nodes.${row}.user.stale INVALID_CURSOR`,
+      `group.members.nodes.${row}.group.parents INVALID_CURSOR`,
+      `group.members.nodes.${row}.group.subgroups INVALID_CURSOR`,
+      `group.members.nodes.${row}.group.members BAD_USER_INPUT`,
+    ]);
+    expect(failed.sort()).toEqual(expected.sort());
+  });
+
   it('has direct members and members of inner groups, with the origin of their roles', async () => {
     const data = await service.read(
       `{ group(group: {id: "CLUB"}) { id members(first: 10) { totalCount nodes {

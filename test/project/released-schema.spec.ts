@@ -17,6 +17,13 @@ const INTENDED_BREAKS: readonly string[] = [
     ['UpdateProfilePayload.profile', 'Profile'],
     ['UpdateUserPayload.user', 'User'],
   ].map(([field, type]) => `Field '${field}' changed type from '${type}!' to '${type}Preview!'`),
+  // One invalid cursor must not empty the whole list.
+  ...[
+    ['Group.parents', 'GroupConnection'],
+    ['Group.subgroups', 'GroupConnection'],
+    ['Profile.groups', 'GroupMembershipConnection'],
+    ['User.groups', 'GroupMembershipConnection'],
+  ].map(([field, type]) => `Field '${field}' changed type from '${type}!' to '${type}'`),
 ];
 
 describe('the schema', () => {

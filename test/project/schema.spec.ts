@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import {
   buildSchema,
   getNamedType,
+  isNonNullType,
   type GraphQLNamedType,
   type GraphQLObjectType,
   isInputObjectType,
+  isInterfaceType,
   isObjectType,
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql';
 import { findDeprecationProblems } from '../../src/graphql/schema/deprecation.js';
+import { readConfig } from '../../src/config/config.js';
 import { buildSdl } from '../../src/schema.js';
 import { contractElementsOf, signaturesOf } from '../support/builders/schema-coordinates.js';
 
@@ -59,6 +62,24 @@ describe('the schema', () => {
       ({ description }) => (description ?? '').trim() === '',
     );
     expect(undescribed.map(({ coordinate }) => coordinate)).toEqual([]);
+  });
+});
+
+describe('what can fail alone', () => {
+  it.each([
+    ['the built-in schema', undefined, ['Group.parents', 'User.groups']],
+    ['a model file', 'sample/model.yaml', ['Profile.reports', 'UserPreview.reports']],
+  ])('is nullable in %s: every connection, at any depth', async (_name, model, some) => {
+    const sdl = await buildSdl(model === undefined ? undefined : readConfig({ DIRECTORY_MODEL: model }));
+    const connections = Object.values(buildSchema(sdl).getTypeMap())
+      .filter((type) => isObjectType(type) || isInterfaceType(type))
+      .flatMap((type) =>
+        Object.values(type.getFields())
+          .filter((field) => getNamedType(field.type).name.endsWith('Connection'))
+          .map((field) => ({ coordinate: `${type.name}.${field.name}`, field })),
+      );
+    expect(connections.map(({ coordinate }) => coordinate)).toEqual(expect.arrayContaining(some));
+    expect(connections.filter(({ field }) => isNonNullType(field.type))).toEqual([]);
   });
 });
 

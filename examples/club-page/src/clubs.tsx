@@ -8,7 +8,7 @@ import { type Problem, problemOf } from './service';
 import type { Reason } from './welcome';
 
 type Profile = NonNullable<MyClubsQuery['profile']>;
-type MyClub = Profile['groups']['nodes'][number]['group'];
+type MyClub = NonNullable<Profile['groups']>['nodes'][number]['group'];
 
 /** The clubs of the user and the members of one of them, whose id is the hash of the address. */
 export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void }) {
@@ -93,7 +93,8 @@ function useMyClubs() {
     do {
       const { data, error } = await readPage(after);
       if (error !== undefined) setProblem(problemOf(error));
-      if (data?.profile == null) break;
+      // A list that fails is null, and its error is the problem.
+      if (data?.profile?.groups == null) break;
       const { nodes, pageInfo } = data.profile.groups;
       found.push(...nodes.map(({ group }) => group));
       after = pageInfo.hasNextPage ? pageInfo.endCursor : null;

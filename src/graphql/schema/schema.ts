@@ -15,7 +15,6 @@ import type { Config } from '../../config/config.js';
 import { describeAccess } from './access-directive.js';
 import { addDerivedFields } from './derived-fields.js';
 import { addPreviewTypes } from './preview-types.js';
-import { addTypedMembers } from './typed-members.js';
 import type { RequestContext } from '../http/request-context.js';
 import { withUserErrors } from './user-errors.js';
 
@@ -28,7 +27,7 @@ const DEFAULT_RESOLVER = 'rootFieldResolver';
 
 /** Adds to the schema that Nest has built what it derives from the model, and from other types. */
 export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchema {
-  return addPreviewTypes(addTypedMembers(addDerivedFields(built, config)));
+  return addPreviewTypes(addDerivedFields(built, config));
 }
 
 /**

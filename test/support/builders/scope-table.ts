@@ -12,7 +12,6 @@ AddGroupMemberPayload.userErrors              inherited
 BuildInfo.commit                              inherited
 BuildInfo.version                             inherited
 Change.at                                     inherited
-Change.detail                                 inherited
 Change.group                                  inherited
 Change.groupId                                inherited
 Change.groupNodeId                            inherited

@@ -18,7 +18,7 @@ export type MyClubsQueryVariables = Exact<{
 }>;
 
 
-export type MyClubsQuery = { profile: { id: string, name: string, photo: string | null, groups: { pageInfo: { hasNextPage: boolean, endCursor: string | null }, nodes: Array<{ group: { id: string, name: string } }> } } | null };
+export type MyClubsQuery = { profile: { id: string, name: string, photo: string | null, groups: { pageInfo: { hasNextPage: boolean, endCursor: string | null }, nodes: Array<{ group: { id: string, name: string } }> } | null } | null };
 
 export type PhotoQueryVariables = Exact<{
   id: string;
