@@ -111,8 +111,8 @@ export class HttpAdapter extends FastifyAdapter {
         done(problem);
         return;
       }
-      const preflight = this.cors?.ofPreflight(request.raw);
-      if (preflight !== undefined && preflight !== null) void reply.code(204).headers(preflight).send();
+      const preflight = this.cors?.ofPreflight(request.raw) ?? null;
+      if (preflight !== null) void reply.code(204).headers(preflight).send();
       else if (this.held === null) done();
       else this.held.push(done);
     });

@@ -175,7 +175,7 @@ export class UnparsedRequests {
   rejectTunnel(request: IncomingMessage, socket: Duplex): void {
     // The client may be gone.
     socket.on('error', () => undefined);
-    const headers = { allow: 'GET, POST' };
+    const headers = { allow: 'GET, HEAD, POST' };
     const error = new RejectionError(405, 'METHOD_NOT_ALLOWED', 'This server is not a proxy', headers);
     this.rejectUnknown(error, socket, chooseRequestId(request));
     socket.end();

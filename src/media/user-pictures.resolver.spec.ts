@@ -26,7 +26,7 @@ describe('the picture fields', () => {
         expect(field?.args.map((argument) => `${argument.name}: ${String(argument.type)}`)).toEqual([
           'size: Int',
         ]);
-        expect(field?.extensions).toMatchObject({ access: { kind: 'inherited' }, dependsOn: ['minute'] });
+        expect(field?.extensions).toMatchObject({ access: { kind: 'inherited' }, dependsOn: ['period'] });
       }
     }
   });

@@ -25,7 +25,7 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   const description = USER_FIELDS.find((field) => field.name === name)?.description ?? '';
   return applyDecorators(
     InheritAccess(),
-    CachePolicy('minute'),
+    CachePolicy('period'),
     Direct(),
     ResolveField(() => String, { nullable: true, description }),
   );

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import fc from 'fast-check';
 import { isEnumType } from 'graphql';
-import { minuteOfUrls } from '../../src/graphql/cache/response-cache.js';
+import { periodOfUrls } from '../../src/graphql/cache/url-renewal.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { CompilerSwitch, Executions } from '../support/builders/executions.js';
@@ -180,13 +180,13 @@ describe('a response', () => {
     });
     await fc.assert(
       fc.asyncProperty(asked, async (each) => {
-        let minute: number;
+        let period: number;
         let pairs: [string, string][];
         do {
           // Signed URLs change with it.
-          minute = minuteOfUrls(new Date());
+          period = periodOfUrls(new Date());
           pairs = await pairsFor(each);
-        } while (minute !== minuteOfUrls(new Date()));
+        } while (period !== periodOfUrls(new Date()));
         for (const [answer, expected] of pairs) {
           expect(answer).toBe(expected);
           expect(answer).not.toContain('INTERNAL_SERVER_ERROR');

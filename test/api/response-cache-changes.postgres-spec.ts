@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { minuteOfUrls } from '../../src/graphql/cache/response-cache.js';
+import { periodOfUrls } from '../../src/graphql/cache/url-renewal.js';
 import { ChangingDirectory, modelOf, operationOf, Random } from '../support/builders/changing-directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -77,15 +77,15 @@ describe.each([
     return post(to, { query }, { authorization, 'x-request-id': 'the-same' }, agent);
   }
 
-  /** A response of a process with a cache, and one without, of the same revision and minute; null: there were none. */
+  /** A response of a process with a cache, and one without, of the same revision and period; null: there were none. */
   async function pairOf(to: TestService | TwinService, query: string, principal: number) {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       sent++;
-      const minute = minuteOfUrls(new Date());
+      const period = periodOfUrls(new Date());
       const cached = await send(to, query, principal);
       const expected = await send(uncached, query, principal);
       const [one, other] = [cached, expected].map(({ headers }) => headers['directory-revision']);
-      if (one === other && minute === minuteOfUrls(new Date())) return { cached, expected };
+      if (one === other && period === periodOfUrls(new Date())) return { cached, expected };
     }
     return null;
   }

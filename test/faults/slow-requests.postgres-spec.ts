@@ -277,7 +277,7 @@ describe('a request that Node.js accepts', () => {
   it('is rejected if it asks for a tunnel', async () => {
     const answer = await sendBytes(service, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n');
     await expectRefusal(answer, [405, 'METHOD_NOT_ALLOWED']);
-    expect(answer.headers['allow']).toBe('GET, POST');
+    expect(answer.headers['allow']).toBe('GET, HEAD, POST');
   });
 
   it('is rejected without a Host, independent of earlier requests', async () => {

@@ -1,12 +1,23 @@
 import { serverAudits } from 'graphql-http';
 import { buildLdif } from '../support/builders/directory.js';
-import { challengeOf, dataOf, get, post, refusalOf, send, sendBytes } from '../support/clients/http.js';
+import {
+  challengeOf,
+  dataOf,
+  get,
+  type HttpAnswer,
+  post,
+  refusalOf,
+  send,
+  sendBytes,
+} from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
 const QUERY = '{ buildInfo { __typename } }';
 const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
 const OF_READ = '{ user(user: {id: "anna"}) { id } }';
 const ORIGIN = 'https://pages.example';
+/** Its response is compressed. */
+const MANY = `{ ${Array.from({ length: 20 }, (_, index) => `u${index}: user(user: {id: "anna"}) { id nodeId }`).join(' ')} }`;
 
 const service = TestService.forSuite({
   ldif: buildLdif([{ id: 'anna' }]),
@@ -86,10 +97,38 @@ describe('the status of a response', () => {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']) {
       const answer = await send(service, { method });
       expect([method, ...refusalOf(answer)]).toEqual([method, 405, 'METHOD_NOT_ALLOWED']);
-      expect(answer.headers.allow).toBe('GET, POST');
+      expect(answer.headers.allow).toBe('GET, HEAD, POST');
     }
-    const head = await send(service, { method: 'HEAD', path: '/graphql/v1?query=%7B__typename%7D' });
-    expect([head.status, head.headers.allow, head.body]).toEqual([405, 'GET, POST', '']);
+  });
+
+  it.each<[what: string, status: number, query: string | null, headers?: Record<string, string>]>([
+    ['data', 200, OF_READ],
+    ['compressed data', 200, MANY, { 'accept-encoding': 'gzip' }],
+    ['an unchanged response', 304, OF_READ, { 'if-none-match': '*' }],
+    ['a field with an error', 200, '{ user(user: {id: "nobody"}) { id } }'],
+    ['no query', 400, null],
+    ['a syntax error', 400, '{'],
+    ['a token that is missing', 401, OF_READ, { authorization: '' }],
+    ['a scope that is missing', 403, '{ users(first: 1) { totalCount } }'],
+    ['a mutation', 405, 'mutation { removeMembership(input: {user: {id: "a"}, group: {id: "b"}}) { ldif } }'],
+    ['another media type', 406, OF_READ, { accept: 'text/plain' }],
+    ['a browser', 406, null, { accept: 'text/html' }],
+  ])('and the headers are the same for HEAD as for GET, without the body: %s', async (...row) => {
+    const [, status, query, more = {}] = row;
+    const path = `/graphql/v1${query === null ? '' : `?query=${encodeURIComponent(query)}`}`;
+    const headers = { authorization, origin: ORIGIN, 'x-request-id': 'same', ...more };
+    const answers: HttpAnswer[] = [];
+    // The third is from the response cache, as far as there is one.
+    for (const method of ['GET', 'HEAD', 'HEAD', 'GET'])
+      answers.push(await send(service, { method, path, headers }));
+    const describe = ({ status: sent, headers: { date, ratelimit, ...others } }: HttpAnswer) => {
+      const known = [date, ratelimit?.toString().replace(/r=\d+;t=\d+/g, '')].slice(1);
+      return { sent, known, others };
+    };
+    const [first, ...rest] = answers.map(describe);
+    expect(first?.sent).toBe(status);
+    expect(rest).toEqual([first, first, first]);
+    expect(answers.map(({ body }) => body === '')).toEqual([status === 304, true, true, status === 304]);
   });
 
   it('is 401 with a challenge if a token is required and missing', async () => {
@@ -246,13 +285,14 @@ describe('an unknown path', () => {
 });
 
 describe('a page of another origin', () => {
-  const preflight = (origin: string) =>
+  const preflight = (origin: string, names = 'authorization,content-type', path = '/graphql/v1') =>
     send(service, {
       method: 'OPTIONS',
+      path,
       headers: {
         origin,
         'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization,content-type',
+        'access-control-request-headers': names,
       },
     });
 
@@ -262,8 +302,9 @@ describe('a page of another origin', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': ORIGIN,
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers':
-        'authorization, content-type, directory-max-staleness, if-none-match, x-request-id, last-event-id',
+      'access-control-allow-headers': 'authorization,content-type',
+      'access-control-max-age': '600',
+      vary: 'Origin, Access-Control-Request-Headers',
     });
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
     for (const query of [QUERY, '{']) {
@@ -276,9 +317,40 @@ describe('a page of another origin', () => {
     expect(malformed.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN, vary: 'Origin' });
   });
 
+  it('may send all headers that its preflight names, on every path', async () => {
+    const names = [
+      'traceparent,tracestate,baggage,sentry-trace',
+      'apollographql-client-name,apollographql-client-version,apollo-require-preflight',
+      'x-requested-with, cache-control , x-custom_1.2',
+      Array.from({ length: 100 }, (_, index) => `x-${index}`).join(),
+      'x'.repeat(100),
+    ];
+    for (const path of ['/graphql/v1', '/changes/v1', '/photo/v1/anna', '/oauth2/userinfo'])
+      for (const each of names)
+        expect((await preflight(ORIGIN, each, path)).headers['access-control-allow-headers']).toBe(each);
+  });
+
+  it.each([
+    ['no name', ''],
+    ['an empty name', 'authorization,,content-type'],
+    ['a character that names do not have', 'x-a b'],
+    ['a separator', 'x-a;x-b'],
+    ['an asterisk and a quote', '"*"'],
+    ['a letter that is not ASCII', 'x-\u00e4'],
+    ['a name that is too long', 'x'.repeat(101)],
+    ['too many names', Array.from({ length: 101 }, (_, index) => `x-${index}`).join()],
+  ])('may send no header if the preflight has %s', async (_what, names) => {
+    const { status, headers } = await preflight(ORIGIN, names);
+    expect([status, headers['access-control-allow-origin']]).toEqual([204, ORIGIN]);
+    expect(headers).not.toHaveProperty('access-control-allow-headers');
+  });
+
   it('is not allowed otherwise', async () => {
     for (const origin of ['https://pages.example.evil.example', 'http://pages.example', 'null']) {
-      expect((await preflight(origin)).headers).not.toHaveProperty('access-control-allow-origin');
+      for (const path of ['/graphql/v1', '/changes/v1', '/photo/v1/anna', '/']) {
+        const { headers } = await preflight(origin, 'traceparent', path);
+        expect(Object.keys(headers).filter((name) => name.startsWith('access-control-allow'))).toEqual([]);
+      }
       const answer = await post(service, { query: QUERY }, { origin });
       expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
     }

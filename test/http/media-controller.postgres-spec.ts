@@ -148,7 +148,7 @@ describe('a signed URL', () => {
     const { headers } = await get(signed({ now: new Date(Date.now() - 1_800_000) }));
     const [, maxAge] = /^private, max-age=(\d+)$/.exec(String(headers['cache-control'])) ?? [];
     expect(Number(maxAge)).toBeGreaterThanOrEqual(1795);
-    expect(Number(maxAge)).toBeLessThanOrEqual(1860);
+    expect(Number(maxAge)).toBeLessThanOrEqual(2700);
   });
 
   it('returns the size it is signed for, in the format that Accept prefers', async () => {
@@ -211,7 +211,7 @@ describe('a rejection', () => {
       url.replace('nobody', 'somebody'),
       url.replace('/photo/', '/picture/'),
       `${url}&size=64`,
-      url.replace('nobody', 'no%62ody'),
+      url.replace('nobody', 'no%2562ody'),
       url.replace('nobody', 'no/body'),
       signed({ key: Buffer.alloc(32) }),
       signed({ key: Buffer.alloc(32), now: new Date(0) }),
@@ -222,7 +222,7 @@ describe('a rejection', () => {
   });
 
   it('is 403 with a code of its own for an expired URL', async () => {
-    expectProblem(await get(signed({ now: new Date(Date.now() - 3_661_000) })), 403, 'URL_EXPIRED');
+    expectProblem(await get(signed({ now: new Date(Date.now() - 4_501_000) })), 403, 'URL_EXPIRED');
   });
 
   it('is 404 for an unknown user, without a picture, or with an invalid one', async () => {
@@ -253,6 +253,9 @@ describe('a rejection', () => {
     for (let bit = 0; bit < url.length * 8; bit += 3) {
       const changed = Buffer.from(url);
       changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      // Another case of a hexadecimal digit of a percent-encoding is the same URL.
+      if (changed.toString('latin1').replace(/%../g, (text) => text.toUpperCase()) === url.toString('latin1'))
+        continue;
       statuses.add(await statusOf(port, changed));
     }
     expect([...statuses].sort()).toEqual([400, 403, 404]);

@@ -181,12 +181,12 @@ export class DocumentParser {
   }
 }
 
-/** A GET must not change anything, even if its document is invalid. */
+/** A GET or HEAD must not change anything, even if its document is invalid. */
 function checkMethod(
   definition: OperationDefinitionNode | null | undefined,
   { method }: PipelineRequest,
 ): void {
-  if (!definition || method !== 'GET' || definition.operation === OperationTypeNode.QUERY) return;
+  if (!definition || method === 'POST' || definition.operation === OperationTypeNode.QUERY) return;
   const message = `A ${definition.operation} is sent by POST`;
   throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }

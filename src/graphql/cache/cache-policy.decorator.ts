@@ -3,9 +3,9 @@ import type { GraphQLFieldConfig } from 'graphql';
 
 /**
  * A dependency of a response besides the operation and the scopes of the token: the revision of the mirror,
- * the subject of the token, the minute of signed URLs, or the individual request.
+ * the subject of the token, the period of signed URLs, or the individual request.
  */
-export type CacheDependency = 'mirror' | 'subject' | 'minute' | 'request';
+export type CacheDependency = 'mirror' | 'subject' | 'period' | 'request';
 
 /**
  * Declares the cache dependencies of a field. A response is cached if every root field declares some and none is

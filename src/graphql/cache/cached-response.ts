@@ -15,8 +15,8 @@ export interface CachedResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** A cached response has the cost of the first one. */
   readonly cost: OperationCost;
-  /** The minute of its signed URLs; null if it has none. */
-  minute: number | null;
+  /** The period of its signed URLs; null if it has none. */
+  period: number | null;
   /** Where its signed URLs stand; null if they cannot be signed again. */
   readonly places: readonly SignedPlace[] | null;
   /** Null if no personal data is in it. */

@@ -8,15 +8,10 @@ import type { ChangedObjects } from '../../database/revisions/changed-objects.js
 import type { Coding } from '../http/compression.js';
 import { bytesOf, type CachedResponse, type FlightKey } from './cached-response.js';
 import { DependencyIndex } from './dependency-index.js';
-import type { SignedPlace, SignedUser, UrlRenewal } from './url-renewal.js';
+import { periodOfUrls, type SignedPlace, type SignedUser, type UrlRenewal } from './url-renewal.js';
 import type { CacheDependency } from './cache-policy.decorator.js';
 import { type Principal } from '../../auth/principal.js';
 import { nameOfScopes } from '../../auth/access.js';
-
-/** Returns the minute of signed URLs, which change at full minutes (docs/http.md). */
-export function minuteOfUrls(now: Date): number {
-  return Math.ceil(now.getTime() / 60_000);
-}
 
 /** Responses that are valid for the current revision (docs/adr/0017): those that no revision since has changed. */
 @Injectable()
@@ -25,7 +20,7 @@ export class ResponseCache {
   private readonly index = new DependencyIndex();
   private readonly admissionFilter = new CacheAdmissionFilter();
   private readonly isOff: boolean;
-  /** Null: responses with signed URLs are valid for their minute. */
+  /** Null: responses with signed URLs are valid for their period. */
   renewal: UrlRenewal | null = null;
   private hits = 0;
   private misses = 0;
@@ -48,13 +43,13 @@ export class ResponseCache {
     });
   }
 
-  /** Null if there is no response for the current revision and minute. */
+  /** Null if there is no response for the current revision and period. */
   find(key: ResponseCacheKey): CachedResponse | null {
     if (this.isOff || this.revisions.current === null) return null;
     const response =
       this.responses.get(key.sharedKey) ??
       (key.principal === null ? undefined : this.responses.get(key.ownKey));
-    if (response === undefined || !this.isOfThisMinute(response)) {
+    if (response === undefined || !this.isOfThisPeriod(response)) {
       this.misses++;
       return null;
     }
@@ -62,19 +57,19 @@ export class ResponseCache {
     return response;
   }
 
-  /** Where the signed URLs of a response of this minute stand; null if it has none, or if they cannot be signed again. */
-  placesOf(body: Buffer, minute: number | null, users: readonly SignedUser[]): readonly SignedPlace[] | null {
-    return minute === null ? null : (this.renewal?.locate(body, users) ?? null);
+  /** Where the signed URLs of a response of this period stand; null if it has none, or if they cannot be signed again. */
+  placesOf(body: Buffer, period: number | null, users: readonly SignedUser[]): readonly SignedPlace[] | null {
+    return period === null ? null : (this.renewal?.locate(body, users) ?? null);
   }
 
-  /** Signs the URLs of an earlier minute again, and keeps the rest. */
-  private isOfThisMinute(response: CachedResponse): boolean {
-    if (response.minute === null) return true;
-    const minute = minuteOfUrls(new Date());
-    if (response.minute === minute) return true;
+  /** Signs the URLs of an earlier period again, and keeps the rest. */
+  private isOfThisPeriod(response: CachedResponse): boolean {
+    if (response.period === null) return true;
+    const period = periodOfUrls(new Date());
+    if (response.period === period) return true;
     if (this.renewal === null || response.places === null) return false;
     response.body = this.renewal.renew(response.body, response.places);
-    response.minute = minute;
+    response.period = period;
     response.compressed = {};
     return true;
   }
@@ -113,13 +108,13 @@ export class ResponseCache {
   flightKeyOf(
     key: ResponseCacheKey,
     dependencies: ReadonlySet<CacheDependency>,
-    minute: number,
+    period: number,
   ): FlightKey | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
     const depended = this.revisions.hides ? withSubject(dependencies) : dependencies;
     const isOfViewer = depended.has('subject');
-    return { key: nameOf(key, depended), stamp: `${current.id} ${minute}`, isOfViewer };
+    return { key: nameOf(key, depended), stamp: `${current.id} ${period}`, isOfViewer };
   }
 
   /** @param changes null: everything may have changed */

@@ -1,3 +1,10 @@
+/** Signed URLs change with the quarter of an hour: browsers keep a photo meanwhile, and an entity tag stays valid. */
+export const URL_PERIOD_MS = 900_000;
+
+export function periodOfUrls(now: Date): number {
+  return Math.ceil(now.getTime() / URL_PERIOD_MS);
+}
+
 /** A user of whom a response has a signed URL. */
 export interface SignedUser {
   /** Primary key. */
@@ -10,7 +17,7 @@ export interface SignedUser {
 
 /** Where a signed URL stands in a body. */
 export interface SignedPlace {
-  /** Offset in bytes of the part that changes with the minute. */
+  /** Offset in bytes of the part that changes with the period. */
   readonly at: number;
 }
 
@@ -22,6 +29,6 @@ export interface UrlRenewal {
    * @returns null if they are not exactly the signed URLs of the body, for example because a description contains one
    */
   locate(body: Buffer, users: readonly SignedUser[]): readonly SignedPlace[] | null;
-  /** Returns a copy with the URLs of the current minute: the given body may still be in transit. */
+  /** Returns a copy with the URLs of the current period: the given body may still be in transit. */
   renew(body: Buffer, places: readonly SignedPlace[]): Buffer;
 }

@@ -21,7 +21,9 @@ export class CachedResponses {
 
   respond(request: PipelineRequest): PipelineResponse | undefined | Promise<PipelineResponse | undefined> {
     const { principal, method, responseType, bodyText, url } = request;
-    const key = new ResponseCacheKey(principal, method, responseType ?? '', bodyText ?? url);
+    // HEAD has the response of GET, from the same entry and with the same entity tag.
+    const form = method === 'HEAD' ? 'GET' : method;
+    const key = new ResponseCacheKey(principal, form, responseType ?? '', bodyText ?? url);
     request.cacheKey = key;
     // A statement has read a new revision a moment before it was announced. Waiting is cheaper than an execution.
     const { settled } = this.cache.revisions;
@@ -71,17 +73,22 @@ export class CachedResponses {
     read: MirrorRead | null,
     request: PipelineRequest,
   ): PipelineResponse | Promise<PipelineResponse> {
-    const { name, body, contentType, headers, personalData, minute, revision } = cached;
+    const { name, body, contentType, headers, personalData, period, revision } = cached;
     // Set after the charge, because a rejection contains nothing of the mirror.
     request.mirrorRead = read;
     const plain = { status: 200, type: contentType, headers, body };
     // The response is the same in all revisions since the one from which it was read.
     const response =
-      revision === null || read === null || request.method !== 'GET'
+      revision === null || read === null || request.method === 'POST'
         ? plain
-        : this.conditional.tag(request, plain, { name, minute, revisions: [revision, read.revision] });
+        : this.conditional.tag(request, plain, { name, period, revisions: [revision, read.revision] });
     // A response without a body discloses no personal data.
-    if (response.status === 200 && personalData !== null && request.principal !== null)
+    if (
+      response.status === 200 &&
+      request.method !== 'HEAD' &&
+      personalData !== null &&
+      request.principal !== null
+    )
       this.accessLog.note(request.principal, personalData);
     const { compression } = request;
     if (compression === null) return response;

@@ -7,15 +7,16 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import { Staleness } from '../../database/staleness.js';
 import { seesEverything, type Viewer } from '../../database/visibility/viewer.js';
 import { matchesEtag } from '../../http/entity-tags.js';
-import { minuteOfUrls, nameOf, withSubject } from '../cache/response-cache.js';
+import { nameOf, withSubject } from '../cache/response-cache.js';
+import { periodOfUrls } from '../cache/url-renewal.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 
 /** Everything that determines a response: equal values have equal responses. */
 interface Representation {
   /** The name in the response cache: scopes, subject if it matters, method, media type and text of the request. */
   readonly name: string;
-  /** The minute of its signed URLs; null if it has none. */
-  readonly minute: number | null;
+  /** The period of its signed URLs; null if it has none. */
+  readonly period: number | null;
   /** The ids of revisions in which it is the same, first the one from which it was read. */
   readonly revisions: readonly string[];
 }
@@ -57,8 +58,8 @@ export class ConditionalResponses {
   ): PipelineResponse {
     const unchanged = this.unchanged(request, representation);
     if (unchanged !== null) return unchanged;
-    const { name, minute, revisions } = representation;
-    const etag = `W/${this.tagOf(name, revisions[0] ?? '', minute)}`;
+    const { name, period, revisions } = representation;
+    const etag = `W/${this.tagOf(name, revisions[0] ?? '', period)}`;
     return { ...response, headers: { ...response.headers, ...REVALIDATED, etag } };
   }
 
@@ -69,11 +70,11 @@ export class ConditionalResponses {
     const revision = this.revisions.current;
     if (dependencies?.has('mirror') !== true || cacheKey === null || context === null || revision === null)
       return undefined;
-    const minute = dependencies.has('minute') ? minuteOfUrls(new Date()) : null;
+    const period = dependencies.has('period') ? periodOfUrls(new Date()) : null;
     const own = withSubject(dependencies);
     for (const each of this.hidesFrom(context.viewer) ? [own] : [dependencies, own]) {
       const name = nameOf(cacheKey, each);
-      const unchanged = this.unchanged(request, { name, minute, revisions: [revision.id] });
+      const unchanged = this.unchanged(request, { name, period, revisions: [revision.id] });
       if (unchanged !== null) return this.describe(request, revision.id, unchanged);
     }
     return undefined;
@@ -86,12 +87,12 @@ export class ConditionalResponses {
 
   private unchanged(
     { headers, responseType }: PipelineRequest,
-    { name, minute, revisions }: Representation,
+    { name, period, revisions }: Representation,
   ): PipelineResponse | null {
     const known = headers['if-none-match'];
     if (known === undefined) return null;
     for (const revision of revisions) {
-      const tag = this.tagOf(name, revision, minute);
+      const tag = this.tagOf(name, revision, period);
       if (matchesEtag(known, tag))
         return {
           status: 304,
@@ -112,8 +113,8 @@ export class ConditionalResponses {
     return response;
   }
 
-  private tagOf(name: string, revision: string, minute: number | null): string {
-    const text = `${this.service}\n${revision}\n${minute}\n${name}`;
+  private tagOf(name: string, revision: string, period: number | null): string {
+    const text = `${this.service}\n${revision}\n${period}\n${name}`;
     return `"${hash('sha256', text, 'base64url').slice(0, TAG_LENGTH)}"`;
   }
 }

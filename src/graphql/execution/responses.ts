@@ -6,10 +6,10 @@ import { Staleness } from '../../database/staleness.js';
 import { Executor } from './operations.js';
 import type { ValidatedOperation } from './validated-operation.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { minuteOfUrls, nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
+import { nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
 import type { CachedResponse, FlightKey } from '../cache/cached-response.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import type { SignedUser } from '../cache/url-renewal.js';
+import { periodOfUrls, type SignedUser } from '../cache/url-renewal.js';
 import { coversAny } from '../../http/entity-tags.js';
 import { ConditionalResponses } from './conditional-responses.js';
 import { formatError, unavailabilityOf } from '../errors/error-response.js';
@@ -27,12 +27,12 @@ interface Executed extends Pick<CachedResponse, 'personalData' | 'revision'> {
   readonly isComplete: boolean;
   /** Whether another viewer with the same scopes may get another result. */
   readonly isPersonal: boolean;
-  /** The minute in which the execution began. */
-  readonly minute: number;
+  /** The period in which the execution began. */
+  readonly period: number;
 }
 
 /** For how long equal requests have the same response. */
-interface Validity extends Pick<CachedResponse, 'name' | 'minute'> {
+interface Validity extends Pick<CachedResponse, 'name' | 'period'> {
   readonly dependencies: ReadonlySet<CacheDependency>;
 }
 
@@ -88,7 +88,7 @@ export class ExecutedResponses {
   respondUnchanged(request: PipelineRequest): undefined | Promise<PipelineResponse | undefined> {
     const known = request.headers['if-none-match'];
     // Only the execution shows whether there is a response for any tag, and what its tag is.
-    const isConditional = request.method === 'GET' && known !== undefined && !coversAny(known);
+    const isConditional = request.method !== 'POST' && known !== undefined && !coversAny(known);
     return isConditional ? this.conditional.respond(request) : undefined;
   }
 
@@ -107,7 +107,7 @@ export class ExecutedResponses {
     }
     const response = this.write(body, headers, executed, validated, request);
     // A response without a body discloses no personal data.
-    if (response.status === 200) this.note(executed, context);
+    if (response.status === 200 && request.method !== 'HEAD') this.note(executed, context);
     const { compression } = request;
     return compression === null ? response : compressed(response, compression);
   }
@@ -129,7 +129,7 @@ export class ExecutedResponses {
     const kept = executed.isOwn ? this.store(body, headers, executed, validity, request) : body;
     const response = { status: 200, type, headers, body: kept };
     const { revision } = executed;
-    return revision === null || request.method !== 'GET'
+    return revision === null || request.method === 'POST'
       ? response
       : this.conditional.tag(request, response, { ...validity, revisions: [revision] });
   }
@@ -141,12 +141,12 @@ export class ExecutedResponses {
   ): Promise<Executed> {
     const { cacheKey } = request;
     const { cacheDependencies } = validated;
-    const minute = minuteOfUrls(new Date());
+    const period = periodOfUrls(new Date());
     const before = this.staleness.asOf;
     const flight =
       cacheKey === null || cacheDependencies === null
         ? null
-        : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
+        : this.cache.flightKeyOf(cacheKey, cacheDependencies, period);
     const { result, isOwn } = await this.runOrJoin(flight, validated, context);
     const [revision = null, ...others] = result.revisions;
     request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
@@ -162,7 +162,7 @@ export class ExecutedResponses {
       isOwn,
       isComplete: errors === undefined && others.length === 0,
       isPersonal: result.isPersonal,
-      minute,
+      period,
     };
   }
 
@@ -184,12 +184,12 @@ export class ExecutedResponses {
     text: string,
     headers: Readonly<Record<string, string>>,
     { personalData, revision, reads, signedUsers }: Executed,
-    { name, minute, dependencies }: Validity,
+    { name, period, dependencies }: Validity,
     { responseType, operation, validated }: PipelineRequest,
   ): string | Buffer {
     if (validated === null || !this.cache.admits(name)) return text;
     const body = Buffer.from(text);
-    const places = this.cache.placesOf(body, minute, signedUsers);
+    const places = this.cache.placesOf(body, period, signedUsers);
     const { cost } = validated;
     const contentType = responseType ?? '';
     const parts = {
@@ -198,7 +198,7 @@ export class ExecutedResponses {
       contentType,
       headers,
       cost,
-      minute,
+      period,
       places,
       personalData,
       operation,
@@ -209,17 +209,17 @@ export class ExecutedResponses {
   }
 }
 
-/** Null if an equal request may get another response, or if it has errors, several revisions, or URLs of two minutes. */
+/** Null if an equal request may get another response, or if it has errors, several revisions, or URLs of two periods. */
 function validityOf(
-  executed: Pick<Executed, 'isComplete' | 'isPersonal' | 'minute'>,
+  executed: Pick<Executed, 'isComplete' | 'isPersonal' | 'period'>,
   { cacheDependencies: declared }: Pick<ValidatedOperation, 'cacheDependencies'>,
   { cacheKey }: PipelineRequest,
 ): Validity | null {
   if (!executed.isComplete || cacheKey === null || declared === null) return null;
   const dependencies = executed.isPersonal ? withSubject(declared) : declared;
-  const minute = dependencies.has('minute') ? executed.minute : null;
-  if (minute !== null && minute !== minuteOfUrls(new Date())) return null;
-  return { name: nameOf(cacheKey, dependencies), dependencies, minute };
+  const period = dependencies.has('period') ? executed.period : null;
+  if (period !== null && period !== periodOfUrls(new Date())) return null;
+  return { name: nameOf(cacheKey, dependencies), dependencies, period };
 }
 
 /** The result for the client, with errors first (GraphQL October 2021, §7.1). */

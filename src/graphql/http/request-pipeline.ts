@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
@@ -158,7 +159,8 @@ export class RequestPipeline {
 }
 
 function send({ status, headers, type, body }: PipelineResponse, reply: FastifyReply): void {
-  // Without a body, there is no length either.
-  if (status === 304) void reply.code(status).headers(headers).send();
+  // Without a body, there is no length either (RFC 9110 §8.6). For HEAD, Fastify announces one unless it is a stream.
+  const nothing = reply.request.method === 'HEAD' ? Readable.from([]) : undefined;
+  if (status === 304) void reply.code(status).headers(headers).send(nothing);
   else void reply.code(status).headers(headers).type(type).send(body);
 }

@@ -25,9 +25,9 @@ type ResponseForm = Pick<PipelineState, 'compression'> & { readonly responseType
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
 export function readHead(request: PipelineRequest): void {
   const { method, raw } = request;
-  if (method !== 'GET' && method !== 'POST') {
-    const headers = { allow: 'GET, POST' };
-    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET and POST', headers);
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
+    const headers = { allow: 'GET, HEAD, POST' };
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET, HEAD and POST', headers);
   }
   if (sizeOf(raw.rawHeaders) > MAX_HEADER_BYTES) {
     throw new RejectionError(

@@ -34,7 +34,7 @@ export class SignedUrlPlaces implements UrlRenewal {
         size: size === undefined ? null : Number(size),
         user,
       };
-      // Another text can look like a signed URL, but not have the signature of this minute.
+      // Another text can look like a signed URL, but not have the signature of this period.
       if (this.urlOf(place) === url) places.push(place);
     }
     return places.length === users.length ? places : null;

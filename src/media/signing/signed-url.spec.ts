@@ -62,9 +62,11 @@ describe('a signed URL', () => {
       for (const size of [null, 64, 512] as const) {
         const signed = Buffer.from(sign(id, { size }), 'latin1');
         for (let bit = 0; bit < signed.length * 8; bit += 1) {
+          // Another case of a hexadecimal digit of a percent-encoding is the same URL.
           const changed = Buffer.from(signed);
           changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
           const target = changed.toString('latin1');
+          if (/%[0-9a-f]{2}/.test(target)) continue;
           // A plain comparison, because a Jest expectation for each of a hundred thousand bits takes a
           // minute.
           if (verifyUrl(target, [key], now).outcome === 'valid') throw new Error(`Accepted: ${target}`);
@@ -101,12 +103,12 @@ describe('a signed URL', () => {
 });
 
 describe('the expiry of a signed URL', () => {
-  it('is after an hour, rounded up to the minute', () => {
-    const minute = Date.parse('2026-03-01T09:31:00Z') / 1000;
-    expect(expiryOf(now)).toBe(minute);
-    expect(expiryOf(new Date('2026-03-01T08:30:00.001Z'))).toBe(minute);
-    expect(expiryOf(new Date('2026-03-01T08:31:00.000Z'))).toBe(minute);
-    expect(expiryOf(new Date('2026-03-01T08:31:00.001Z'))).toBe(minute + 60);
+  it('is after an hour, rounded up to the quarter of an hour', () => {
+    const quarter = Date.parse('2026-03-01T09:45:00Z') / 1000;
+    expect(expiryOf(now)).toBe(quarter);
+    expect(expiryOf(new Date('2026-03-01T08:30:00.001Z'))).toBe(quarter);
+    expect(expiryOf(new Date('2026-03-01T08:45:00.000Z'))).toBe(quarter);
+    expect(expiryOf(new Date('2026-03-01T08:45:00.001Z'))).toBe(quarter + 900);
   });
 
   it('includes the second in the URL', () => {
@@ -137,7 +139,6 @@ describe('the form of a signed URL', () => {
     `${expires}.0`,
     `${expires}%20`,
     ` ${expires}`,
-    `%31${expires.slice(1)}`,
     `${expires}e0`,
     '1e12',
     `0x${expiryOf(now).toString(16)}`,
@@ -186,12 +187,30 @@ describe('the form of a signed URL', () => {
     }
   });
 
-  it('allows one percent-encoding of the id', () => {
+  it('allows no other id', () => {
     const spaced = sign('a b');
-    for (const odd of ['a b', 'a+b', '%61%20b', 'a%20b/', './a%20b', 'a%20b;x', '%', '%ff', '%c0%af', '']) {
+    for (const odd of ['a+b', 'a%2520b', 'a%20b/', './a%20b', 'a%20b;x', '%', '%ff', '%c0%af', '']) {
       expect(verifyUrl(spaced.replace('a%20b', odd), [key], now).outcome).toBe('invalid');
     }
-    expect(verifyUrl(sign('a/b').replace('%2F', '%2f'), [key], now).outcome).toBe('invalid');
+  });
+
+  it.each<[id: string, from: string, to: string]>([
+    ['ada.martin', '.', '%2E'],
+    ['ada.martin', '.', '%2e'],
+    ['Ada', 'A', '%41'],
+    ['a-b_c~d', '-b_c~', '%2Db%5Fc%7E'],
+    ["o'hara (x)!*", "'hara%20(x)!*", '%27hara%20%28x%29%21%2A'],
+    ['a/b', '%2F', '%2f'],
+    ['ada', 'photo', '%70hoto'],
+    ['ada', 'v1', 'v%31'],
+    ['ada', 'expires=', 'expire%73='],
+    ['ada', 'expires=1', 'expires=%31'],
+    ['ada', 'size=64', '%73ize=6%34'],
+  ])('is the same if characters are percent-encoded without need: %s with %s as %s', (id, from, to) => {
+    const url = sign(id, { size: 64 });
+    expect(url).toContain(from);
+    expect(verifyUrl(url.replace(from, to), [key], now)).toEqual(verifyUrl(url, [key], now));
+    expect(verifyUrl(url, [key], now)).toMatchObject({ outcome: 'valid', id });
   });
 
   it('requires expires and signature', () => {

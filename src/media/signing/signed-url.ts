@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { periodOfUrls, URL_PERIOD_MS } from '../../graphql/cache/url-renewal.js';
 
 /** The two pictures of a user: the official photo of the directory, and the picture that the user chose. */
 export const PICTURE_KINDS = ['photo', 'picture'] as const;
@@ -12,8 +13,7 @@ export const LONGEST_SIDE = 2048;
 
 /** Minimum lifetime of a URL in seconds. */
 const LIFETIME_SECONDS = 3600;
-/** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
-const ROUNDING_SECONDS = 60;
+const PERIOD_SECONDS = URL_PERIOD_MS / 1000;
 /** The largest difference of two clocks in seconds. A URL of one that is further ahead is expired, and not valid for days. */
 const CLOCK_TOLERANCE = 86_400;
 
@@ -46,9 +46,9 @@ export function nextPictureSize(size: number): PictureSize | undefined {
   return size < 1 ? undefined : PICTURE_SIZES.find((each) => each >= size);
 }
 
-/** Unix time in seconds at which URLs signed now expire. */
+/** Unix time in seconds at which URLs signed now expire: all clients receive the same URL within a period. */
 export function expiryOf(now: Date): number {
-  return Math.ceil((now.getTime() / 1000 + LIFETIME_SECONDS) / ROUNDING_SECONDS) * ROUNDING_SECONDS;
+  return periodOfUrls(now) * PERIOD_SECONDS + LIFETIME_SECONDS;
 }
 
 /** The base URL is not signed, because a proxy may serve the service under another name. */
@@ -77,22 +77,15 @@ const FORMS = new Map([
 ]);
 
 /**
- * Whether a parameter is one of a signed URL, in any spelling. Others are ignored: mail programs and analytics add
- * parameters to URLs.
- */
-function isOwn(name: string): boolean {
-  return FORMS.has((decode(name) ?? name).toLowerCase());
-}
-
-/**
- * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry.
- * @param target unmodified path and query, percent-encoding included, without the path of the base URL
+ * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry. What is percent-encoded
+ * without need is the same URL (RFC 3986 §6.2.2). Parameters with other names are ignored: mail programs and analytics add them.
+ * @param target path and query, percent-encoding included, without the path of the base URL
  * @param keys keys of which any may have signed
  */
 export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): Verification {
   const [path, query] = cut(target, '?');
-  const all = query.split('&').map((pair) => cut(pair, '='));
-  const pairs = all.filter(([name]) => isOwn(name));
+  const all = query.split('&').map((pair) => cut(pair, '=').map(decode) as [string, string]);
+  const pairs = all.filter(([name]) => FORMS.has(name.toLowerCase()));
   const parameters = new Map(pairs);
   const expires = parameters.get('expires');
   const signature = parameters.get('signature');
@@ -105,14 +98,13 @@ export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): V
   const size = parameters.has('size') ? (Number(parameters.get('size')) as PictureSize) : null;
   const given = Buffer.from(signature, 'hex');
   const [isForAll, isForAudience] = [false, true].map((each) => {
-    const message = messageOf(path, Number(expires), size, each);
+    const message = messageOf(pathOf(subject.kind, subject.id), Number(expires), size, each);
     return keys.map((key) => timingSafeEqual(authenticate(message, key), given)).includes(true);
   });
   if (isForAll !== true && isForAudience !== true) return { outcome: 'invalid' };
   // A clock that was ahead when it signed must not prolong the URL.
   const left = Number(expires) - now.getTime() / 1000;
-  if (left <= 0 || left > LIFETIME_SECONDS + ROUNDING_SECONDS + CLOCK_TOLERANCE)
-    return { outcome: 'expired' };
+  if (left <= 0 || left > LIFETIME_SECONDS + PERIOD_SECONDS + CLOCK_TOLERANCE) return { outcome: 'expired' };
   return {
     outcome: 'valid',
     ...subject,
@@ -135,25 +127,22 @@ function authenticate(message: string, key: Buffer): Buffer {
   return createHmac('sha256', key).update(message).digest();
 }
 
-/** Returns the path of a picture. Of all percent-encodings of an id, only this one is signed and accepted. */
+/** Returns the path of a picture. Of all percent-encodings of an id, this one is signed. */
 function pathOf(kind: PictureKind, id: string): string {
   return `/${kind}/v1/${encodeURIComponent(id.toWellFormed())}`;
 }
 
 function readPath(path: string): { kind: PictureKind; id: string } | null {
-  const [, kind, encodedId] = /^\/(photo|picture)\/v1\/([^/]+)$/.exec(path) ?? [];
-  if (kind === undefined || encodedId === undefined) return null;
-  const id = decode(encodedId);
-  if (id === null || pathOf(kind as PictureKind, id) !== path) return null;
-  return { kind: kind as PictureKind, id };
+  const [, kind, id] = /^\/(photo|picture)\/v1\/(.+)$/s.exec(decode(path)) ?? [];
+  return kind === undefined || id === undefined ? null : { kind: kind as PictureKind, id };
 }
 
-function decode(component: string): string | null {
+/** Empty for what is not valid percent-encoded UTF-8, which no part of a signed URL is. */
+function decode(text: string): string {
   try {
-    return decodeURIComponent(component);
+    return decodeURIComponent(text);
   } catch {
-    // Not valid percent-encoded UTF-8, so that it is not a path of a picture.
-    return null;
+    return '';
   }
 }
 

@@ -17,16 +17,16 @@ describe('the returned URLs', () => {
     expect(urls.find('photo', { ...ada, photoLevel: null }, 64)).toBeNull();
   });
 
-  it('are the same for a minute and then new', () => {
+  it('are the same for a quarter of an hour and then new', () => {
     const time = { now: new Date('2026-03-01T08:30:10Z') };
     const urls = urlsAt(time);
     const first = urls.find('photo', ada, null);
     expect(first).toBe(signUrl({ baseUrl, kind: 'photo', id: 'ada', size: null, now: time.now, key }));
-    time.now = new Date('2026-03-01T08:30:59Z');
+    time.now = new Date('2026-03-01T08:44:59Z');
     expect(urls.find('photo', ada, null)).toBe(first);
-    time.now = new Date('2026-03-01T08:31:01Z');
+    time.now = new Date('2026-03-01T08:45:01Z');
     expect(urls.find('photo', ada, null)).not.toBe(first);
-    expect(urls.find('photo', ada, null)).toContain(`expires=${Date.parse('2026-03-01T09:32:00Z') / 1000}`);
+    expect(urls.find('photo', ada, null)).toContain(`expires=${Date.parse('2026-03-01T10:00:00Z') / 1000}`);
   });
 
   it('are distinct by kind, size and user', () => {

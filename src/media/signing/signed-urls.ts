@@ -1,5 +1,6 @@
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
+import { periodOfUrls } from '../../graphql/cache/url-renewal.js';
 import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
 /** Properties of a user that the URLs of pictures depend on. */
@@ -21,11 +22,8 @@ interface Remembered {
 /** Maximum number of cached URLs, about 30 MB. */
 const REMEMBERED = 100_000;
 
-/** Milliseconds. URLs change at full minutes. */
-const MINUTE = 60_000;
-
 /**
- * Creates signed URLs, and caches them for their minute. Pages show the same users repeatedly, and a
+ * Creates signed URLs, and caches them for their period. Pages show the same users repeatedly, and a
  * signature costs more than all other work for a photo (docs/adr/0004).
  */
 export class SignedUrls {
@@ -34,8 +32,8 @@ export class SignedUrls {
   private count = 0;
   private hits = 0;
   private misses = 0;
-  /** The minute of the cached URLs, counted since 1970. */
-  private minute = 0;
+  /** The period of the cached URLs. */
+  private period = 0;
 
   constructor(
     private readonly baseUrl: string,
@@ -59,7 +57,7 @@ export class SignedUrls {
     const level = kind === 'photo' ? person.photoLevel : person.pictureLevel;
     if (level === null) return null;
     const now = this.clock();
-    this.forgetLastMinute(now);
+    this.forgetLastPeriod(now);
     const isForAudience = level > 0;
     const urls = this.rememberedOf(kind, size, isForAudience);
     const known = urls.find(person.key);
@@ -99,12 +97,12 @@ export class SignedUrls {
     urls.set(key, { id, url });
   }
 
-  private forgetLastMinute(now: number): void {
-    const minute = Math.ceil(now / MINUTE);
-    if (minute === this.minute) return;
+  private forgetLastPeriod(now: number): void {
+    const period = periodOfUrls(new Date(now));
+    if (period === this.period) return;
     this.remembered.clear();
     this.count = 0;
-    this.minute = minute;
+    this.period = period;
   }
 }
 
