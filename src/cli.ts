@@ -13,7 +13,7 @@ import { addSyncCommand } from './commands/sync.command.js';
 import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
-import { findMisspelled } from './config/misspelled-settings.js';
+import { findUselessVariables } from './config/misspelled-settings.js';
 import {
   endOnFaults,
   EXIT_WRONG_USE,
@@ -74,7 +74,7 @@ addCompletionCommand(program);
 program.hook('preAction', (_, command) => {
   // The service has them in its log, and `check` in its output.
   if (['serve', 'check', 'completion', 'complete'].includes(command.name())) return;
-  for (const each of findMisspelled()) console.error(paint('yellow', each, process.stderr));
+  for (const each of findUselessVariables()) console.error(paint('yellow', each, process.stderr));
 });
 
 endOnFaults(explain);

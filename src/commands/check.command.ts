@@ -3,7 +3,7 @@ import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { hideUserInformation } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/described-settings.js';
-import { findMisspelled } from '../config/misspelled-settings.js';
+import { findUselessVariables } from '../config/misspelled-settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, paint } from './help.js';
@@ -20,7 +20,7 @@ export function addCheckCommand(program: Command): void {
       const { config, problems } = await readConfigForServer();
       const findings = [
         ...problems.map((each) => problem('settings', each)),
-        ...findMisspelled().map((each) => warning('settings', each)),
+        ...findUselessVariables().map((each) => warning('settings', each)),
       ];
       if (config !== null) findings.push(ok('settings'), ...(await runAllChecks(config)));
       const reported = findings.map(withoutUserInformation);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
-import { type Finding, ok, problem, warning } from '../common/finding.js';
+import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
@@ -70,7 +70,7 @@ function checkClients({ auth, scopes }: Config): Finding[] {
 }
 
 async function checkIssuer({ auth }: Config, url: string): Promise<Finding[]> {
-  const issuer = new ExternalIssuer(url, auth.introspection);
+  const issuer = new ExternalIssuer(url, auth);
   const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
   const findings = [...describeEncryption(auth, url), keys];
   if (auth.introspection === null || keys.result !== 'ok') return findings;
@@ -97,7 +97,7 @@ async function checkBy(what: string, text: string | null, ask: () => Promise<unk
     await ask();
     return ok(what, text);
   } catch (error) {
-    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '));
+    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '), codeOf(error));
   }
 }
 

@@ -9,8 +9,21 @@ const IF_THEY_EXIST = MAY_READ.replace('Let', 'If they exist, let');
 const NO_TLS_ON_PORT =
   'The port may be for LDAP without TLS: set a DIRECTORY_URL that begins with ldap:// with DIRECTORY_STARTTLS=true, or the ' +
   'port of ldaps (636)';
-const UNTRUSTED =
-  'Set DIRECTORY_CA_FILE to the certificate (PEM) of the authority that signed that of the server';
+/** Remedies of failures of TLS, for the settings of an address and of its authorities. */
+function ofCertificates(address: string, authorities: string): ByCause {
+  const untrusted = `Set ${authorities} to the certificate (PEM) of the authority that signed that of the server`;
+  return {
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+    SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+    DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+    CERT_HAS_EXPIRED: 'Renew the certificate of the server',
+    CERT_NOT_YET_VALID: 'Correct the clock of this machine, or the certificate of the server',
+    ERR_TLS_CERT_ALTNAME_INVALID: `Set ${address} to a name that the certificate of the server has, or give it a certificate for this name`,
+  };
+}
+
 const NO_ROUTE =
   'Check the address in DIRECTORY_URL, the network, and the firewalls between this machine and the server';
 const ANONYMOUS =
@@ -47,15 +60,7 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
     ECONNRESET: NO_TLS_ON_PORT,
     ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS_ON_PORT,
     ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS_ON_PORT,
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-    UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-    SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-    DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-    CERT_HAS_EXPIRED: 'Renew the certificate of the server',
-    CERT_NOT_YET_VALID: 'Correct the clock of this machine, or the certificate of the server',
-    ERR_TLS_CERT_ALTNAME_INVALID:
-      'Set DIRECTORY_URL to a name that the certificate of the server has, or give it a certificate for this name',
+    ...ofCertificates('DIRECTORY_URL', 'DIRECTORY_CA_FILE'),
   },
   'directory account': {
     invalidCredentials:
@@ -69,6 +74,13 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
   people: { ...LIMITS, NONE },
   groups: { ...LIMITS, NONE },
   members: LIMITS,
+  'identity provider': {
+    ...ofCertificates('AUTH_URL', 'AUTH_CA_FILE'),
+    ENOTFOUND: 'Correct the host name in AUTH_URL: no address is known for it',
+    ECONNREFUSED:
+      'Start the identity provider, or correct the port in AUTH_URL: nothing accepts connections there',
+  },
+  introspection: ofCertificates('AUTH_INTROSPECTION_URL', 'AUTH_CA_FILE'),
   database: {
     ENOTFOUND: 'Correct the host name in DATABASE_URL: no address is known for it',
     ECONNREFUSED:
@@ -140,7 +152,10 @@ const FIXES: readonly [what: string, fix: string][] = [
     'webhook',
     'Correct the receiver: docs/clients.md describes what it answers, and how it continues after it was disabled',
   ],
-  ['Redis', 'Check that REDIS_URL names a running server and its password'],
+  [
+    'Redis',
+    'Check that REDIS_URL names a running server and its password, and REDIS_CA_FILE the authority of its certificate',
+  ],
   ['clients of', 'Correct the file that AUTH_EMBEDDED_CLIENTS names'],
   [
     'encryption of the identity provider',

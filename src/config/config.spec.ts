@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import fc from 'fast-check';
 import { modelSetting } from '../../test/support/builders/model-file.js';
 import { configProblems } from '../start/preconditions.js';
@@ -187,12 +188,46 @@ describe('the configuration', () => {
 
   it('accepts certificates for a Redis with TLS only', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
-    writeFileSync(file, '-----BEGIN CERTIFICATE-----\n');
+    writeFileSync(file, rootCertificates[0] ?? '');
     const problems = (url: string) => problemsOf({ REDIS_URL: url, REDIS_CA_FILE: file });
     expect(problems('rediss://redis.example.org')).toEqual([]);
     expect(problems('redis://redis.example.org')).toEqual([
       'REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://',
     ]);
+    rmSync(dirname(file), { recursive: true });
+  });
+
+  it.each([
+    ['that cannot be read', null, 'cannot be read'],
+    ['without one', 'x', 'without certificates in PEM, or with a damaged one'],
+    [
+      'with a key only',
+      '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+      'without certificates',
+    ],
+    ['with a damaged one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----', 'damaged'],
+  ])('rejects a file of certificates %s, for each kind of server', (_case, content, reason) => {
+    const directory = mkdtempSync(join(tmpdir(), 'config-'));
+    const file = join(directory, 'ca.pem');
+    if (content !== null) writeFileSync(file, content);
+    const urls = { DIRECTORY_URL: 'ldaps://ldap.example.org', REDIS_URL: 'rediss://redis.example.org' };
+    const names = ['REDIS_CA_FILE', 'DIRECTORY_CA_FILE', 'AUTH_CA_FILE'];
+    const files = Object.fromEntries(names.map((name) => [name, file]));
+    const problems = problemsOf({ ...urls, AUTH_URL: 'https://login.example.org', ...files });
+    expect(problems).toEqual(
+      names.map((name) => expect.stringMatching(`^${name} names a file .*${reason}`) as string),
+    );
+    rmSync(directory, { recursive: true });
+  });
+
+  it('accepts certificates for an identity provider with TLS only', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
+    writeFileSync(file, rootCertificates.slice(0, 2).join('\n'));
+    const problems = (settings: Environment) => problemsOf({ AUTH_CA_FILE: file, ...settings });
+    const reason = 'AUTH_CA_FILE only goes with an AUTH_URL that begins with https://';
+    expect(problems({ AUTH_URL: 'https://login.example.org' })).toEqual([]);
+    expect(problems({ AUTH_URL: 'http://login.example.org' })).toEqual([reason]);
+    expect(problems({})).toEqual([reason]);
     rmSync(dirname(file), { recursive: true });
   });
 
@@ -220,7 +255,7 @@ describe('the configuration', () => {
     'accepts certificates for a directory server with TLS only: %s, StartTLS %s',
     (url, startTls, isGood) => {
       const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
-      writeFileSync(file, '-----BEGIN CERTIFICATE-----\n');
+      writeFileSync(file, rootCertificates[0] ?? '');
       const settings = { DIRECTORY_URL: url, DIRECTORY_STARTTLS: startTls, DIRECTORY_CA_FILE: file };
       expect(problemsOf(settings)).toEqual(
         isGood

@@ -43,6 +43,13 @@ const CONTRADICTIONS: readonly Contradiction[] = [
       `${introspectionGiven(settings).join(' and ')} only goes with AUTH_URL: the embedded identity provider is not asked about tokens`,
   },
   {
+    about: ['AUTH_URL', 'AUTH_INTROSPECTION_URL'],
+    exists: ({ AUTH_CA_FILE, AUTH_URL, AUTH_INTROSPECTION_URL }) =>
+      AUTH_CA_FILE !== undefined &&
+      ![AUTH_URL, AUTH_INTROSPECTION_URL].some((url) => /^https:/i.test(url ?? '')),
+    problem: 'AUTH_CA_FILE only goes with an AUTH_URL that begins with https://',
+  },
+  {
     about: ['DIRECTORY_BIND_PASSWORD'],
     exists: ({ DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD: password }) =>
       (dn === undefined) !== (password === undefined),

@@ -1,5 +1,5 @@
 import type { Environment } from './config.js';
-import { ENVIRONMENT } from './environment-file.js';
+import { ENVIRONMENT, findTooLate } from './environment-file.js';
 import { closestTo } from './model/did-you-mean.js';
 import { MOVED_SETTINGS } from './model/moved-settings.js';
 import { type SettingName, SETTINGS } from './settings.js';
@@ -14,6 +14,11 @@ const RENAMED: Readonly<Record<string, SettingName>> = { ANSWER_CACHE_MEGABYTES:
 const SHARED_WORDS = new Set(['NODE', 'OTEL']);
 /** Variables that Kubernetes sets in a pod for each service, such as one with the name `directory` or `redis`. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/;
+
+/** Warnings about variables of the process: misspelled settings, and those that `.env` sets too late. */
+export function findUselessVariables(): string[] {
+  return [...findMisspelled(), ...findTooLate()];
+}
 
 /**
  * Finds variables that are probably meant as settings: they begin with the first word of settings, and the rest is similar to

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseHttpUrl } from '../common/url.js';
@@ -41,16 +42,27 @@ function isPlainHttpUrl(value: string): boolean {
   return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);
 }
 
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** The certificates of a PEM file. TLS ignores what it cannot parse, and would then trust no server. */
 export const certificates = text.transform((file, context) => {
   try {
-    const pem = readFileSync(file, 'utf8');
-    if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
-    context.addIssue(`names a file without certificates in PEM: ${file}`);
+    const found = readFileSync(file, 'utf8').match(CERTIFICATE) ?? [];
+    if (found.length > 0 && found.every(isCertificate)) return found.join('\n');
+    context.addIssue(`names a file without certificates in PEM, or with a damaged one: ${file}`);
   } catch {
     context.addIssue(`names a file that cannot be read: ${file}`);
   }
   return z.NEVER;
 });
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== '';
+  } catch {
+    return false;
+  }
+}
 
 /** The path of a file that can be read. */
 export const readable = text.refine(

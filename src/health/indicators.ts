@@ -57,7 +57,7 @@ export class IdentityProviderIndicator {
 
   private async request(issuer: string): Promise<boolean> {
     // A new client each time, because a client keeps its metadata and would send no request.
-    const reachable = await withTimeout(new ExternalIssuer(issuer, null).discover()).then(
+    const reachable = await withTimeout(new ExternalIssuer(issuer, this.config.auth).discover()).then(
       () => true,
       () => false,
     );

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { printable } from '../common/printable.js';
 import { describeChangedSettings } from '../config/described-settings.js';
-import { findMisspelled } from '../config/misspelled-settings.js';
+import { findUselessVariables } from '../config/misspelled-settings.js';
 import { readBuild } from '../config/build.js';
 
 const logger = new Logger('Service');
@@ -14,7 +14,7 @@ export function logBeginning(): void {
     settings.length === 0 ? 'all settings have their defaults' : 'settings other than the defaults:';
   const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
   logger.log([`${build}; ${count}`, ...settings].join('\n'));
-  for (const each of findMisspelled()) logger.warn(each);
+  for (const each of findUselessVariables()) logger.warn(each);
 }
 
 /** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */

@@ -312,7 +312,10 @@ describe('a token of an external issuer', () => {
       },
     ]);
     expect(await findingsOf({ AUTH_URL: 'http://127.0.0.1:1' })).toEqual([
-      expect.objectContaining({ result: 'problem', text: 'http://127.0.0.1:1: bad port' }),
+      expect.objectContaining({
+        result: 'problem',
+        text: 'http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1',
+      }),
     ]);
   });
 });

@@ -35,7 +35,10 @@ describe('an issuer whose metadata has no introspection endpoint', () => {
   it('is introspected at the configured URL, without credentials if there are none', async () => {
     const named = `${url}/admin/oauth2/introspect`;
     await expect(
-      new ExternalIssuer(url, { url: named, client: null, mayLackAudience: false }).introspect('token'),
+      new ExternalIssuer(url, {
+        certificates: null,
+        introspection: { url: named, client: null, mayLackAudience: false },
+      }).introspect('token'),
     ).resolves.toEqual({
       active: true,
       sub: 'anna',
@@ -43,12 +46,18 @@ describe('an issuer whose metadata has no introspection endpoint', () => {
     expect(asked?.headers.authorization).toBeUndefined();
     expect(new URLSearchParams(asked?.body).get('token')).toBe('token');
 
-    await new ExternalIssuer(url, { url: named, client, mayLackAudience: false }).introspect('token');
+    await new ExternalIssuer(url, {
+      certificates: null,
+      introspection: { url: named, client, mayLackAudience: false },
+    }).introspect('token');
     expect(asked?.headers.authorization).toBe(`Basic ${btoa('api:a+b')}`);
   });
 
   it('cannot be introspected without a configured URL', async () => {
-    const issuer = new ExternalIssuer(url, { url: null, client, mayLackAudience: false });
+    const issuer = new ExternalIssuer(url, {
+      certificates: null,
+      introspection: { url: null, client, mayLackAudience: false },
+    });
     await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toBeNull();
   });
@@ -68,7 +77,10 @@ describe('an issuer that moves its introspection endpoint', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      const issuer = new ExternalIssuer(url, { url: null, client: null, mayLackAudience: false });
+      const issuer = new ExternalIssuer(url, {
+        certificates: null,
+        introspection: { url: null, client: null, mayLackAudience: false },
+      });
       await expect(issuer.introspect('token')).resolves.toMatchObject({ active: true });
       path = '/moved';
       await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });

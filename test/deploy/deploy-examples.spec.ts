@@ -65,7 +65,7 @@ describe('the overlay for Kubernetes', () => {
     const backend = { service: { name: service?.metadata.name, port: { name: port?.name } } };
     expect(ingress?.spec).toMatchObject({ rules: [{ http: { paths: [{ backend }] } }] });
     const given = readSettingsFile(EXAMPLE);
-    const names = Object.keys(given).filter((name) => name !== 'NODE_EXTRA_CA_CERTS');
+    const names = Object.keys(given);
     expect(names.filter((name) => !(name in SETTINGS))).toEqual([]);
     const collector = new URL(given['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '');
     const [policy] = readManifests('traces.yaml', EXAMPLE);

@@ -65,7 +65,7 @@ describe('a faulty identity provider', () => {
       forged: await issuer.sign({ stranger: true, header }),
       expired: await issuer.sign({ payload: { exp: 1 } }),
     };
-    const external = new ExternalIssuer(issuer.url, null);
+    const external = new ExternalIssuer(issuer.url, { introspection: null, certificates: null });
     keys = new IssuerKeys(
       () => external.fetchKeys(),
       () => seconds,

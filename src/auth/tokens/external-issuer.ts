@@ -1,7 +1,12 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { type IncomingMessage, request as sendHttp } from 'node:http';
+import { request as sendHttps } from 'node:https';
 import type { JSONWebKeySet, JWK } from 'jose';
 import { Logger } from '@nestjs/common';
 import { z } from 'zod';
-import type { IntrospectionConfig } from '../../config/settings/auth.js';
+import { codeOf } from '../../common/finding.js';
+import type { AuthConfig, IntrospectionConfig } from '../../config/settings/auth.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { LATEST_INSTANT } from './jwt.js';
 import { weaknessOf } from './weak-keys.js';
@@ -61,18 +66,18 @@ export class ExternalIssuer {
 
   constructor(
     private readonly issuer: string,
-    private readonly introspection: IntrospectionConfig | null,
+    private readonly config: Pick<AuthConfig, 'introspection' | 'certificates'>,
   ) {}
 
   get canIntrospect(): boolean {
-    return this.introspection !== null;
+    return this.config.introspection !== null;
   }
 
   /** The current public keys of the issuer, without the weak ones. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
     try {
-      const { keys } = await request(jwks_uri, {}, KeySet);
+      const { keys } = await this.request(jwks_uri, KeySet);
       const strong = keys.filter((key) => !this.isWeak(key));
       if (strong.length === 0) throw new Error('All keys of the identity provider are weak');
       return { keys: strong };
@@ -94,21 +99,20 @@ export class ExternalIssuer {
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
   async introspect(token: string): Promise<Introspection> {
+    const { introspection } = this.config;
     try {
-      const endpoint = this.introspection?.url ?? (await this.discover()).introspection_endpoint;
+      const endpoint = introspection?.url ?? (await this.discover()).introspection_endpoint;
       if (endpoint === undefined) throw new Error('No introspection endpoint');
-      return await request(
+      const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
+      return await this.request(
         endpoint,
-        {
-          method: 'POST',
-          headers: authorizationOf(this.introspection?.client ?? null),
-          body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-        },
         Introspection,
+        form,
+        authorizationOf(introspection?.client ?? null),
       );
     } catch (error) {
       // As for keys: the issuer may have moved its endpoint.
-      if ((this.introspection?.url ?? null) === null) this.metadata = null;
+      if ((introspection?.url ?? null) === null) this.metadata = null;
       throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', {
         cause: error,
       });
@@ -118,14 +122,58 @@ export class ExternalIssuer {
   /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), fetched once. */
   async discover(): Promise<Metadata> {
     if (this.metadata !== null) return this.metadata;
-    const metadata = await request(`${this.issuer}/.well-known/openid-configuration`, {}, Metadata);
+    const metadata = await this.request(`${this.issuer}/.well-known/openid-configuration`, Metadata);
     // §4.3: otherwise the metadata of another issuer could replace it.
     if (metadata.issuer.replace(/\/+$/, '') !== this.issuer)
       throw new Error('The metadata is of another issuer');
     this.metadata = metadata;
     return metadata;
   }
+
+  private async request<Schema extends z.ZodType>(
+    url: string,
+    schema: Schema,
+    form: URLSearchParams | null = null,
+    authorization: Record<string, string> = {},
+  ): Promise<z.output<Schema>> {
+    const { certificates } = this.config;
+    const body = form === null ? null : String(form);
+    const headers: Record<string, string | number> = { accept: 'application/json', ...authorization };
+    if (body !== null) {
+      headers['content-type'] = 'application/x-www-form-urlencoded';
+      headers['content-length'] = Buffer.byteLength(body);
+    }
+    const sent: IssuerRequest = { method: body === null ? 'GET' : 'POST', url: new URL(url), headers };
+    requestChannel.publish(sent);
+    const ca = certificates === null ? {} : { ca: certificates };
+    try {
+      const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
+      const response = await exchange(sent.url, headers, body, options);
+      sent.status = response.statusCode;
+      if (response.statusCode !== 200) {
+        response.destroy();
+        throw new Error(`The issuer answered ${response.statusCode}`);
+      }
+      return schema.parse(JSON.parse(await readText(response)));
+    } finally {
+      responseChannel.publish(sent);
+    }
+  }
 }
+
+/** A request to the issuer, to which a subscriber may add headers. */
+export interface IssuerRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Record<string, string | number>;
+  /** Undefined until there is a response. */
+  status?: number | undefined;
+}
+
+/** Publishes each IssuerRequest before it is sent. */
+export const requestChannel = diagnosticsChannel.channel('directory:issuer');
+/** Publishes the same object when the request has been answered or has failed. */
+export const responseChannel = diagnosticsChannel.channel('directory:issuer:answered');
 
 /** RFC 7662 §2.1 requires some protection of the endpoint. If the network protects it, there are no credentials. */
 function authorizationOf(client: IntrospectionConfig['client']): Record<string, string> {
@@ -134,23 +182,31 @@ function authorizationOf(client: IntrospectionConfig['client']): Record<string, 
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
 }
 
-async function request<Schema extends z.ZodType>(
-  url: string,
-  init: RequestInit,
-  schema: Schema,
-): Promise<z.output<Schema>> {
-  const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new Error(`The issuer answered ${response.status}`);
+/** Sends a GET, or a POST with the form. Redirects are not followed. */
+async function exchange(
+  url: URL,
+  headers: Readonly<Record<string, string | number>>,
+  form: string | null,
+  options: { readonly ca?: string; readonly signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const send = url.protocol === 'https:' ? sendHttps : sendHttp;
+  const request = send(url, { ...options, method: form === null ? 'GET' : 'POST', headers }).end(form);
+  // An error after the response, such as the end of the time, is one of the response too.
+  request.on('error', () => undefined);
+  try {
+    const [response] = (await once(request, 'response', options)) as [IncomingMessage];
+    return response;
+  } catch (error) {
+    // The issuer has closed a connection that waited for its next request.
+    if (request.reusedSocket && codeOf(error) === 'ECONNRESET') return exchange(url, headers, form, options);
+    throw error;
   }
-  return schema.parse(JSON.parse(await readText(response)));
 }
 
-async function readText({ body }: Response): Promise<string> {
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     length += chunk.length;
     if (length > MAX_RESPONSE_BYTES) throw new Error('The answer of the issuer is too large');
     chunks.push(chunk);

@@ -47,7 +47,7 @@ export class TokenVerifier {
     private readonly embedded: EmbeddedIssuer,
   ) {
     const { issuer, introspection } = config.auth;
-    const external = issuer === null ? null : new ExternalIssuer(issuer, introspection);
+    const external = issuer === null ? null : new ExternalIssuer(issuer, config.auth);
     this.external = external;
     this.mayLackAudience = introspection?.mayLackAudience === true;
     this.issuerKeys = external === null ? null : new IssuerKeys(() => external.fetchKeys());

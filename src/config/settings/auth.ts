@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { resolveFile, SAMPLE_CLIENTS } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
-import { httpUrl, list, text, yesOrNo } from '../value-kinds.js';
+import { certificates, httpUrl, list, text, yesOrNo } from '../value-kinds.js';
 
 /** Settings of the token issuer and of the signatures of URLs. */
 export const AUTH_SETTINGS = {
@@ -10,6 +10,10 @@ export const AUTH_SETTINGS = {
     'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL.',
   ),
   AUTH_AUDIENCE: setting(text.optional(), 'Audience (aud) that access tokens must have. Default: BASE_URL.'),
+  AUTH_CA_FILE: setting(
+    certificates.optional(),
+    'PEM file with the certificate authorities of the issuer: for its metadata, keys and introspection. Default: those of Node.js.',
+  ),
   AUTH_INTROSPECTION_CLIENT_ID: setting(
     text.optional(),
     'Client id for the introspection of opaque tokens (RFC 7662).',
@@ -58,6 +62,8 @@ export interface AuthConfig {
   readonly audience: string;
   /** Null: only JWTs are accepted. */
   readonly introspection: IntrospectionConfig | null;
+  /** Certificates of the authorities that the issuer is trusted by, as PEM. Null: those that Node.js trusts. */
+  readonly certificates: string | null;
   /** Absolute path of the file with the clients of the embedded provider. */
   readonly embeddedClients: string;
 }
@@ -73,6 +79,7 @@ export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: str
     issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,
     audience: settings.AUTH_AUDIENCE ?? baseUrl,
     introspection: buildIntrospection(settings),
+    certificates: settings.AUTH_CA_FILE ?? null,
     embeddedClients: resolveFile(settings.AUTH_EMBEDDED_CLIENTS),
   };
 }

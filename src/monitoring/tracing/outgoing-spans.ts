@@ -6,19 +6,8 @@ import {
   type SentStatement,
   statementChannel,
 } from '../../database/statements/statement.js';
+import { type IssuerRequest, requestChannel, responseChannel } from '../../auth/tokens/external-issuer.js';
 import { contextBelow, currentTrace, Tracing } from './tracing.js';
-
-/** A request of `fetch`, as reported by the diagnostics channels of Node's undici. */
-interface FetchRequest {
-  readonly origin: string | URL;
-  readonly method: string;
-  addHeader(name: string, value: string): void;
-}
-
-interface FetchMessage {
-  readonly request: FetchRequest;
-  readonly response?: { readonly statusCode: number };
-}
 
 /** Creates spans for SQL statements and for requests to the identity provider, if they belong to an incoming request. */
 @Injectable()
@@ -30,9 +19,8 @@ export class OutgoingSpans implements OnModuleDestroy {
   ])[] = [
     [statementChannel.name, this.beginStatement.bind(this)],
     [answeredChannel.name, this.endStatement.bind(this)],
-    ['undici:request:create', this.beginFetch.bind(this)],
-    ['undici:request:headers', this.endFetch.bind(this)],
-    ['undici:request:error', this.endFetch.bind(this)],
+    [requestChannel.name, this.beginRequest.bind(this)],
+    [responseChannel.name, this.endRequest.bind(this)],
   ];
 
   constructor(private readonly tracing: Tracing) {
@@ -73,27 +61,22 @@ export class OutgoingSpans implements OnModuleDestroy {
     this.end(sent, sent.hasFailed);
   }
 
-  private beginFetch(message: unknown): void {
-    const { request } = message as FetchMessage;
-    const span = this.begin(request, `${request.method} identity provider`, {
-      'http.request.method': request.method,
-      'server.address': new URL(request.origin).host,
+  private beginRequest(message: unknown): void {
+    const sent = message as IssuerRequest;
+    const span = this.begin(sent, `${sent.method} identity provider`, {
+      'http.request.method': sent.method,
+      'server.address': sent.url.host,
     });
     const requestTrace = currentTrace();
     if (span === undefined || requestTrace === undefined) return;
-    propagation.inject(trace.setSpan(contextBelow(requestTrace), span), request, {
-      set: (carrier, name, value) => {
-        carrier.addHeader(name, value);
-      },
-    });
+    propagation.inject(trace.setSpan(contextBelow(requestTrace), span), sent.headers);
   }
 
-  private endFetch(message: unknown): void {
-    const { request, response } = message as FetchMessage;
-    if (response !== undefined) {
-      this.spans.get(request)?.setAttribute('http.response.status_code', response.statusCode);
-    }
-    this.end(request, response === undefined);
+  private endRequest(message: unknown): void {
+    const sent = message as IssuerRequest;
+    if (sent.status !== undefined)
+      this.spans.get(sent)?.setAttribute('http.response.status_code', sent.status);
+    this.end(sent, sent.status === undefined);
   }
 }
 
