@@ -1,3 +1,5 @@
+import type { Match } from './match.js';
+
 /**
  * How the values of an LDAP attribute become the value of a field. A value with more characters than the maximum in parentheses,
  * or in another form, goes into quarantine.
@@ -70,8 +72,10 @@ export interface FieldDefinition {
   /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
   readonly isSearchable?: true;
-  /** Description of the filter by exact value, which has the name of the field. Default: there is none. */
+  /** Description of the filter by a value, which has the name of the field. Default: there is none. */
   readonly filter?: string;
+  /** How texts are compared in filters and orders. Default: caseIgnore. */
+  readonly match?: Match;
   readonly change?: FieldChange;
   /** Default: all principals that may read the object. For others the value is null, without an error. */
   readonly visibleTo?: FieldAudience;

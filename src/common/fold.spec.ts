@@ -1,6 +1,6 @@
 /** @isolated The suite replaces String.prototype.normalize. */
 import { ServiceError } from './errors.js';
-import { asLabel, foldSearch } from './fold.js';
+import { foldSearch } from './fold.js';
 import { foldId } from './identity.js';
 
 /**
@@ -56,9 +56,4 @@ describe('the text of a search', () => {
     };
     expect(countNormalizations(refuse)).toBe(0);
   });
-});
-
-it('truncates a label to a value that matches no label', () => {
-  expect(asLabel('1\0a')).toBe('1\uFFFDa');
-  expect(asLabel('1'.repeat(LONG))).toHaveLength(256);
 });

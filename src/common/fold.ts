@@ -1,4 +1,3 @@
-import { LONGEST_ID } from './identity.js';
 import { BadUserInputError } from './errors.js';
 
 /** Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. */
@@ -56,9 +55,4 @@ export function foldSearch(query: string, argument: string): string {
     );
   }
   return fold(query).trim();
-}
-
-/** Prepares a text for comparison with labels. A longer text or one with NUL matches none. */
-export function asLabel(text: string): string {
-  return text.slice(0, LONGEST_ID).toWellFormed().replaceAll('\0', '\uFFFD');
 }

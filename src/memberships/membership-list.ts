@@ -3,7 +3,7 @@ import { BadUserInputError } from '../common/errors.js';
 import { type Field, pluralOf } from '../common/field.js';
 import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
-import { sqlOfField } from '../database/fields/field-columns.js';
+import { comparedColumns, comparedSqlOf } from '../database/fields/field-columns.js';
 import { fieldConditions, hasOnly, searchCondition } from '../database/fields/filter-conditions.js';
 import { valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
@@ -179,8 +179,9 @@ function refuseGiven(filter: Readonly<Record<string, unknown>>, names: readonly 
 }
 
 function fieldCondition(field: Field, value: string): string {
-  if (field.isCarried === true) return `m.user_${field.column ?? field.name} = ${value}`;
-  return `m.user_key in (select f.key from users f where ${sqlOfField(field, 'f')} = ${value})`;
+  const [column] = comparedColumns(field);
+  if (field.isCarried === true && column !== undefined) return `m.user_${column} = ${value}`;
+  return `m.user_key in (select f.key from users f where ${comparedSqlOf(field, 'f')} = ${value})`;
 }
 
 const COLUMNS = {

@@ -1,4 +1,5 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
+import { type Match, prepareValue } from '../common/match.js';
 import { type Field, type FieldReader, otherAttributesOf, storedName } from '../common/field.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
@@ -27,6 +28,7 @@ interface TextChange {
   /** The field of the input, for errors. */
   readonly argument: string;
   readonly attribute: string;
+  readonly match: Match | undefined;
   /** The attributes from which the value is read without a value of `attribute`. */
   readonly others: readonly string[];
   readonly shown: string | null;
@@ -47,11 +49,12 @@ export function textChangesOf(
   return fields
     .filter((field) => field.change !== undefined)
     .map((field) => {
-      const { name, attribute } = field;
+      const { name, attribute, match } = field;
       const write = WRITERS[field.reader];
       return {
         argument: name,
         attribute,
+        match,
         others: otherAttributesOf(field),
         shown: textOfValue(field, entry[storedName(field)]),
         wanted: change[name],
@@ -189,11 +192,17 @@ function sourceValuesAfter(
 }
 
 /** Puts the new value first, because the API shows the first of several values. The other values stay. */
-function valuesAfter({ wanted, write }: TextChange, before: readonly string[]): string[] {
+function valuesAfter({ wanted, write, match }: TextChange, before: readonly string[]): string[] {
   if (wanted === null || wanted === undefined) return [];
   const first = write === undefined ? wanted : write(wanted, before);
   // The server compares these values as equal, so that it would reject them as duplicates.
-  return [first, ...before.slice(1).filter((value) => foldValue(value) !== foldValue(first))];
+  return [first, ...before.slice(1).filter((value) => keyOf(value, match) !== keyOf(first, match))];
+}
+
+/** What the server compares. It regards fewer values as equal than filters do. */
+function keyOf(value: string, match: Match | undefined): string {
+  if (match === 'caseExact') return prepareValue(value, match);
+  return match === 'phone' ? foldValue(value).replace(/[\p{Pd}\u2212\s]/gu, '') : foldValue(value);
 }
 
 /**

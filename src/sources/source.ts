@@ -7,7 +7,7 @@ import {
   numberOfRules,
 } from '../config/model/mapping.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import { foldedName } from '../database/fields/value-filters.js';
+import { comparedName } from '../database/fields/value-filters.js';
 import type { Entry } from '../ldap/entry.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
@@ -98,6 +98,6 @@ function relevantOfField(field: Field): unknown[] {
     // Rows keep what the attributes of changeable fields hold beyond the value: see EntryReader.sourceValues.
     change !== undefined,
     // Fields without these have the fingerprint of earlier releases.
-    ...[storedAs, foldedName(field)].filter((each) => each !== undefined && each !== null),
+    ...[storedAs, comparedName(field)].filter((each) => each !== undefined && each !== null),
   ];
 }

@@ -16,7 +16,9 @@ registerEnumType(UserOrderField, {
   description: 'The fields by which users can be ordered.',
   valuesMap: {
     NAME: { description: 'The name. Case and accents are ignored.' },
-    SCHOOL_YEAR: { description: 'The school year, users without one first, then the name.' },
+    SCHOOL_YEAR: {
+      description: 'The school year without regard to case, users without one first, then the name.',
+    },
     UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
   },
 });

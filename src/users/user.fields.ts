@@ -60,7 +60,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     reader: 'label',
     column: 'school_year',
     isCarried: true,
-    filter: 'The school year, such as 1A.',
+    filter: 'The school year, such as 1A. Case and repeated spaces are ignored.',
     change: { label: 'school year, such as 2B', by: 'administrator', isRemovable: true },
   },
   {

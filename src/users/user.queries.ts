@@ -106,7 +106,10 @@ function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): Page
   switch (orderBy?.field) {
     case UserOrderField.SCHOOL_YEAR:
       return {
-        columns: [{ sql: `coalesce(u.school_year, '')`, type: 'text' }, ...byName(['u.sort_name', 'u.key'])],
+        columns: [
+          { sql: `coalesce(u.school_year_compared, '')`, type: 'text' },
+          ...byName(['u.sort_name', 'u.key']),
+        ],
         direction,
       };
     case UserOrderField.UPDATED_AT:

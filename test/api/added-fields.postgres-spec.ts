@@ -60,13 +60,13 @@ function inJson(name: string, type: string, reader: FieldDefinition['reader']): 
 /** The only migration, for the column. */
 class Phone1763683299999 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('alter table users add phone text');
-    await runner.query('alter table effective_memberships add user_phone text');
+    await runner.query('alter table users add phone text, add phone_compared text');
+    await runner.query('alter table effective_memberships add user_phone text, add user_phone_compared text');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('alter table users drop phone');
-    await runner.query('alter table effective_memberships drop user_phone');
+    await runner.query('alter table users drop phone, drop phone_compared');
+    await runner.query('alter table effective_memberships drop user_phone, drop user_phone_compared');
   }
 }
 
@@ -173,7 +173,7 @@ describe('added fields', () => {
       [OWNER],
     );
     const { phone, ...others } = VALUES;
-    expect(row).toEqual({ phone, values: others });
+    expect(row).toEqual({ phone, values: { ...others, 'nickname caseIgnore': 'countess' } });
     const [empty] = await dataSource.query<{ values: unknown }[]>(
       `select field_values as values from users where id = 'ben'`,
     );

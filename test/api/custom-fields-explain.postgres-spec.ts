@@ -26,8 +26,8 @@ const FILTERS = [
 const PAGE = 'nodes { id phone locker } totalCount pageInfo { hasNextPage hasPreviousPage }';
 const MEMBERS = 'nodes { user { id phone locker } } totalCount pageInfo { hasNextPage hasPreviousPage }';
 
-const VALUES = `jsonb_build_object('phone', '+41 ' || key, 'phone folded', '+41 ' || key, 'staffNumber:Int', key,
-  'hours:Float', key % 50, 'isExternal', key % 2 = 0, 'locker', 'L ' || key, 'locker folded', 'l ' || key,
+const VALUES = `jsonb_build_object('phone', '+41 ' || key, 'phone phone', '+41' || key, 'staffNumber:Int', key,
+  'hours:Float', key % 50, 'isExternal', key % 2 = 0, 'locker', 'L ' || key, 'locker caseIgnore', 'l ' || key,
   'endsAt', to_char(timestamp '2024-01-01' + key * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
 const REFERENCES = [

@@ -3,6 +3,8 @@ export interface AttributeType {
   readonly name: string;
   /** The OID of the syntax. Null: it is not known. */
   readonly syntax: string | null;
+  /** The name or OID of the rule by which values are equal. Null: it is not known. */
+  readonly equality: string | null;
   /** Whether the server maintains the values. */
   readonly isOperational: boolean;
 }
@@ -30,13 +32,20 @@ export function parseAttributeTypes(values: readonly string[]): Map<string, Attr
     for (const name of parsed === null ? [] : [...parsed.names, parsed.oid])
       known.set(name.toLowerCase(), { ...parsed, name } as Description);
   }
-  return new Map([...known].map(([key, type]) => [key, { ...type, syntax: syntaxOf(type, known) }]));
+  return new Map(
+    [...known].map(([key, type]) => {
+      const [syntax, equality] = [inherited('syntax', type, known), inherited('equality', type, known)];
+      return [key, { ...type, syntax, equality }];
+    }),
+  );
 }
 
 /** Names from the lines of an LDIF file, which has no types. */
 export function namedTypes(names: Iterable<string>): Map<string, AttributeType> {
   return new Map(
-    [...names].map((name) => [name.toLowerCase(), { name, syntax: null, isOperational: false }] as const),
+    [...names].map(
+      (name) => [name.toLowerCase(), { name, syntax: null, equality: null, isOperational: false }] as const,
+    ),
   );
 }
 
@@ -54,14 +63,19 @@ function parseDescription(value: string): Description | null {
     name: oid,
     superior: first(/\bSUP\s+([\w.-]+)/),
     syntax: first(/\bSYNTAX\s+'?([\d.]+)/),
+    equality: first(/\bEQUALITY\s+([\w.-]+)/),
     isOperational: (usage ?? APPLICATIONS) !== APPLICATIONS || text.includes('NO-USER-MODIFICATION'),
   };
 }
 
-function syntaxOf(type: Description, known: ReadonlyMap<string, Description>): string | null {
+function inherited(
+  property: 'syntax' | 'equality',
+  type: Description,
+  known: ReadonlyMap<string, Description>,
+): string | null {
   let current: Description | undefined = type;
   for (let depth = 0; current !== undefined && depth < DEEPEST; depth++) {
-    if (current.syntax !== null) return current.syntax;
+    if (current[property] !== null) return current[property];
     current = current.superior === null ? undefined : known.get(current.superior.toLowerCase());
   }
   return null;

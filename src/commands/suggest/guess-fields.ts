@@ -1,6 +1,7 @@
+import type { Match } from '../../common/match.js';
 import { attribute as attributeName } from '../../config/model/model-values.js';
 import { isReserved } from '../../config/model/reserved-names.js';
-import { labelOf } from '../../config/model/custom-field.js';
+import { labelOf, matchIn } from '../../config/model/custom-field.js';
 import type { CustomField, ValueType } from '../../config/model/model.schema.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 import { guessType } from './guess-type.js';
@@ -138,11 +139,21 @@ function fieldOf(kind: Kind, found: FoundAttribute, type: ValueType, names: Fiel
     attribute: name,
     type: isMultiple ? `[${type}!]!` : type,
     description: descriptionOf(found, type),
+    ...(isMultiple || type !== 'String' ? {} : otherMatch(found)),
     ...(access !== undefined && { access }),
     ...((type === 'User' || type === 'Group') && {
       reverse: names.take(type === 'User' ? 'users' : 'groups', REVERSES.get(key) ?? `${nameOf(found)}Of`),
     }),
   };
+}
+
+const RULE = /^(caseIgnore|caseExact|telephoneNumber|integer)(?:IA5)?Match$/;
+
+/** How the directory compares the values, if it says so and the model assumes something else. */
+function otherMatch({ name, type }: FoundAttribute): Pick<CustomField, 'match'> {
+  const rule = RULE.exec(type?.equality ?? '')?.[1] as Match | 'telephoneNumber' | undefined;
+  const match = rule === 'telephoneNumber' ? 'phone' : rule;
+  return match === undefined || match === matchIn({ type: 'String', attribute: name }) ? {} : { match };
 }
 
 function descriptionOf(found: FoundAttribute, type: ValueType): string {

@@ -246,3 +246,28 @@ describe('a suggested model', () => {
     );
   });
 });
+
+it('proposes how values are compared, where the directory says it and the attribute alone does not', () => {
+  const types = parseAttributeTypes([
+    "( 1.1 NAME 'shelf' EQUALITY caseExactIA5Match )",
+    "( 1.2 NAME 'box' SUP shelf )",
+    "( 1.3 NAME 'deskPhone' EQUALITY telephoneNumberMatch )",
+    "( 1.4 NAME 'telephoneNumber' EQUALITY telephoneNumberMatch )",
+    "( 1.5 NAME 'homeDirectory' EQUALITY caseIgnoreMatch )",
+    "( 1.6 NAME 'title' EQUALITY caseIgnoreMatch )",
+    "( 1.7 NAME 'shelves' SUP shelf )",
+  ]);
+  const values = [...types.keys()]
+    .filter((name) => !name.includes('.'))
+    .map((name) => [name, ['a b']] as const);
+  const people = [person('anna', { ...Object.fromEntries(values), shelves: ['a', 'b'] })];
+  const { users } = parse(suggestModel({ ...evidenceOf(people), types })) as ModelText;
+  const matches = Object.entries(users.fields ?? {}).map(([name, field]) => [
+    name,
+    (field as { match?: string }).match,
+  ]);
+  expect(Object.fromEntries(matches)).toEqual({
+    ...{ shelf: 'caseExact', box: 'caseExact', deskPhone: 'phone', homeDirectory: 'caseIgnore' },
+    ...{ telephoneNumber: undefined, title: undefined, shelves: undefined },
+  });
+});

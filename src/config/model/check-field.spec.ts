@@ -1,4 +1,5 @@
 import { checkField } from './check-field.js';
+import { matchIn } from './custom-field.js';
 import { checkModel } from './read-model.js';
 
 const field = { type: 'String', description: 'A field.' } as const;
@@ -16,6 +17,47 @@ describe('fields of credentials', () => {
 
   it('are not those whose names begin alike', () => {
     expect(checkField({ ...field, attribute: 'userPasswordHint' })).toEqual([]);
+  });
+});
+
+describe('how values are compared', () => {
+  it.each([
+    ['telephoneNumber', 'String', 'phone'],
+    ['MOBILE;lang-de', 'String', 'phone'],
+    ['pager', '[String!]!', 'phone'],
+    ['facsimileTelephoneNumber', 'String', 'phone'],
+    ['homePhone', 'String', 'phone'],
+    ['2.5.4.20', 'String', 'phone'],
+    ['homeDirectory', 'String', 'caseExact'],
+    ['uidNumber', 'String', 'integer'],
+    ['title', 'String', 'caseIgnore'],
+    ['x-unknown', 'String', 'caseIgnore'],
+    ['url', 'URL', 'caseExact'],
+  ] as const)('is by default that of the attribute: %s, %s: %s', (attribute, type, match) => {
+    expect(matchIn({ attribute, type })).toBe(match);
+    expect(matchIn({ attribute: [attribute, 'sn'], type })).toBe(match);
+  });
+
+  it.each([
+    ['String', ['caseIgnore', 'caseExact', 'phone', 'integer']],
+    ['"[String!]!"', ['caseIgnore', 'caseExact', 'phone', 'integer']],
+    ['URL', ['caseIgnore', 'caseExact']],
+    ['Int', ['integer']],
+    ['Float', []],
+    ['Boolean', []],
+    ['DateTime', []],
+    ['User', []],
+  ])('has to fit the type, or is a problem with its place: %s', (type, fitting) => {
+    for (const match of ['caseIgnore', 'caseExact', 'phone', 'integer']) {
+      const yaml = `users:\n  fields:\n    x: {attribute: y, type: ${type}, description: An x., match: ${match}}`;
+      const text = expect.stringMatching(/^«x» is of type .+ not compared by \w+\. Remove match/) as string;
+      const column = yaml.split('\n')[2]?.lastIndexOf(match) ?? 0;
+      expect(checkModel(yaml).problems).toEqual(
+        fitting.includes(match) ? [] : [{ line: 3, column: column + 1, text }],
+      );
+    }
+    const unknown = `users: {fields: {x: {attribute: y, type: ${type}, description: An x., match: exact}}}`;
+    expect(checkModel(unknown).problems).toHaveLength(1);
   });
 });
 

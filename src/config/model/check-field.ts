@@ -1,3 +1,4 @@
+import { type Match, MATCHES } from '../../common/match.js';
 import { isCredential } from './credentials.js';
 import type { CustomField, ValueType } from './model.schema.js';
 
@@ -18,6 +19,12 @@ interface FieldProblem {
 const SINGLE: readonly string[] = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL'];
 const SEARCHABLE: readonly string[] = ['String', '[String!]!'];
 const REFERENCES: readonly string[] = ['User', 'Group'];
+/** How the values of a type can be compared. Values of all other types have one way. */
+const COMPARED: Readonly<Partial<Record<ValueType, readonly Match[]>>> = {
+  String: MATCHES,
+  URL: ['caseIgnore', 'caseExact'],
+  Int: ['integer'],
+};
 
 /** The type of one value, without the marks of a list. */
 export function valueTypeOf({ type }: Pick<CustomField, 'type'>): ValueType {
@@ -46,6 +53,13 @@ const RULES: readonly Rule[] = [
     isBroken: ({ filterable, type }) => filterable === true && !SINGLE.includes(type),
     text: (type) =>
       `is of type ${type}, which has no filter: only ${SINGLE.join(', ')} have. Remove filterable, or use another type`,
+  },
+  {
+    key: 'match',
+    isBroken: (field) =>
+      field.match !== undefined && COMPARED[valueTypeOf(field)]?.includes(field.match) !== true,
+    text: (type, { match }) =>
+      `is of type ${type}, whose values are not compared by ${String(match)}. Remove match, or use another type`,
   },
   {
     key: 'searchable',

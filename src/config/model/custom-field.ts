@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FieldDefinition, FieldReader } from '../../common/field.js';
+import { type Match, matchOf } from '../../common/match.js';
 import { isReference, valueTypeOf } from './check-field.js';
 import type { CustomField, ValueType } from './model.schema.js';
 
@@ -28,6 +29,7 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: Cust
     reader: readerOf(field),
     column: null,
     deprecationReason: deprecated,
+    match: matchIn(field),
     storedAs: storedNameOf(name, type, [attribute].flat()),
     ...(access !== undefined && { scopes: [access] }),
     ...(visibleTo !== undefined && visibleTo !== 'everyone' && { visibleTo }),
@@ -41,6 +43,15 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: Cust
       reference: { to: valueTypeOf(field) === 'User' ? 'user' : 'group', reverse: field.reverse ?? null },
     }),
   };
+}
+
+/** Paths of URLs are case-sensitive in every attribute. Of several attributes, the first counts. */
+export function matchIn({
+  match,
+  type,
+  attribute,
+}: Pick<CustomField, 'match' | 'type' | 'attribute'>): Match {
+  return match ?? (valueTypeOf({ type }) === 'URL' ? 'caseExact' : matchOf([attribute].flat()[0] ?? ''));
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   searchFilter,
   sentence,
 } from './model-values.js';
+import { MATCHES } from '../../common/match.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
 /**
@@ -50,6 +51,11 @@ const customField = z
     visibleTo: oneOf(['everyone', 'groupAdmins', 'self'])
       .optional()
       .describe('Who sees the value besides principals with the scope visibility.bypass. Default: everyone.'),
+    match: oneOf(MATCHES)
+      .optional()
+      .describe(
+        'How texts are compared, as the directory compares them: caseIgnore, caseExact, phone or integer. Default: as the attribute, if it is a standard one; otherwise caseIgnore, and caseExact for URL.',
+      ),
     filterable: flag.optional().describe('Whether lists can be filtered by the field.'),
     searchable: flag.optional().describe('Whether search finds objects by the field.'),
     editable: flag.optional().describe('Whether previews can change the field.'),

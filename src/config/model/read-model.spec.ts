@@ -72,6 +72,7 @@ describe('a model file', () => {
         attribute: 'telephoneNumber',
         reader: 'line',
         column: null,
+        match: 'phone',
         scopes: ['contact'],
         visibleTo: 'groupAdmins',
         isFilterable: true,

@@ -8,7 +8,7 @@ import {
   mappedFields,
   storedName,
 } from '../../common/field.js';
-import { foldedKey, foldedName } from './value-filters.js';
+import { comparedName, comparedText } from './value-filters.js';
 
 /** The JSONB column with the values of fields that have no column of their own. */
 export const FIELD_VALUES = 'field_values';
@@ -102,16 +102,29 @@ function carriedName({ name, column, reader }: FieldDefinition): string {
 }
 
 export function carriedNames(fields: readonly FieldDefinition[]): string[] {
-  return fields.filter(({ isCarried }) => isCarried === true).map(carriedName);
+  const carried = fields.filter(({ isCarried }) => isCarried === true);
+  return carried.flatMap((field) => [carriedName(field), ...comparedColumns(field)]);
+}
+
+/** The column with what a filter compares, if the field has one. */
+export function comparedColumns(field: FieldDefinition): string[] {
+  return field.column === null ? [] : [comparedName(field) ?? []].flat();
+}
+
+/** SQL for what the filter by a field compares, read from the table of users or groups with this alias. */
+export function comparedSqlOf(field: Field, alias: string): string {
+  const name = comparedName(field) ?? '';
+  return field.column === null ? `${alias}.${FIELD_VALUES} ->> '${name}'` : `${alias}.${name}`;
 }
 
 /** SQL for the columns that memberships carry, by their names without `user_` or `group_`. */
 export function carriedColumns(fields: readonly Field[], alias: string): Record<string, string> {
   const columns = fields
     .filter(({ isCarried }) => isCarried === true)
-    .map((field): [string, string] => {
+    .flatMap((field): [string, string][] => {
       const sql = sqlOfField(field, alias);
-      return [carriedName(field), field.reader === 'picture' ? `${sql} is not null` : sql];
+      const compared = comparedColumns(field).map((name): [string, string] => [name, `${alias}.${name}`]);
+      return [[carriedName(field), field.reader === 'picture' ? `${sql} is not null` : sql], ...compared];
     });
   return { sort_name: `${alias}.sort_name`, ...Object.fromEntries(columns) };
 }
@@ -128,23 +141,30 @@ export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
   const mapped = mappedFields(fields);
   const inJson = mapped.filter(({ column }) => column === null);
   const names = inJson.map(storedName);
-  const folded = inJson.flatMap((field) => {
-    const name = foldedName(field);
-    return name === null ? [] : [{ name, of: storedName(field) }];
+  const compared = inJson.flatMap((field) => {
+    const name = comparedName(field);
+    return name === null ? [] : [{ name, field, of: storedName(field) }];
   });
-  const columns = mapped.flatMap(({ name, column, reader }): WrittenColumn<Value>[] =>
-    column === null
-      ? []
-      : [{ name: column, type: SQL_TYPES[reader] ?? 'text', valueOf: (value) => value[name] }],
-  );
+  const textOf = (field: Field, text: unknown) =>
+    typeof text === 'string' ? comparedText(field, text) : null;
+  const columns = mapped.flatMap((field): WrittenColumn<Value>[] => {
+    const { name, column, reader } = field;
+    if (column === null) return [];
+    const also = comparedColumns(field).map((each) => ({
+      name: each,
+      type: 'text',
+      valueOf: (value: Value) => textOf(field, value[name]),
+    }));
+    return [{ name: column, type: SQL_TYPES[reader] ?? 'text', valueOf: (value) => value[name] }, ...also];
+  });
   const json = (value: Value) => {
     const held = names.flatMap((name) =>
       (value[name] ?? null) === null ? [] : [[name, value[name]] as const],
     );
     if (held.length === 0) return null;
-    const keys = folded.flatMap(({ name, of }) => {
-      const text = value[of];
-      return typeof text === 'string' ? [[name, foldedKey(text)] as const] : [];
+    const keys = compared.flatMap(({ name, field, of }) => {
+      const text = textOf(field, value[of]);
+      return text === null ? [] : [[name, text] as const];
     });
     return JSON.stringify(Object.fromEntries([...held, ...keys]));
   };

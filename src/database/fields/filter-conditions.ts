@@ -1,17 +1,17 @@
 import { type Field, pluralOf } from '../../common/field.js';
 import { boundedList } from '../../common/identity.js';
-import { asLabel, foldSearch, fold } from '../../common/fold.js';
+import { foldSearch, fold } from '../../common/fold.js';
 import type { PageReads } from '../paging/page-source.js';
 import { ALL_OF, ANY_OF, type KeyValue } from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
-import { sqlOfField } from './field-columns.js';
+import { comparedSqlOf } from './field-columns.js';
 import type { TableNames } from './object-table.js';
-import { valueConditions } from './value-filters.js';
+import { comparedText, valueConditions } from './value-filters.js';
 
 /**
  * The conditions for the fields by which a list is filtered. The filter may have other members too. No object has an empty
  * value, and an absent value does not match an empty one.
- * @param conditionOf returns the condition that the field equals an SQL expression
+ * @param conditionOf returns the condition that what the field is compared by equals an SQL expression
  * @throws BadUserInputError when a list of values is too long
  */
 export function fieldConditions(
@@ -26,15 +26,17 @@ export function fieldConditions(
     const { [field.name]: wanted, [plural]: several } = filter;
     return [
       ...(typeof wanted === 'string'
-        ? [conditionOf(field, `nullif(${values.add(asLabel(wanted))}::text, '')`)]
+        ? [conditionOf(field, `nullif(${values.add(comparedText(field, wanted))}::text, '')`)]
         : []),
-      ...(Array.isArray(several) ? [conditionOf(field, anyOf(several as string[], plural, values))] : []),
+      ...(Array.isArray(several)
+        ? [conditionOf(field, anyOf(field, boundedList(several as string[], plural), values))]
+        : []),
     ];
   });
 }
 
-function anyOf(wanted: readonly string[], argument: string, values: Values): string {
-  const texts = boundedList(wanted, argument).map(asLabel);
+function anyOf(field: Field, wanted: readonly string[], values: Values): string {
+  const texts = wanted.map((text) => comparedText(field, text));
   return `any (${values.add(texts.filter((text) => text !== ''))}::text[])`;
 }
 
@@ -49,7 +51,7 @@ export function listConditions(
   const searched =
     typeof search === 'string' ? [searchCondition(alias, foldSearch(search, 'search'), values)] : [];
   // The left side matches the expression of the index.
-  const equals = (field: Field, value: string) => `coalesce(${sqlOfField(field, alias)}, '') = ${value}`;
+  const equals = (field: Field, value: string) => `coalesce(${comparedSqlOf(field, alias)}, '') = ${value}`;
   return [
     ...searched,
     ...fieldConditions(fields, filter, values, equals),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BadUserInputError } from '../../common/errors.js';
-import { type Field, isList, storedName } from '../../common/field.js';
-import { fold } from '../../common/fold.js';
+import { type Field, type FieldDefinition, isList, storedName } from '../../common/field.js';
+import { prepareValue } from '../../common/match.js';
 import type { Values } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
 
@@ -21,11 +21,11 @@ export type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
 const MOST_VALUES = 100;
 /** Number of code units of a value and of a text in a filter that are compared. */
 const COMPARED = 512;
-/** Number of characters of a folded text that an index holds. The size of an index entry is limited. */
+/** Number of characters of a prepared text that an index holds. The size of an index entry is limited. */
 const INDEXED = 128;
-/** Separates them from the digest of the whole text. Folded text contains no control characters. */
+/** Separates them from the digest of the whole text. Prepared text contains no control characters. */
 const SEPARATOR = '\u0001';
-/** The last code point: greater than every character of folded text. */
+/** The last code point: greater than every character of prepared text. */
 const LAST = '\u{10FFFF}';
 
 /** The type of the filter by a field; null if lists are not filtered by its values. */
@@ -34,17 +34,24 @@ export function filterTypeOf(field: Pick<Field, 'type' | 'column' | 'isFilterabl
   return (FILTER_TYPES as Readonly<Record<string, FilterType>>)[field.type] ?? null;
 }
 
-/** Name of the folded text of a field in JSONB; null if the field has none. */
-export function foldedName(field: Field): string | null {
-  return filterTypeOf(field) === 'StringFilter' ? `${storedName(field)} folded` : null;
+/**
+ * Name of the text by which values of a field are compared: of a column, or in JSONB, where it contains the rule, so that processes with
+ * another one do not compare with it. Null: the field has none.
+ */
+export function comparedName(field: FieldDefinition): string | null {
+  const { column, filter, match = 'caseIgnore' } = field;
+  if (column !== null) return filter === undefined ? null : `${column}_compared`;
+  return filter === undefined && filterTypeOf(field) !== 'StringFilter'
+    ? null
+    : `${storedName(field)} ${match}`;
 }
 
-/** Returns the text by which values are compared: case and accents are ignored. */
-export function foldedKey(text: string): string {
-  const folded = fold(text.slice(0, COMPARED)).trim();
-  const characters = [...folded];
-  if (characters.length <= INDEXED) return folded;
-  const digest = createHash('sha256').update(folded).digest('base64url');
+/** Returns the text by which a value is compared. */
+export function comparedText({ match = 'caseIgnore' }: Pick<FieldDefinition, 'match'>, text: string): string {
+  const prepared = prepareValue(text.slice(0, COMPARED), match);
+  const characters = [...prepared];
+  if (characters.length <= INDEXED) return prepared;
+  const digest = createHash('sha256').update(prepared).digest('base64url');
   return `${characters.slice(0, INDEXED).join('')}${SEPARATOR}${digest}`;
 }
 
@@ -57,7 +64,7 @@ export function comparedSql(field: Field, values: string): string {
     case 'FloatFilter':
       return `((${values} -> '${name}')::float8)`;
     default:
-      return `((${values} ->> '${foldedName(field) ?? name}') collate "C")`;
+      return `((${values} ->> '${comparedName(field) ?? name}') collate "C")`;
   }
 }
 
@@ -78,29 +85,26 @@ export function valueConditions(
     const wanted = filter[field.name] as Compared | null | undefined;
     const type = filterTypeOf(field);
     if (type === null || wanted === undefined || wanted === null) return [];
-    const conditions = CONDITIONS[type](
-      comparedSql(field, `${alias}.field_values`),
-      wanted,
-      values,
-      field.name,
-    );
+    const conditions = CONDITIONS[type](comparedSql(field, `${alias}.field_values`), wanted, values, field);
     if (conditions.length === 0 || field.visibleTo === undefined) return conditions;
     return [...conditions, isInAudience(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
   });
 }
 
-type Build = (sql: string, wanted: Compared, values: Values, name: string) => string[];
+type Build = (sql: string, wanted: Compared, values: Values, field: Field) => string[];
 
 const CONDITIONS: Readonly<Record<FilterType, Build>> = {
-  StringFilter: (sql, { is, in: among, startsWith }, values, name) => [
-    ...given(is, (text: string) => `${sql} = ${values.add(foldedKey(text))}::text`),
+  StringFilter: (sql, { is, in: among, startsWith }, values, field) => [
+    ...given(is, (text: string) => `${sql} = ${values.add(comparedText(field, text))}::text`),
     ...given(among, (texts: string[]) => {
-      return `${sql} = any (${values.add(bounded(texts, name).map(foldedKey))}::text[])`;
+      const compared = bounded(texts, field.name).map((text) => comparedText(field, text));
+      return `${sql} = any (${values.add(compared)}::text[])`;
     }),
-    ...given(startsWith, (text: string) => startsWithText(sql, text, values, name)),
+    ...given(startsWith, (text: string) => startsWithText(sql, text, values, field)),
   ],
-  IntFilter: (sql, wanted, values, name) => comparisons(sql, INTEGERS, wanted, values, name),
-  FloatFilter: (sql, wanted, values, name) => comparisons(sql, NUMBERS, finite(wanted, name), values, name),
+  IntFilter: (sql, wanted, values, { name }) => comparisons(sql, INTEGERS, wanted, values, name),
+  FloatFilter: (sql, wanted, values, { name }) =>
+    comparisons(sql, NUMBERS, finite(wanted, name), values, name),
   BooleanFilter: (sql, { is }, values) =>
     given(is, (value: boolean) => `${sql} = ${values.add(String(value))}::text`),
   DateTimeFilter: (sql, { since, until }, values) =>
@@ -148,8 +152,8 @@ function between(
 }
 
 /** As a range, because the plan of a prepared statement uses an index for LIKE only with a constant. */
-function startsWithText(sql: string, text: string, values: Values, name: string): string {
-  const prefix = fold(text.slice(0, COMPARED)).trimStart();
+function startsWithText(sql: string, text: string, values: Values, { name, match }: Field): string {
+  const prefix = prepareValue(text.slice(0, COMPARED), match ?? 'caseIgnore', true);
   if ([...prefix].length > INDEXED)
     throw new BadUserInputError(`startsWith of ${name} has more than ${INDEXED} characters`, name);
   return `${sql} >= ${values.add(prefix)}::text and ${sql} < ${values.add(`${prefix}${LAST}`)}::text`;

@@ -18,6 +18,7 @@ import { CursorKey1763683200016 } from './0017-cursor-key.js';
 import { Webhooks1763683200017 } from './0018-webhooks.js';
 import { FreeSpace1763683200018 } from './0019-free-space.js';
 import { RecordDigests1763683200019 } from './0020-record-digests.js';
+import { ComparedValues1763683200020 } from './0021-compared-values.js';
 
 /** All migrations, in their order. */
 export const MIGRATIONS = [
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   Webhooks1763683200017,
   FreeSpace1763683200018,
   RecordDigests1763683200019,
+  ComparedValues1763683200020,
 ];

@@ -1,6 +1,6 @@
 import type { FieldDefinition } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
-import { carriedNames } from '../fields/field-columns.js';
+import { carriedNames, comparedColumns } from '../fields/field-columns.js';
 import type { Relation } from './relations.js';
 
 const OF_ENTRIES = [
@@ -33,7 +33,10 @@ export const COLUMNS = {
 };
 
 function columnsOf(fields: readonly FieldDefinition[]): string[] {
-  return fields.flatMap(({ column }) => column ?? []);
+  return fields.flatMap((field) => [
+    ...(field.column === null ? [] : [field.column]),
+    ...comparedColumns(field),
+  ]);
 }
 
 /** The columns whose values depend on the viewer. */

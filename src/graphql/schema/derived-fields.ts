@@ -21,6 +21,7 @@ import {
 import { type Field, type FieldAudience, pluralOf } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
+import type { Match } from '../../common/match.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
@@ -161,12 +162,13 @@ function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
  */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
   return fields.flatMap((field): DerivedField[] => {
-    const { name, filter, scopes, visibleTo, description, deprecationReason } = field;
+    const { name, filter, scopes, visibleTo, description, deprecationReason, match = 'caseIgnore' } = field;
     const type = filterTypeOf(field);
     if (type === null) return filter === undefined || scopes !== undefined ? [] : exactFilters(name, filter);
     return [
       {
-        ...{ name, type, description, deprecationReason },
+        ...{ name, type, deprecationReason },
+        description: type === 'StringFilter' ? `${description} ${IGNORED[match]}` : description,
         ...(scopes && { scopes }),
         ...(visibleTo && { visibleTo }),
       },
@@ -174,7 +176,14 @@ export function filtersOf(fields: readonly Field[]): DerivedField[] {
   });
 }
 
-/** The members of a filter by one exact value of a field, or by one of several. */
+const IGNORED: Readonly<Record<Match, string>> = {
+  caseIgnore: 'Case is ignored.',
+  caseExact: 'Case is significant.',
+  phone: 'Spaces, hyphens, parentheses, periods and slashes are ignored.',
+  integer: 'Texts of the same whole number are equal.',
+};
+
+/** The members of a filter by one value of a field, or by one of several. */
 function exactFilters(name: string, description: string): DerivedField[] {
   const several = `${description} One of these, at most 100.`;
   return [

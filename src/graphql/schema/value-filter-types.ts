@@ -49,7 +49,7 @@ function numberFilter(
 export const VALUE_FILTER_TYPES: readonly GraphQLInputObjectType[] = [
   filterType(
     'StringFilter',
-    'a text. Case and accents are ignored, and only the first 512 characters count',
+    'a text, compared as the directory compares it: repeated spaces and forms of the same character are ignored, and what the description of the member of the filter says. Only the first 512 characters count',
     {
       is: [GraphQLString, 'The whole text.'],
       in: [listOf(GraphQLString), 'One of these texts, up to 100.'],

@@ -1,5 +1,5 @@
 import { type Field, isSearched, storedName } from '../../common/field.js';
-import { filterTypeOf } from '../../database/fields/value-filters.js';
+import { comparedName, filterTypeOf } from '../../database/fields/value-filters.js';
 
 /** Name of a member of mapped values that is hashed but not stored: what else of the row is derived from custom fields. */
 const DERIVED = 'derived values';
@@ -18,6 +18,6 @@ function derivedOf(field: Field): string[] {
   const isInSearch = column === null && isSearched(field);
   return [
     ...(isInSearch ? [`search ${name}`] : []),
-    ...(filterTypeOf(field) === null ? [] : [`filter ${name}`]),
+    ...(filterTypeOf(field) === null ? [] : [`filter ${comparedName(field) ?? name}`]),
   ];
 }

@@ -21,12 +21,22 @@ function editable(label: string): Pick<FieldDefinition, 'change'> {
 }
 
 export const CUSTOM_FIELDS_OF_USERS = [
-  own('phone', 'String', 'line', { ...FILTERABLE, ...editable('phone number'), isSearchable: true }),
+  own('phone', 'String', 'line', {
+    ...FILTERABLE,
+    ...editable('phone number'),
+    isSearchable: true,
+    match: 'phone',
+  }),
   own('staffNumber', 'Int', 'integer', { ...FILTERABLE, ...editable('staff number') }),
   own('hours', 'Float', 'number', { ...FILTERABLE, ...editable('hours') }),
   own('isExternal', 'Boolean', 'boolean', { ...FILTERABLE, ...editable('contract') }),
   own('endsAt', 'DateTime', 'time', { ...FILTERABLE, ...editable('end') }),
-  own('homepage', 'URL', 'url', { ...FILTERABLE, ...editable('homepage'), isPersonal: false }),
+  own('homepage', 'URL', 'url', {
+    ...FILTERABLE,
+    ...editable('homepage'),
+    isPersonal: false,
+    match: 'caseExact',
+  }),
   own('keys', '[Int!]!', 'integer'),
   own('trainedAt', '[DateTime!]!', 'time'),
   own('tags', '[String!]!', 'line', { isSearchable: true }),

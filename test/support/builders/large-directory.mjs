@@ -92,7 +92,7 @@ const rows = ({ people, groups }) => [
   `insert into memberships (group_key, user_key, named_as, role)
    select group_key, user_key, named_as, ${ROLE} from drawn_memberships`,
   `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, user_id,
-     user_name, user_school_year, user_has_photo, user_has_picture, group_sort_name, group_id, group_name)
+     user_name, user_school_year, user_school_year_compared, user_has_photo, user_has_picture, group_sort_name, group_id, group_name)
    with recursive reach (outer_key, via, inner_key) as (
      select outer_key, inner_key, inner_key from nestings
      union
@@ -105,15 +105,15 @@ const rows = ({ people, groups }) => [
      from reach r join memberships m on m.group_key = r.inner_key group by 1, 2
    )
    select group_key, user_key, role, direct_role, inherited_from, u.sort_name, u.id,
-     u.given_name || ' ' || u.family_name, ${schoolYear('u.key')}, ${hasPhoto('u.key')}, ${hasPicture('u.key')},
+     u.given_name || ' ' || u.family_name, ${schoolYear('u.key')}, lower(${schoolYear('u.key')}), ${hasPhoto('u.key')}, ${hasPicture('u.key')},
      lower(g.name), g.id, g.name
    from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
    order by group_key, u.sort_name, user_key`,
-  `insert into users (key, entry_uuid, dn, dn_key, id, id_folded, name, given_name, family_name, email, school_year, photo,
-     picture, sort_name, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
+  `insert into users (key, entry_uuid, dn, dn_key, id, id_folded, name, given_name, family_name, email, school_year,
+     school_year_compared, photo, picture, sort_name, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
    overriding system value
    select key, gen_random_uuid(), 'uid=' || id || ',ou=people,${BASE}', gen_random_uuid(), id, id,
-     given_name || ' ' || family_name, given_name, family_name, id || '@example.org', ${schoolYear('key')},
+     given_name || ' ' || family_name, given_name, family_name, id || '@example.org', ${schoolYear('key')}, lower(${schoolYear('key')}),
      case when ${hasPhoto('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      case when ${hasPicture('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      sort_name, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',

@@ -1,0 +1,55 @@
+/** How the values of a field are compared: by the matching rules of RFC 4517 §4.2 with these names, `phone` by telephoneNumberMatch. */
+export const MATCHES = ['caseIgnore', 'caseExact', 'phone', 'integer'] as const;
+export type Match = (typeof MATCHES)[number];
+
+/** What RFC 4518 §2.2 maps to a space, and to nothing. */
+const SPACE = /[\t-\r\u0085\p{Z}]/gu;
+const NOTHING = /[\p{Cc}\p{Cf}\p{Variation_Selector}\u034f\u1806\ufffc]/gu;
+/** A combining mark makes the space before it significant (RFC 4518 §2.6.1). */
+const SPACES = /(?: (?!\p{M}))+/gu;
+/** RFC 4517 §4.2.29 ignores spaces and hyphens in a phone number. People also write parentheses, periods and slashes. */
+const PUNCTUATION = /[\p{Pd}\u2212\s().\u2044/]/gu;
+
+/**
+ * Prepares a value for comparison (RFC 4518): two values are equal for the directory if their prepared texts are. The
+ * result has no NUL, which PostgreSQL cannot store. Normalization takes quadratic time: limit the length first.
+ * @param isPrefix whether it is the beginning of a value, which can end with a significant space
+ */
+export function prepareValue(text: string, match: Match, isPrefix = false): string {
+  const mapped = text.toWellFormed().replace(SPACE, ' ').replace(NOTHING, '').normalize('NFKC');
+  const folded = match === 'caseExact' ? mapped : foldCase(mapped).normalize('NFKC');
+  if (match === 'phone') return folded.replace(PUNCTUATION, '');
+  const single = folded.replace(SPACES, ' ').replace(/^ (?!\p{M})/u, '');
+  const prepared = isPrefix ? single : single.replace(/ $/, '');
+  return match === 'integer' ? prepared.replace(/^\+?(-?)0*(?=\d+$)/, '$1') : prepared;
+}
+
+/** Full case folding (RFC 3454 B.2): `ß` is `ss`, and `ı` stays different from `i`, which its capital letter would become. */
+function foldCase(text: string): string {
+  return text
+    .replace(/[^ı]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase())
+    .replaceAll('ς', 'σ');
+}
+
+const OF_ATTRIBUTES: Readonly<Record<Match, readonly string[]>> = {
+  // RFC 4519, 4524 and 2798 compare all other texts by caseIgnoreMatch.
+  caseIgnore: [],
+  // RFC 2079, RFC 2307
+  caseExact: ['labeledURI', 'homeDirectory', 'loginShell', 'memberUid', '1.3.6.1.4.1.250.1.57'],
+  // With numbers of other networks, of which spaces are insignificant.
+  phone: [
+    ...['telephoneNumber', 'mobile', 'mobileTelephoneNumber', 'pager', 'pagerTelephoneNumber', 'homePhone'],
+    ...['homeTelephoneNumber', 'facsimileTelephoneNumber', 'fax', 'internationalISDNNumber', 'x121Address'],
+    ...['2.5.4.20', '2.5.4.23', '2.5.4.24', '2.5.4.25'],
+    ...['20', '41', '42'].map((last) => `0.9.2342.19200300.100.1.${last}`),
+  ],
+  integer: ['uidNumber', 'gidNumber'],
+};
+const BY_ATTRIBUTE = new Map(
+  MATCHES.flatMap((match) => OF_ATTRIBUTES[match].map((name) => [name.toLowerCase(), match] as const)),
+);
+
+/** The matching rule of an attribute with options, if it is a standard one; otherwise that of most texts of LDAP. */
+export function matchOf(attribute: string): Match {
+  return BY_ATTRIBUTE.get(attribute.replace(/;.*$/s, '').toLowerCase()) ?? 'caseIgnore';
+}
