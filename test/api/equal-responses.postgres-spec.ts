@@ -32,7 +32,13 @@ const LIMITS = {
 };
 
 /** Fields that every request changes. */
-const CHANGING = ['RateLimit.remaining', 'RateLimit.resetAt', 'ServiceAccount.lastUsedAt'];
+const CHANGING = [
+  'RateLimit.remaining',
+  'RateLimit.resetAt',
+  'RateLimit.requestsRemaining',
+  'RateLimit.requestsResetAt',
+  'ServiceAccount.lastUsedAt',
+];
 
 const CURSORS = `{
   users(first: 3) { edges { cursor } }

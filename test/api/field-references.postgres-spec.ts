@@ -1,4 +1,5 @@
 /** @isolated It adds to the tables of fields. */
+import { toe } from 'graphql-toe';
 import { DataSource } from 'typeorm';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
@@ -72,6 +73,32 @@ function directory(people = NAMES, lines: Lines = LINES): string {
     return `${record.trimEnd()}${more.join('')}`;
   });
   return `${records.join('\n\n')}\n`;
+}
+
+type Path = readonly (string | number)[];
+
+/** The entries of an object or array, each behind a function that reads it. */
+function entriesOf(value: unknown): [key: string | number, read: () => unknown][] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.keys(value).map((name) => [
+    Array.isArray(value) ? Number(name) : name,
+    () => (value as Record<string, unknown>)[name],
+  ]);
+}
+
+function nullsIn(value: unknown, path: Path = []): Path[] {
+  return value === null ? [path] : entriesOf(value).flatMap(([key, read]) => nullsIn(read(), [...path, key]));
+}
+
+/** The paths at which reading the value throws. */
+function thrownIn(value: unknown, path: Path = []): Path[] {
+  return entriesOf(value).flatMap(([key, read]) => {
+    try {
+      return thrownIn(read(), [...path, key]);
+    } catch {
+      return [[...path, key]];
+    }
+  });
 }
 
 describe('references between users and groups', () => {
@@ -237,6 +264,29 @@ describe('references between users and groups', () => {
       expect(errors).toMatchObject([
         { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read', 'write'] } },
       ]);
+    }
+  });
+
+  it('have an error for each place without the scope, as clients that throw at such a place expect', async () => {
+    const query = `{
+      users(first: 9) { nodes { id mentor { id } manager { ...A } deputies { manager { ...A } ...A } } edges { node { department { contact { ...A } } } } }
+      search(query: "ch", first: 9) { nodes { ... on User { who: id ...A } ... on Group { contact { ...A } members(first: 9) { edges { node { user { ...A } } } } } } }
+      ben: user(user: {id: "ben"}) { ...A audits(first: 1) { totalCount } }
+    } fragment A on User { auditor { id } other: auditor { name } }`;
+    const isWithheld = (path: readonly (string | number)[]) =>
+      ['auditor', 'other', 'audits'].includes(String(path.at(-1)));
+    const authorization = await service.serviceAccount('read', 'directory');
+    // Operations that are repeated can be compiled and cached.
+    for (let time = 0; time < 3; time++) {
+      const { data, errors } = await service.query(query, { authorization });
+      const nulls = nullsIn(data);
+      expect(nulls.filter((path) => !isWithheld(path)).length).toBeGreaterThan(5);
+      const withheld = nulls.filter(isWithheld);
+      expect(withheld.length).toBeGreaterThan(30);
+      expect(errors.map(({ path }) => JSON.stringify(path)).sort()).toEqual(
+        withheld.map((path) => JSON.stringify(path)).sort(),
+      );
+      expect(thrownIn(toe({ data, errors } as Parameters<typeof toe>[0]))).toEqual(withheld);
     }
   });
 

@@ -53,14 +53,17 @@ describe('a withheld field', () => {
     return { users: { nodes: [{ groups: { nodes: [{ group }, { group }] } }] } };
   }
 
+  /** The errors of both groups, for each selection. */
   function withheldAt(...keys: string[]) {
-    return keys.map((key) => ({
-      code: 'INSUFFICIENT_SCOPE',
-      path: `users.nodes.0.groups.nodes.0.group.${key}`,
-    }));
+    return keys.flatMap((key) =>
+      [0, 1].map((row) => ({
+        code: 'INSUFFICIENT_SCOPE',
+        path: `users.nodes.0.groups.nodes.${row}.group.${key}`,
+      })),
+    );
   }
 
-  it('has an error for each of its aliases', async () => {
+  it('has an error for each of its places under each alias', async () => {
     expect(await sendRequest(`{ ${inGroup(`a: ${MEMBERS} b: ${MEMBERS}`)} }`)).toEqual({
       status: 200,
       data: bothGroups({ a: null, b: null }),
@@ -104,7 +107,7 @@ describe('a withheld field', () => {
       'one of several operations',
       `query A($yes: Boolean!) { ${inGroup(`members(first: 1) @include(if: $yes) { totalCount }`)} }`,
     ],
-  ])('has one error and no data through %s', async (_case, query) => {
+  ])('has an error for each place and no data through %s', async (_case, query) => {
     expect(await sendRequest(query, directory, { yes: true })).toEqual({
       status: 200,
       data: bothGroups({ members: null }),
@@ -146,11 +149,13 @@ describe('a withheld field', () => {
     );
     expect(errors.map(({ path }) => path)).toEqual([
       'a.nodes.0.groups.nodes.0.group.members',
+      'a.nodes.0.groups.nodes.1.group.members',
       'b.nodes.0.groups.nodes.0.group.members',
+      'b.nodes.0.groups.nodes.1.group.members',
     ]);
   });
 
-  it('has an error even if there is no row', async () => {
+  it('has no error if there is no row, because nothing is null', async () => {
     expect(
       await sendRequest(
         `{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`,
@@ -158,7 +163,7 @@ describe('a withheld field', () => {
     ).toEqual({
       status: 200,
       data: { users: { nodes: [{ groups: { nodes: [] } }] } },
-      errors: [{ code: 'INSUFFICIENT_SCOPE', path: undefined }],
+      errors: [],
     });
   });
 

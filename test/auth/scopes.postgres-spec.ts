@@ -7,6 +7,7 @@ import { writeClients } from '../support/clients/clients.js';
 import {
   flatten,
   printSelection,
+  placesAt,
   type SchemaStep,
   valuesAt,
   walkMutations,
@@ -58,20 +59,18 @@ function withheldIn(steps: readonly SchemaStep[], scopes: readonly Scope[]): Sch
 
 interface ScopeError {
   message: string;
-  path?: (string | number)[];
+  path?: readonly (string | number)[];
 }
 
-function expectedError({ coordinate, path }: SchemaStep): ScopeError {
+/** The errors of a withheld field, one for each place where the response has it. */
+function expectedErrors(data: unknown, { coordinate, path }: SchemaStep): ScopeError[] {
   const needed = NEEDED[coordinate]?.join(' and ') ?? '';
-  return {
-    message: `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`,
-    path: [...path],
-  };
+  const message = `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`;
+  return placesAt(data, path).map((place) => ({ message, path: place }));
 }
 
-/** The path contains the row in which a field was withheld first; here only the number of errors matters. */
-function withoutIndices({ message, path = [] }: ScopeError): ScopeError {
-  return { message, path: path.filter((key) => typeof key === 'string') };
+function errorOf({ message, path = [] }: ScopeError): ScopeError {
+  return { message, path };
 }
 
 function byText(left: ScopeError, right: ScopeError): number {
@@ -146,15 +145,15 @@ describe('scopes', () => {
   });
 
   it.each(BY_NAME)(
-    'withhold on every path, once per selection, the fields that $name does not allow',
+    'withhold on every path, with an error for each place, the fields that $name does not allow',
     async ({ scopes }) => {
       const answer = await service.query(printSelection(tree, argumentsOf), {
         authorization: await tokenWith(scopes),
       });
       expect(answer.status).toBe(200);
       const withheld = withheldIn(tree, scopes);
-      expect(scopeErrors(answer).map(withoutIndices).sort(byText)).toEqual(
-        withheld.map(expectedError).sort(byText),
+      expect(scopeErrors(answer).map(errorOf).sort(byText)).toEqual(
+        withheld.flatMap((step) => expectedErrors(answer.data, step)).sort(byText),
       );
       expect(
         withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
@@ -170,11 +169,9 @@ describe('scopes', () => {
         authorization: await service.serviceAccount(...scopes),
       });
       const withheld = withheldIn(shallow, scopes);
-      expect(
-        scopeErrors(answer)
-          .map(({ message }) => message)
-          .sort(),
-      ).toEqual(withheld.map((step) => expectedError(step).message).sort());
+      expect(scopeErrors(answer).map(errorOf).sort(byText)).toEqual(
+        withheld.flatMap((step) => expectedErrors(answer.data, step)).sort(byText),
+      );
       expect(
         withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
       ).toBe(true);
@@ -200,7 +197,7 @@ describe('scopes', () => {
           .sort(),
       ).toEqual(
         [
-          ...withheld.map((step) => expectedError(step).message),
+          ...withheld.flatMap((step) => expectedErrors(answer.data, step).map(({ message }) => message)),
           ...unreadable.map(
             ([, argument]) =>
               `The argument ${argument} names an object that this token cannot read: it needs the scope read`,
@@ -324,24 +321,35 @@ describe('scopes', () => {
     ]);
   });
 
-  it('withhold a field from all rows with one error', async () => {
+  it('withhold a field from each row with an error, of which the first of a selection has the details', async () => {
     const { data, errors } = await service.query(
-      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id members(first: 1) { totalCount } } } } } } }',
+      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id one: members(first: 1) { totalCount } two: members(first: 1) { totalCount } } } } } } }',
       { authorization: await tokenWith(['directory']) },
     );
-    expect(valuesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', 'members'])).toEqual(
-      Array.from({ length: 6 }, () => null),
+    const places = ['one', 'two'].flatMap((key) =>
+      placesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', key]),
     );
-    expect(errors).toMatchObject([
-      {
-        message: 'The field Group.members is not accessible with this token: it needs the scope read.',
-        path: ['users', 'nodes', 0, 'groups', 'nodes', 0, 'group', 'members'],
-        extensions: {
-          code: 'INSUFFICIENT_SCOPE',
-          requiredScopes: ['read'],
-          grantedScopes: ['directory'],
-        },
-      },
-    ]);
+    expect(places).toHaveLength(12);
+    const message = 'The field Group.members is not accessible with this token: it needs the scope read.';
+    const [{ locations } = {}, second] = errors as { locations?: unknown }[];
+    expect(locations).toHaveLength(1);
+    expect(second?.locations).toEqual(locations);
+    expect(
+      errors.map(({ message: text, path, extensions }) => ({ message: text, path, extensions })),
+    ).toEqual(
+      places.map((path, index) => ({
+        message,
+        path,
+        extensions:
+          index % 6 > 0
+            ? { code: 'INSUFFICIENT_SCOPE' }
+            : {
+                code: 'INSUFFICIENT_SCOPE',
+                requiredScopes: ['read'],
+                grantedScopes: ['directory'],
+                requestId: expect.any(String) as string,
+              },
+      })),
+    );
   });
 });

@@ -64,6 +64,39 @@ it('rejects a response of as many characters in errors', async () => {
   for (let time = 0; time < 3; time++) expect(refusalOf(await sendOperation(query))).toEqual(TOO_COMPLEX);
 });
 
+describe('the errors of fields that a token may not read', () => {
+  const members = (count: number, more = '') =>
+    Array.from({ length: count }, (_, at) => `x${at}${more}: members(first: 0) { __typename }`).join(' ');
+  const below = (name: (letter: string) => string, inside: string) => `{ ${name('a')}users(first: 100) {
+    ${name('b')}nodes { ${name('c')}groups(first: 99) { ${name('d')}nodes { ${name('e')}group { ${inside} } } } } } }`;
+
+  it('count as characters of the response', async () => {
+    const headers = { authorization: await service.accessToken('directory', 'client') };
+    const short = await sendOperation(
+      below(() => '', members(22)),
+      {},
+      headers,
+    );
+    const { data, errors } = JSON.parse(short.body) as { data: unknown; errors: { path: unknown }[] };
+    expect(errors).toHaveLength(22 * 594);
+    expect(new Set(errors.map(({ path }) => JSON.stringify(path))).size).toBe(22 * 594);
+    expect(JSON.stringify(data).split('"x7":null')).toHaveLength(594 + 1);
+    const long = below((letter) => `${letter.repeat(256)}: `, members(22, 'x'.repeat(253)));
+    const growth = await growthDuring(async () => {
+      for (let time = 0; time < 5; time++)
+        expect(refusalOf(await sendOperation(long, {}, headers))).toEqual(TOO_COMPLEX);
+    });
+    expect(growth).toBeLessThan(GROWTH);
+  });
+
+  it('count as values of the response', async () => {
+    const query = below(() => '', members(30));
+    expect((await sendOperation(query)).status).toBe(200);
+    const headers = { authorization: await service.accessToken('directory', 'client') };
+    expect(refusalOf(await sendOperation(query, {}, headers))).toEqual(TOO_COMPLEX);
+  });
+});
+
 it.each(['a text', 'a list'])(
   'counts %s in a variable below many objects, also after a short one',
   async (what) => {

@@ -128,22 +128,26 @@ describe('the requested nodes of an operation', () => {
     return dataOf(await sendRequest(asked, variables));
   };
 
-  it('are at most 10,000, multiplied for nested connections', async () => {
-    // 99 members with 100 groups each, and one with 1 more elsewhere, are 99 + 9,900 + 1.
-    const exactly = `{ group(group: {id: "club"}) { members(first: 99) { nodes { user { groups(first: 100) { totalCount } } } } }
-      groups(first: 1) { totalCount } }`;
+  it('are at most 20,000, multiplied for nested connections', async () => {
+    // 100 members with 100 groups each are 100 + 10,000; with those elsewhere, 20,000.
+    const exactly = `{ group(group: {id: "club"}) { members(first: 100) { nodes { user { groups(first: 100) { totalCount } } } } }
+      groups(first: 99) { nodes { members(first: 99) { totalCount } } } }`;
     expect((await sendRequest(exactly)).status).toBe(200);
-    expect(refusalOf(await sendRequest(exactly.replace('first: 1)', 'first: 2)')))).toEqual(TOO_COMPLEX);
-    expect(refusalOf(await sendRequest(members(100, 'groups(last: 100) { totalCount }')))).toEqual(
-      TOO_COMPLEX,
-    );
+    const more = exactly.replace('members(first: 99)', 'members(last: 100)');
+    expect(refusalOf(await sendRequest(more))).toEqual(TOO_COMPLEX);
+  });
+
+  it('allow a full page below a full page', async () => {
+    const query = '{ groups(first: 100) { nodes { members(first: 100) { nodes { user { id } } } } } }';
+    expect((await sendRequest(query)).status).toBe(200);
   });
 
   it('are computed from variables, also from their defaults', async () => {
-    const query = `query ($n: Int = 100) { group(group: {id: "club"}) { members(first: $n) { nodes { user { groups(first: $n) { totalCount } } } } } }`;
+    const query = `query ($n: Int = 100) { group(group: {id: "club"}) { a: members(first: 100) { nodes { user { groups(first: 95) { totalCount } } } }
+      members(first: $n) { nodes { user { groups(first: $n) { totalCount } } } } } }`;
     expect((await sendRequest(query, { n: 99 })).status).toBe(200);
-    expect(refusalOf(await sendRequest(query))).toEqual(TOO_COMPLEX);
-    expect(refusalOf(await sendRequest(query, { n: 100 }))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(query.replace('95', '99')))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await sendRequest(query.replace('95', '99'), { n: 100 }))).toEqual(TOO_COMPLEX);
   });
 
   it('determine the cost: a point per hundred or part of it, and at least one', async () => {
@@ -162,7 +166,7 @@ describe('the requested nodes of an operation', () => {
 });
 
 describe('the values of a response', () => {
-  it('are at most 50 for each node that is allowed, and aliases multiply them', async () => {
+  it('are at most 25 for each node that is allowed, and aliases multiply them', async () => {
     const aliased = (selection: string) =>
       `{ groups(first: 100) { nodes { members(first: 99) { nodes { ${selection} } } } } }`;
     const names = `user { ${repeat(30, (at) => `a${at}: name`)} }`;
@@ -189,6 +193,23 @@ describe('rateLimit', () => {
     expect(seconds).toBeLessThanOrEqual(3601);
   });
 
+  it('has the requests of the minute, as the header', async () => {
+    const { headers, ...answer } = await sendRequest(
+      '{ rateLimit { requestLimit requestsRemaining requestsResetAt rejection largestConnection } }',
+    );
+    const { rateLimit } = dataOf({ headers, ...answer }) as { rateLimit: Record<string, unknown> };
+    const [, remaining, reset] = /"requests";r=(\d+);t=(\d+)/.exec(String(headers['ratelimit'])) ?? [];
+    expect(headers['ratelimit-policy']).toContain(`"requests";q=${String(rateLimit['requestLimit'])};w=60`);
+    expect(rateLimit).toMatchObject({
+      requestsRemaining: Number(remaining),
+      rejection: null,
+      largestConnection: null,
+    });
+    const seconds = (Date.parse(String(rateLimit['requestsResetAt'])) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(Number(reset));
+  });
+
   it('does not execute or charge a dry run, but returns its cost', async () => {
     const rehearsed = QUERY.replace('rateLimit', 'rateLimit(dryRun: $dry)').replace(
       '{',
@@ -201,6 +222,83 @@ describe('rateLimit', () => {
     const run = dataOf(await sendRequest(rehearsed, { dry: false })) as unknown as RateLimit;
     expect(Object.keys(run)).toEqual(['rateLimit', 'groups']);
     expect(run.rateLimit.remaining).toBe(first.rateLimit.remaining - 2);
+  });
+});
+
+describe('an operation that is too complex', () => {
+  const page = (inside: string) => `groups(first: 100) { nodes { ${inside} } }`;
+  const members = (alias: string, inside = 'totalCount') => `${alias}members(first: 100) { ${inside} }`;
+  const cases = [
+    [
+      'nodes',
+      `{ ${page(`subgroups(first: 1) { nodes { id } } ${members('')} ${members('all: ')}`)} }`,
+      'This operation has 20200 requested nodes: at most 20000 are allowed. Most are in groups.nodes.members: 10000',
+    ],
+    [
+      'nodes under aliases and in fragments',
+      `{ ...A } fragment A on Query { clubs: ${page(`...B`)} } fragment B on Group { few: members(first: 99) { totalCount } ${members('all: ', 'nodes { user { groups(first: 2) { totalCount } } }')} }`,
+      'This operation has 40000 requested nodes: at most 20000 are allowed. Most are in clubs.nodes.all.nodes.user.groups: 20000',
+    ],
+    [
+      'nodes on an edge, beyond what an integer of GraphQL can have',
+      `{ ${page(page(page('ID').replace('groups', 'parents')).replace('groups', 'subgroups')).replace('ID', page(page('id').replace('groups', 'parents')).replace('groups', 'subgroups'))} }`,
+      'This operation has 2147483647 requested nodes: at most 20000 are allowed. Most are in groups.nodes.subgroups.nodes.parents.nodes.subgroups.nodes.parents: 2147483647',
+    ],
+    [
+      'values',
+      `{ ${page(members('', `nodes { ${repeat(30, (at) => `a${at}: user { id name }`)} }`))} }`,
+      'This operation has 920200 values in its response: at most 500000 are allowed. Most are in groups.nodes.members: 920000',
+    ],
+    [
+      'levels',
+      `{ group(group: {id: "club"}) { ${nested(13)} } }`,
+      'This operation has 13 levels: at most 12 are allowed. The deepest field is group.subgroups.nodes.subgroups.nodes.subgroups.nodes.subgroups.nodes.subgroups.nodes.subgroups.totalCount',
+    ],
+  ] as const;
+
+  it.each(cases)(
+    'is rejected with the number, the limit and the place: %s',
+    async (_what, query, message) => {
+      const { status, body } = await sendRequest(query);
+      expect([status, JSON.parse(body)]).toEqual([
+        400,
+        {
+          errors: [
+            { message, extensions: { code: 'QUERY_TOO_COMPLEX', requestId: expect.any(String) as string } },
+          ],
+        },
+      ]);
+    },
+  );
+
+  it.each(cases)('has its numbers in a dry run: %s', async (_what, query, rejection) => {
+    const asked = query.replace(
+      '{',
+      '{ rateLimit(dryRun: true) { nodeCount nodeLimit largestConnection cost rejection }',
+    );
+    const { rateLimit } = dataOf(await sendRequest(asked)) as { rateLimit: Record<string, unknown> };
+    // The fields of the dry run itself are values of the response.
+    const [start = '', ...rest] = rejection.split(/\d+ values/);
+    expect(rateLimit).toMatchObject({
+      nodeLimit: 20_000,
+      rejection: expect.stringMatching(`^${start}.*${rest.join('')}$`) as string,
+    });
+    const [, count] = /(\d+) requested nodes/.exec(rejection) ?? [];
+    if (count !== undefined)
+      expect(rateLimit).toMatchObject({ nodeCount: Number(count), cost: Math.ceil(Number(count) / 100) });
+    const [, place] = /Most are in (.*):/.exec(rejection) ?? [];
+    if (place !== undefined) expect(rateLimit).toMatchObject({ largestConnection: place });
+  });
+
+  it.each([
+    ['aliases', 31, 30, `{ ${repeat(31, (at) => `a${at}: __typename`)} }`],
+    ['directives', 51, 50, `{ ${repeat(51, () => '__typename @skip(if: false)')} }`],
+    ['root fields', 21, 20, `{ ${repeat(21, (at) => `a${at}: buildInfo { version }`)} }`],
+  ])('is rejected with the number and the limit of %s', async (what, count, limit, query) => {
+    const { body } = await sendRequest(query);
+    expect(body).toContain(`This operation has ${count} ${what}: at most ${limit} are allowed`);
+    const asked = query.replace('{', '{ rateLimit(dryRun: true) { cost }');
+    expect(refusalOf(await sendRequest(asked))).toEqual(TOO_COMPLEX);
   });
 });
 

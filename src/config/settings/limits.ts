@@ -17,7 +17,7 @@ export const LIMITS_SETTINGS = {
     'Maximum number of open client connections. Workers share them. More are closed at once.',
   ),
   LIMIT_NODES: setting(
-    integer(1, 1_000_000, 10_000),
+    integer(1, 1_000_000, 20_000),
     'Maximum number of nodes that an operation can request.',
   ),
   LIMIT_POINTS_PER_HOUR: setting(

@@ -1,13 +1,18 @@
 import { Extensions } from '@nestjs/graphql';
 import { getArgumentValues, getNullableType, GraphQLError, isListType } from 'graphql';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { decideAccess } from '../../auth/access.js';
+import type { Principal } from '../../auth/principal.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
-import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
+import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
+import { bounded } from '../errors/error-response.js';
 
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
-const VALUES_PER_NODE = 50;
+const VALUES_PER_NODE = 25;
+/** Sizes multiply, so that a count exceeds what numbers of the API can express. */
+const LARGEST_COUNT = 2 ** 31 - 1;
 /** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
 const LIST_SIZE = 10;
 
@@ -19,7 +24,12 @@ const ELEMENT = 4;
 export interface OperationCost {
   /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
+  readonly nodeLimit: number;
+  /** The path of the connection or list with most of the nodes; null if there is none. */
+  readonly largestConnection: string | null;
   readonly points: number;
+  /** Why the operation is too complex; null if it is not. */
+  readonly rejection: string | null;
 }
 
 /** Declares that a field returns one object for each element of a list argument: at most LARGEST_PAGE. */
@@ -27,51 +37,86 @@ export function SizedBy(argument: string): MethodDecorator {
   return Extensions({ sizedBy: argument });
 }
 
-/** The cost of an operation. Throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT. */
-export function computeCost(operation: Operation, variables: Variables, limits: LimitsConfig): OperationCost {
-  refuseAbove(limits.aliases, operation.aliases, 'aliases');
-  refuseAbove(limits.directives, operation.directives, 'directives');
-  refuseAbove(limits.rootFields, [...selectedAmong(operation.roots, variables)].length, 'root fields');
-  const counted = { nodes: 0, values: 0 };
-  const once = { nodes: 1, values: 1, depth: 1, isPage: false };
-  countSelected(operation.roots, { variables, limits, counted }, once);
-  const { nodes: nodeCount, values } = counted;
-  refuseAbove(limits.nodes, nodeCount, 'requested nodes');
-  refuseAbove(limits.nodes * VALUES_PER_NODE, values, 'values in its response');
-  return { nodeCount, points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
+/**
+ * The cost of an operation for a principal. It counts what depth and page sizes multiply, however much that is.
+ * @throws ServiceError QUERY_TOO_COMPLEX for other limits, or BAD_USER_INPUT
+ */
+export function computeCost(
+  operation: Operation,
+  variables: Variables,
+  principal: Principal | null,
+  limits: LimitsConfig,
+): OperationCost {
+  const rootFields = [...selectedAmong(operation.roots, variables)].length;
+  const repetition =
+    excessOf('aliases', operation.aliases, limits.aliases) ??
+    excessOf('directives', operation.directives, limits.directives) ??
+    excessOf('root fields', rootFields, limits.rootFields);
+  if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
+  const root: Page = { path: [], nodes: 0, values: 0 };
+  const counting = { variables, principal, pages: [root], deepest: root.path };
+  countSelected(operation.roots, counting, { nodes: 1, values: 1, page: root, isPage: false });
+  const { pages, deepest } = counting;
+  const nodeCount = sumOf(pages, ({ nodes }) => nodes);
+  const values = sumOf(pages, (page) => page.values);
+  const largest = largestOf(pages, 'nodes');
+  const deep = `The deepest field is ${nameOf(deepest)}`;
+  const mostValues = shareIn(largestOf(pages, 'values'), 'values');
+  return {
+    nodeCount,
+    nodeLimit: limits.nodes,
+    largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
+    points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)),
+    rejection:
+      excessOf('levels', deepest.length, limits.depth, deep) ??
+      excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
+      excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, mostValues),
+  };
 }
 
 interface Counting {
   readonly variables: Variables;
-  readonly limits: LimitsConfig;
-  readonly counted: { nodes: number; values: number };
+  readonly principal: Principal | null;
+  readonly pages: Page[];
+  deepest: readonly string[];
+}
+
+/** A connection or a list of nodes, with its nodes, and the values in them and not in those of other pages. */
+interface Page {
+  readonly path: readonly string[];
+  readonly nodes: number;
+  values: number;
 }
 
 /** How often the fields of a level occur in the response: as nodes of connections, and with other lists. */
 interface Occurrences {
   readonly nodes: number;
   readonly values: number;
-  readonly depth: number;
+  readonly page: Page;
   /** Whether they are those of a page, whose lists have the size of the page. */
   readonly isPage: boolean;
 }
 
 /** Adds the nodes and values of fields to the counts. Aliases multiply values, but no nodes. */
 function countSelected(fields: Map<string, SelectedField>, counting: Counting, at: Occurrences): void {
-  const { variables, limits, counted } = counting;
+  const { variables, principal, pages } = counting;
   for (const selected of selectedAmong(fields, variables)) {
-    refuseAbove(limits.depth, at.depth, 'levels');
+    const { field, responsePath: path } = selected;
+    if (path.length > counting.deepest.length) counting.deepest = path;
     const given = coerceArguments(selected, variables);
-    const isPage = isConnection(selected.field);
+    const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
-    const isOpenList = size === null && !at.isPage && isListType(getNullableType(selected.field.type));
-    const nodes = at.nodes * (size ?? 1);
+    const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
+    const nodes = product(at.nodes, size ?? 1);
     // An empty page is a value, too, and so are its totals.
-    const values = at.values * (isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
-    if (size !== null) counted.nodes += nodes;
+    const values = product(at.values, isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
+    const page = size === null ? at.page : { path, nodes, values: 0 };
+    if (size !== null) pages.push(page);
     // A page below each of several parents is planned with its arguments for each of them.
-    counted.values += values + (at.values > 1 ? at.values * weightOf(given) : 0);
-    countSelected(selected.children, counting, { nodes, values, depth: at.depth + 1, isPage });
+    page.values += values + (at.values > 1 ? product(at.values, weightOf(given)) : 0);
+    // Each place of a withheld field has an error.
+    if (decideAccess(accessOf(field), principal) === 'scope needed') page.values += at.values;
+    countSelected(selected.children, counting, { nodes, values, page, isPage });
   }
 }
 
@@ -88,8 +133,15 @@ function charactersIn(value: unknown): number {
   return sumOf(Object.values(value), (each) => ELEMENT + charactersIn(each));
 }
 
-function sumOf(values: readonly unknown[], numberOf: (value: unknown) => number): number {
-  return values.reduce<number>((sum, each) => sum + numberOf(each), 0);
+function sumOf<Value>(values: readonly Value[], numberOf: (value: Value) => number): number {
+  return Math.min(
+    LARGEST_COUNT,
+    values.reduce((sum, each) => sum + numberOf(each), 0),
+  );
+}
+
+function product(left: number, right: number): number {
+  return Math.min(LARGEST_COUNT, left * right);
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
@@ -138,10 +190,21 @@ function listSize({ parentType, field }: SelectedField, values: Record<string, u
   throw new BadUserInputError(message, argument);
 }
 
-function refuseAbove(limit: number, count: number, what: string): void {
-  if (count <= limit) return;
-  throw new ServiceError(
-    'QUERY_TOO_COMPLEX',
-    `This operation has too many ${what}: at most ${limit} are allowed`,
-  );
+/** The page with the most nodes or values. */
+function largestOf(pages: readonly Page[], count: 'nodes' | 'values'): Page {
+  return pages.reduce((largest, page) => (page[count] > largest[count] ? page : largest));
+}
+
+/** What exceeds a limit, and where most of it is; null if nothing does. */
+function excessOf(what: string, count: number, limit: number, where: string | null = null): string | null {
+  if (count <= limit) return null;
+  return `This operation has ${count} ${what}: at most ${limit} are allowed${where === null ? '' : `. ${where}`}`;
+}
+
+function shareIn({ path, ...counts }: Page, count: 'nodes' | 'values'): string | null {
+  return path.length === 0 ? null : `Most are in ${nameOf(path)}: ${counts[count]}`;
+}
+
+function nameOf(path: readonly string[]): string {
+  return bounded(path.join('.'));
 }

@@ -3,7 +3,6 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
-  GraphQLError,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedType,
@@ -14,14 +13,7 @@ import { type Principal, grantedScopes, type Scope } from '../../auth/principal.
 import type { Config } from '../../config/config.js';
 import { findDryRunFields } from './dry-run.js';
 import { type OperationCost, computeCost } from './operation-cost.js';
-import {
-  type Operation,
-  type PathKey,
-  type SelectedField,
-  selectedAmong,
-  type Variables,
-  accessOf,
-} from './operation.js';
+import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
 import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
@@ -49,7 +41,10 @@ export function evaluatePolicy(
   principal: Principal | null,
   { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
 ): PolicyDecision {
-  const cost = computeCost(operation, variables, limits);
+  const cost = computeCost(operation, variables, principal, limits);
+  const dryRunFields = findDryRunFields(operation, variables);
+  if (cost.rejection !== null && dryRunFields === null)
+    throw new ServiceError('QUERY_TOO_COMPLEX', cost.rejection);
   const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
   if (nothingLeft) throw insufficientScope(withheld);
   const isMutation = operation.definition.operation === OperationTypeNode.MUTATION;
@@ -58,7 +53,7 @@ export function evaluatePolicy(
   return {
     cost,
     withheld,
-    dryRunFields: findDryRunFields(operation, variables),
+    dryRunFields,
     isMutation: changesAnything(operation, variables),
     personalData: accessLogDays === 0 ? null : findPersonalData(operation, variables, hidden),
   };
@@ -124,33 +119,14 @@ function decide(
     decide(child, variables, principal, withheld);
 }
 
-/** The error of a request whose root fields are all withheld. */
-function insufficientScope(withheld: readonly Withheld[]): ServiceError {
+/** The error of withheld selections: of one, or of a request whose root fields are all withheld. */
+export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   const requiredScopes = [...new Set(withheld.flatMap((selection) => selection.requiredScopes))];
   const [first] = withheld;
   const sentences = new Set(withheld.map(describe));
   return new ServiceError('INSUFFICIENT_SCOPE', [...sentences].join(' '), {
     requiredScopes,
     grantedScopes: first?.grantedScopes ?? [],
-  });
-}
-
-/**
- * The error of one withheld selection, in a response to the other selections.
- * @param withheldAt the places of the response that are null because a field is withheld, by the key of the field
- */
-export function withheldError(
-  withheld: Withheld,
-  { withheldAt }: { readonly withheldAt: ReadonlyMap<PathKey, readonly (string | number)[]> },
-): GraphQLError {
-  const { selected, requiredScopes, grantedScopes } = withheld;
-  const message = describe(withheld);
-  const originalError = new ServiceError('INSUFFICIENT_SCOPE', message, { requiredScopes, grantedScopes });
-  const path = withheldAt.get(selected.key);
-  return new GraphQLError(message, {
-    nodes: selected.fieldNodes,
-    originalError,
-    ...(path === undefined ? {} : { path }),
   });
 }
 

@@ -65,7 +65,8 @@ export class OperationValidator {
     const decision = this.decide(operation, variables, principal);
     const isDryRun = decision.dryRunFields !== null;
     if (!isDryRun && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
-    context.charge = await this.limiter.charge(request, decision.cost, isDryRun);
+    context.cost = decision.cost;
+    await this.limiter.charge(request, decision.cost, isDryRun);
     request.validated = isDryRun
       ? dryRunOf(parsed, operation, decision, variables)
       : this.validated(parsed, operation, decision, variables, principal);

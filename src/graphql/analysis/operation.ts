@@ -24,6 +24,9 @@ import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 /** Identifies one selection of an operation: the response keys from the root, and the field at their end. */
 export type PathKey = string;
 
+/** The place of a value in a response: response keys, and positions in lists. */
+export type ResponsePath = readonly (string | number)[];
+
 /** One `@skip` or `@include`, with its argument. The field is selected if all of its conditions hold. */
 export interface Condition {
   readonly argument: boolean | { readonly variable: string };

@@ -7,7 +7,6 @@ import {
   type GraphQLSchema,
   OperationTypeNode,
 } from 'graphql';
-import { withheldError } from '../analysis/operation-policy.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -21,11 +20,11 @@ import { PreviewShares } from './preview-shares.js';
 import type { CompiledQuery, ValidatedOperation } from './validated-operation.js';
 import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
 
-/** Maximum characters of a response for each node that an operation may request. Usual nodes have a fifth. */
-const CHARACTERS_PER_NODE = 2000;
+/** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */
+const CHARACTERS_PER_NODE = 1000;
 /** The limit where few nodes are allowed: introspection has several hundred thousand. */
 const MIN_CHARACTERS = 5_000_000;
-/** The characters of a number, a boolean or null, and those of an error beside its message and path. */
+/** The characters of a number, a boolean or null, and those of an error beside its path, and beside a long message. */
 const SHORT = 5;
 const ERROR = 200;
 
@@ -89,9 +88,9 @@ export class Executor {
     operation: ValidatedOperation,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    const { data, errors = [] } = await this.run(operation, context);
-    const all = [...errors, ...operation.withheld.map((each) => withheldError(each, context))];
-    return { data: data ?? null, ...(all.length > 0 ? { errors: all } : {}) };
+    const result = await this.run(operation, context);
+    rejectLargeResult(result, context, this.config.limits);
+    return result;
   }
 
   private async run(
@@ -101,15 +100,12 @@ export class Executor {
     const { variables, definition } = contextValue.parsed;
     if (compiled !== null) {
       const result = await compiled(contextValue, coerced, variables);
-      rejectLargeResult(result, this.config.limits);
       if (!hasSeveralErrors(result)) return result;
       contextValue.reset();
     }
     const operationName = definition.name?.value;
     const given = { schema, document, contextValue, variableValues: variables, operationName };
-    const result = await execute(given);
-    rejectLargeResult(result, this.config.limits);
-    return result;
+    return execute(given);
   }
 }
 
@@ -120,6 +116,7 @@ export class Executor {
  */
 function rejectLargeResult(
   { data, errors = [] }: ExecutionResult,
+  { withheldAt }: Pick<RequestContext, 'withheldAt'>,
   { nodes }: Pick<LimitsConfig, 'nodes'>,
 ): void {
   const limit = Math.max(MIN_CHARACTERS, nodes * CHARACTERS_PER_NODE);
@@ -128,6 +125,7 @@ function rejectLargeResult(
     if (count > limit) break;
     count += ERROR + message.length + countCharacters(path, limit);
   }
+  for (const paths of withheldAt.values()) count += paths.length * ERROR + countCharacters(paths, limit);
   if (count <= limit) return;
   throw new ServiceError(
     'QUERY_TOO_COMPLEX',

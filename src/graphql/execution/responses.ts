@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { type FormattedExecutionResult, type ExecutionResult } from 'graphql';
+import {
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+} from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
 import type { ReadDependencies } from '../../database/statements/dependencies.js';
 import { Staleness } from '../../database/staleness.js';
 import { Executor } from './operations.js';
 import type { ValidatedOperation } from './validated-operation.js';
+import { insufficientScope, type Withheld } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { nameOf, ResponseCache, withSubject } from '../cache/response-cache.js';
 import type { CachedResponse, FlightKey } from '../cache/cached-response.js';
@@ -12,7 +18,7 @@ import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { periodOfUrls, type SignedUser } from '../cache/url-renewal.js';
 import { coversAny } from '../../http/entity-tags.js';
 import { ConditionalResponses } from './conditional-responses.js';
-import { formatError, unavailabilityOf } from '../errors/error-response.js';
+import { countError, formatError, unavailabilityOf } from '../errors/error-response.js';
 import { compressed } from '../http/compression.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -154,7 +160,7 @@ export class ExecutedResponses {
     const personalData =
       validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);
     return {
-      result: resultOf(data, errors, validated, request.id),
+      result: resultOf(data, errors, validated, context),
       personalData,
       revision,
       reads: result.reads,
@@ -226,13 +232,31 @@ function validityOf(
 function resultOf(
   data: ExecutionResult['data'],
   errors: ExecutionResult['errors'],
-  { deprecated }: ValidatedOperation,
-  requestId: string,
+  { deprecated, withheld }: ValidatedOperation,
+  context: RequestContext,
 ): FormattedExecutionResult {
-  const formatted = errors?.map((error) => formatError(error.toJSON(), error, requestId));
+  const failed = errors?.map((error) => formatError(error.toJSON(), error, context.requestId)) ?? [];
+  const without = data ? withheld.flatMap((each) => [...withheldErrors(each, context)]) : [];
+  const formatted = [...failed, ...without];
   return {
-    ...(formatted === undefined ? null : { errors: formatted }),
+    ...(formatted.length === 0 ? null : { errors: formatted }),
     data: data ?? null,
     ...(deprecated === null ? null : { extensions: { deprecations: deprecated.uses } }),
   };
+}
+
+/** The errors of a withheld selection: one for each of its places. The first has all details, the others only the code. */
+function* withheldErrors(withheld: Withheld, context: RequestContext): Generator<GraphQLFormattedError> {
+  let first: GraphQLFormattedError | null = null;
+  for (const path of context.withheldAt.get(withheld.selected.key) ?? []) {
+    if (first === null) {
+      const originalError = insufficientScope([withheld]);
+      const nodes = withheld.selected.fieldNodes;
+      const error = new GraphQLError(originalError.message, { nodes, path, originalError });
+      yield (first = formatError(error.toJSON(), error, context.requestId));
+    } else {
+      countError('INSUFFICIENT_SCOPE');
+      yield { ...first, path, extensions: { code: 'INSUFFICIENT_SCOPE' } };
+    }
+  }
 }

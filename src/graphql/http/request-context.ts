@@ -8,7 +8,9 @@ import type { Viewer } from '../../database/visibility/viewer.js';
 import { VisibleReader } from '../../database/database.js';
 import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
 import type { SignedUser } from '../cache/url-renewal.js';
-import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
+import type { OperationCost } from '../analysis/operation-cost.js';
+import type { OperationRequest, PathKey, OperationLabel, ResponsePath } from '../analysis/operation.js';
+import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import DataLoader from 'dataloader';
 
 /** Batches the reads of one level, so that each level of an operation costs one statement. */
@@ -38,19 +40,11 @@ export class Batches {
   }
 }
 
-/** What an operation was charged, and what the principal has left. */
-export interface Charge {
-  readonly limit: number;
-  readonly cost: number;
-  readonly remaining: number;
-  readonly resetAt: Date;
-  readonly nodeCount: number;
-}
-
 /** The properties of a request that the context of an operation needs. */
 type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
   readonly principal: Principal | null;
   readonly operation: OperationLabel | null;
+  readonly rateLimits: readonly RateLimitState[] | null;
   statements: number;
 };
 
@@ -59,9 +53,9 @@ export class RequestContext implements PageReader {
   reader: PageReader = this;
   batches = new Batches(this);
   /** Null before the operation was charged. */
-  charge: Charge | null = null;
-  /** The first path at which each field was withheld because of a missing scope. Its error has this path. */
-  readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
+  cost: OperationCost | null = null;
+  /** The paths at which each field was withheld because of a missing scope. Each is an error of the response. */
+  withheldAt = new Map<PathKey, ResponsePath[]>();
   private readRevisions = new Set<string | null>();
   private reads = new ReadDependencies();
   /** The users of whom the response has signed URLs, one for each URL. */
@@ -135,7 +129,7 @@ export class RequestContext implements PageReader {
     this.signedUsers = [];
     this.reader = this.preview ?? this;
     this.batches = new Batches(this.reader);
-    this.withheldAt.clear();
+    this.withheldAt = new Map();
   }
 
   /** Makes all further reads use this transaction. */

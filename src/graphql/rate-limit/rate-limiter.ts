@@ -5,7 +5,6 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { type LimitResult, Limit, type Taking, networkOf, Limits } from '../../limits/limits.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
-import type { Charge } from '../http/request-context.js';
 
 /** Durations in seconds. */
 const MINUTE = 60;
@@ -17,6 +16,8 @@ export interface RateLimitState {
   readonly remaining: number;
   /** Seconds until the full amount is available again. */
   readonly reset: number;
+  /** The same as a time, in milliseconds of the epoch. */
+  readonly resetAt: number;
   /** The cost of this operation; null for the limit of requests. */
   readonly cost: number | null;
 }
@@ -83,21 +84,21 @@ export class RateLimiter {
   }
 
   /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
-  charge(caller: Caller, cost: OperationCost, isDryRun: boolean): Charge | Promise<Charge> {
+  charge(caller: Caller, cost: OperationCost, isDryRun: boolean): void | Promise<void> {
     const points = { limit: this.points, subject: subjectOf(caller), amount: isDryRun ? 0 : cost.points };
-    if (this.isSettled(caller)) {
-      const counts = this.limits.take([points]);
-      return counts instanceof Promise
-        ? counts.then(([count]) => this.settlePoints(caller, cost, count))
-        : this.settlePoints(caller, cost, counts[0]);
-    }
-    return this.chargeAll(caller, cost, points);
+    if (!this.isSettled(caller)) return this.chargeAll(caller, cost, points);
+    const settle = ([count]: readonly LimitResult[]) => {
+      this.settlePoints(caller, cost, count);
+    };
+    const counts = this.limits.take([points]);
+    if (counts instanceof Promise) return counts.then(settle);
+    settle(counts);
   }
 
-  private async chargeAll(caller: Caller, cost: OperationCost, points: Taking): Promise<Charge> {
+  private async chargeAll(caller: Caller, cost: OperationCost, points: Taking): Promise<void> {
     const [requestCount, pointCount] = await this.limits.take([this.requestOf(caller), points]);
     this.admit(caller, requestCount);
-    return this.settlePoints(caller, cost, pointCount);
+    this.settlePoints(caller, cost, pointCount);
   }
 
   private requestOf(caller: Caller): Taking {
@@ -114,19 +115,16 @@ export class RateLimiter {
 
   private settlePoints(
     caller: Caller,
-    { points: cost, nodeCount }: OperationCost,
+    { points: cost }: OperationCost,
     count: LimitResult | undefined,
-  ): Charge {
+  ): void {
     const state = rateLimitStateOf(this.points, count, cost);
     caller.rateLimits?.push(state);
-    const { amount: limit } = this.points;
-    if (count?.isTaken !== true) {
-      this.rejections.points++;
-      const message = `This operation costs ${cost} points, which is more than is left of ${limit} an hour`;
-      throw rateLimited(message, state);
-    }
-    const { remaining, reset } = state;
-    return { limit, cost, remaining, nodeCount, resetAt: new Date(Date.now() + reset * 1000) };
+    if (count?.isTaken === true) return;
+    this.rejections.points++;
+    const { amount } = this.points;
+    const message = `This operation costs ${cost} points, which is more than is left of ${amount} an hour`;
+    throw rateLimited(message, state);
   }
 }
 
@@ -136,7 +134,8 @@ function subjectOf({ principal, ip }: Caller): string {
 
 function rateLimitStateOf(limit: Limit, count: LimitResult | undefined, cost: number | null): RateLimitState {
   if (count === undefined) throw new Error('The limit returned no count');
-  return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
+  const reset = limit.reset(count);
+  return { limit, remaining: limit.remaining(count), reset, resetAt: Date.now() + 1000 * reset, cost };
 }
 
 /** The error for a caller that exceeded a limit within its window. */

@@ -124,7 +124,7 @@ export class ScopedSchemas {
   }
 }
 
-/** Records the first path at which the field was withheld. The error of the selection has this path. */
+/** Records a path at which the field was withheld. Each is the path of an error. */
 const withhold: NonNullable<GraphQLFieldConfig<unknown, RequestContext>['resolve']> = (
   _source,
   _arguments,
@@ -136,6 +136,8 @@ const withhold: NonNullable<GraphQLFieldConfig<unknown, RequestContext>['resolve
     path.unshift(step.key);
   const names = path.filter((step) => typeof step === 'string');
   const key = pathKey(names, info.parentType.name, info.fieldName);
-  if (!context.withheldAt.has(key)) context.withheldAt.set(key, path);
+  const paths = context.withheldAt.get(key);
+  if (paths === undefined) context.withheldAt.set(key, [path]);
+  else paths.push(path);
   return null;
 };

@@ -107,8 +107,8 @@ function end({ request: span, operation }: RequestTrace, request: FastifyRequest
   span.end();
 }
 
-function endOperation({ span, context: { charge } }: Traced, payload: unknown): void {
-  if (charge !== null) span.setAttribute('directory.operation.cost', charge.cost);
+function endOperation({ span, context: { cost } }: Traced, payload: unknown): void {
+  if (cost !== null) span.setAttribute('directory.operation.cost', cost.points);
   // `errors` is the first member of a response.
   if (typeof payload === 'string' && payload.startsWith('{"errors"')) {
     span.setStatus({ code: SpanStatusCode.ERROR });

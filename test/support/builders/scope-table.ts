@@ -129,9 +129,15 @@ Query.search                                  read
 Query.user                                    read
 Query.users                                   directory
 RateLimit.cost                                inherited
+RateLimit.largestConnection                   inherited
 RateLimit.limit                               inherited
 RateLimit.nodeCount                           inherited
+RateLimit.nodeLimit                           inherited
+RateLimit.rejection                           inherited
 RateLimit.remaining                           inherited
+RateLimit.requestLimit                        inherited
+RateLimit.requestsRemaining                   inherited
+RateLimit.requestsResetAt                     inherited
 RateLimit.resetAt                             inherited
 RemoveGroupMemberPayload.clientMutationId     inherited
 RemoveGroupMemberPayload.group                inherited

@@ -80,11 +80,19 @@ function isRoot({ path }: SchemaStep): boolean {
   return path.length === 1;
 }
 
-/** The values of a response along a path; for lists, those of each item. */
-export function valuesAt(data: unknown, path: readonly string[]): unknown[] {
+/** The places of a response along a path: for lists, those of each item. */
+export function placesAt(data: unknown, path: readonly string[]): (readonly (string | number)[])[] {
   const [key, ...rest] = path;
-  if (Array.isArray(data)) return data.flatMap((row) => valuesAt(row, path));
-  if (key === undefined) return [data];
+  if (Array.isArray(data))
+    return data.flatMap((row, index) => placesAt(row, path).map((place) => [index, ...place]));
+  if (key === undefined) return [[]];
   if (typeof data !== 'object' || data === null || !(key in data)) return [];
-  return valuesAt((data as Record<string, unknown>)[key], rest);
+  return placesAt((data as Record<string, unknown>)[key], rest).map((place) => [key, ...place]);
+}
+
+/** The values at these places. */
+export function valuesAt(data: unknown, path: readonly string[]): unknown[] {
+  return placesAt(data, path).map((place) =>
+    place.reduce((value, key) => (value as Record<string | number, unknown>)[key], data),
+  );
 }

@@ -148,7 +148,7 @@ query Audiences {
     query: `# The cost of a large operation
 # It is not executed, and no points are charged
 query Cost {
-  rateLimit(dryRun: true) { cost nodeCount remaining limit resetAt }
+  rateLimit(dryRun: true) { cost nodeCount largestConnection rejection remaining limit resetAt }
   groups(first: 100) {
     nodes { members(first: 40) { nodes { user { name } } } }
   }
