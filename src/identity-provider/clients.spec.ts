@@ -70,7 +70,7 @@ describe('the clients file', () => {
       'client 1: client_id must be 1 to 512 characters of ASCII',
       'client 1: client_secret must be 1 to 512 characters of ASCII',
       'client 1: grant_types must be an array of authorization_code, client_credentials, refresh_token or urn:ietf:params:oauth:grant-type:device_code',
-      'client 1: scope must be words out of openid, offline_access, profile, read, directory, write, separated by single spaces',
+      'client 1: scope must be words out of openid, email, offline_access, profile, read, directory, write, separated by single spaces',
       'client 2 (app): owner must be the id of a person, or null',
       'client 2 (app): "redirect_uri" is not a member of a client',
       'client 3: must be an object',
@@ -145,11 +145,11 @@ describe('the clients of the sample', () => {
     expect(scopesOf({})).toEqual([
       ['demo-basic', read],
       ['demo-post', read],
-      ['demo-app', 'openid profile read directory write offline_access contact confidential'],
+      ['demo-app', 'openid profile email read directory write offline_access contact confidential'],
     ]);
     expect(scopesOf({ DIRECTORY_URL: 'file:other.ldif' }).at(-1)).toEqual([
       'demo-app',
-      'openid profile read directory write offline_access',
+      'openid profile email read directory write offline_access',
     ]);
   });
 

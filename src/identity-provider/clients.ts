@@ -7,9 +7,9 @@ import { BUILT_IN_SCOPES, ownScopes, type ScopeDefinition } from '../config/scop
 import { hasSampleClients } from '../config/settings/auth.js';
 import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 
-/** The scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
+/** The scopes of the embedded provider: those of the API, of which `profile` is also one of OpenID Connect, and others of it. */
 export function providerScopes(scopes: readonly ScopeDefinition[]): string[] {
-  return ['openid', 'offline_access', ...scopes.map(({ name }) => name)];
+  return ['openid', 'email', 'offline_access', ...scopes.map(({ name }) => name)];
 }
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -215,8 +215,8 @@ export function explorerClient(
   };
 }
 
-/** Converts a client to the metadata of oidc-provider, which supports neither owners nor empty scopes. */
-export function clientMetadata({ owner: _, scope, ...client }: Client): ClientMetadata {
+/** Converts a client to the metadata of oidc-provider: without the owner, which it does not know, and the scopes, which it would not ignore. */
+export function clientMetadata({ owner: _, scope: _scope, ...client }: Client): ClientMetadata {
   // With «native», the port of a loopback address may vary (RFC 8252 §7.3), but https on a loopback address
   // and http elsewhere are not allowed.
   const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some((uri) =>
@@ -224,7 +224,6 @@ export function clientMetadata({ owner: _, scope, ...client }: Client): ClientMe
   );
   return {
     ...client,
-    scope: scope === '' ? undefined : scope,
     application_type: isWeb ? 'web' : 'native',
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
   };

@@ -8,6 +8,9 @@ export interface ProviderPerson {
   /** The id as the directory spells it, regardless of the spelling that was entered. */
   readonly id: string;
   readonly name: string;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly email: string | null;
 }
 
 /** People of the sample directory whom the sign-in page offers: sample/README.md. */
@@ -23,7 +26,7 @@ export type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
 /** Returns one row even if no user has the id. */
 const PERSON_BY_ID = statement(
-  `select u.id, u.name, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+  `select u.id, u.name, u.given_name, u.family_name, u.email, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
    where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
@@ -32,7 +35,10 @@ const PERSON_BY_ID = statement(
  * @throws ServiceUnavailableError when the database is unavailable, or the directory has not been read yet
  */
 export async function findPerson(database: Database, id: string): Promise<ProviderPerson | null> {
-  const rows = await database.read<[id: string | null, name: string]>(PERSON_BY_ID, [foldId(id)]);
-  const [[personId, name] = [null, '']] = rows;
-  return personId === null ? null : { id: personId, name };
+  const rows = await database.read<[id: string | null, name: string, ...others: (string | null)[]]>(
+    PERSON_BY_ID,
+    [foldId(id)],
+  );
+  const [[personId, name, givenName = null, familyName = null, email = null] = [null, '']] = rows;
+  return personId === null ? null : { id: personId, name, givenName, familyName, email };
 }

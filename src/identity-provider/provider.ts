@@ -1,11 +1,11 @@
+import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { knownScopes } from '../auth/principal.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
 import { type DeviceCodes, deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
 import { interactionPath, SignIn, type SignInOptions } from './pages/interaction.js';
-import type { ProviderKeys } from './keys.js';
+import { type ProviderKeys, publicKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
 import type { FindPerson } from './people.js';
@@ -33,6 +33,7 @@ export function buildProvider(options: ProviderOptions): Provider {
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
   judgeSecrets(provider, logins);
+  acceptAtUserinfo(provider, options.keys);
   answerFaults(provider);
   answerWrongRequests(provider, logins, codes);
   const signIn = new SignIn(provider, clientsById, options);
@@ -58,7 +59,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
     adapter: (model) => new MemoryAdapter(model),
-    claims: { openid: ['sub'], profile: ['name'] },
+    claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientBasedCORS: (_context, origin, client) => mayCall(origin, client, corsOrigins),
     clients: clients.map(clientMetadata),
@@ -72,8 +73,11 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     findAccount: async (_context, id) => {
       const person = await findPerson(id);
       if (person === null) return undefined;
-      const claims = { sub: person.id, name: person.name };
-      return { accountId: person.id, claims: () => Promise.resolve(claims) };
+      const { id: sub, name, givenName, familyName, email } = person;
+      const claims = { sub, name, given_name: givenName, family_name: familyName, email };
+      // A claim without a value is left out (OpenID Connect Core §5.3.2).
+      const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null));
+      return { accountId: sub, claims: () => Promise.resolve({ ...known, sub }) };
     },
     formats: { customizers: { jwt: describeOwner(findPerson, clientsById) } },
     interactions: { url: (_context, { uid }) => `${issuer}${interactionPath(uid)}` },
@@ -115,8 +119,7 @@ function features(
       defaultResource: () => options.issuer,
       getResourceServerInfo: ({ oidc }, resource, client) =>
         resourceServer(options, oidc, resource, clientsById.get(client.clientId)),
-      // With a scope of the API, the token is for the API. With `openid` alone, it is for the userinfo endpoint.
-      useGrantedResource: (_context, source) => knownScopes([...source.scopes], options.scopes).length > 0,
+      useGrantedResource: () => true,
     },
     revocation: {
       enabled: true,
@@ -143,9 +146,8 @@ function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, 
 }
 
 /**
- * Defines access tokens for the API. oidc-provider calls this function in every flow, with the client and its
- * requested scopes, so that it validates the scopes too. By itself, oidc-provider drops an unknown scope, for
- * which RFC 6749 §5.2 has an error.
+ * Defines access tokens. oidc-provider calls this function in every flow, with the client and its requested scopes, so that it
+ * selects the scopes too: those that the client does not have are ignored, and the response names the others (RFC 6749 §3.3).
  */
 function resourceServer(
   { issuer, audience, scopes }: ProviderOptions,
@@ -164,11 +166,13 @@ function resourceServer(
     oidc,
     known.filter((scope) => allowed.has(scope)),
   );
-  for (const scope of oidc.requestParamScopes) {
-    if (!allowed.has(scope)) throw new InvalidScope('requested scope is not allowed', scope);
-  }
+  const requested = [...oidc.requestParamScopes];
+  const granted = requested.filter((scope) => allowed.has(scope)).join(' ');
+  if (requested.length > 0 && granted === '')
+    throw new InvalidScope('the client has none of the requested scopes', requested.join(' '));
+  if (oidc.params !== undefined && requested.length > 0) oidc.params['scope'] = granted;
   return {
-    scope: known.join(' '),
+    scope: providerScopes(scopes).join(' '),
     audience,
     accessTokenTTL: HOUR,
     accessTokenFormat: 'jwt',
@@ -203,6 +207,36 @@ function mayCall(
 function useIssuerForLinks(provider: Provider, issuer: string): void {
   provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
   Object.defineProperty(provider.request, 'protocol', { value: new URL(issuer).protocol.slice(0, -1) });
+}
+
+/**
+ * Makes an access token of the API with the scope `openid` read userinfo too, because clients request and send one token.
+ * oidc-provider does not store JWTs, and refuses a token with an audience there.
+ */
+function acceptAtUserinfo(provider: Provider, keys: ProviderKeys): void {
+  const tokens = provider.AccessToken as unknown as TokenModel;
+  const { getValueAndPayload: describe } = (provider.BaseToken as unknown as TokenModel).prototype;
+  const { getValueAndPayload: sign } = tokens.prototype;
+  tokens.prototype.getValueAndPayload = async function () {
+    const { payload } = await describe.call(this);
+    return { ...(await sign.call(this)), payload: { ...payload, aud: undefined } };
+  };
+  const find = tokens.find.bind(tokens);
+  const keySet = createLocalJWKSet(publicKeys(keys));
+  tokens.find = async (token) => {
+    const verified = await jwtVerify(token, keySet, { issuer: provider.issuer, typ: 'at+jwt' }).catch(
+      () => null,
+    );
+    return find(verified?.payload.jti ?? '');
+  };
+}
+
+/** What the types of oidc-provider leave out of the model of a token. */
+interface TokenModel {
+  readonly prototype: {
+    getValueAndPayload: () => Promise<{ readonly value: string; readonly payload?: object }>;
+  };
+  find: (token: string) => Promise<unknown>;
 }
 
 /**

@@ -10,6 +10,7 @@ import { DEVICE_CODE } from './clients.js';
 import { SAMPLE_PEOPLE } from './people.js';
 
 const PEOPLE = ['ada', 'grace'];
+const ADA = { givenName: 'Ada', familyName: null, email: 'ada@example.org' };
 const CALLBACK = 'http://127.0.0.1:9/callback';
 const CLIENTS = [
   {
@@ -20,7 +21,7 @@ const CLIENTS = [
     // Without a port, because any port is accepted (RFC 8252 §7.3).
     redirect_uris: ['http://127.0.0.1/callback'],
     post_logout_redirect_uris: ['http://127.0.0.1/'],
-    scope: 'openid profile read',
+    scope: 'openid profile email read',
   },
 ];
 
@@ -32,7 +33,8 @@ describe('signing in', () => {
 
   beforeAll(async () => {
     provider = await startEmbeddedProvider(CLIENTS, {
-      findPerson: (id) => Promise.resolve(PEOPLE.includes(id) ? { id, name: id.toUpperCase() } : null),
+      findPerson: (id) =>
+        Promise.resolve(PEOPLE.includes(id) ? { ...ADA, id, name: id.toUpperCase() } : null),
       people: [{ id: 'grace', name: 'Grace', about: 'of the sample' }],
     });
     ({ issuer } = provider);
@@ -102,16 +104,62 @@ describe('signing in', () => {
       sub: 'ada',
       aud: 'urn:test:audience',
       client_id: 'app',
-      scope: 'profile read',
+      scope: 'openid profile read',
     });
     expect(decodeJwt(tokens['id_token'] ?? '')).toMatchObject({ sub: 'ada', aud: 'app', name: 'ADA' });
+  });
+
+  it.each([
+    ['openid', {}],
+    ['openid profile', { name: 'ADA', given_name: 'Ada' }],
+    ['openid email', { email: 'ada@example.org' }],
+    ['read openid email profile', { name: 'ADA', given_name: 'Ada', email: 'ada@example.org' }],
+    // Unknown scopes, and those that the client does not have.
+    ['openid write everything email', { email: 'ada@example.org' }, 'openid email'],
+  ])(
+    'grants %s, as the response says, and the claims of userinfo',
+    async (scope, claims, granted = scope) => {
+      const tokens = await redeem(
+        callbackOf(await signIn(new FormBrowser(issuer), 'ada', { scope }))['code'],
+      );
+      expect(tokens['scope']).toBe(granted);
+      const authorization = `Bearer ${tokens['access_token'] ?? ''}`;
+      expect(decodeJwt(authorization.slice(7))).toMatchObject({ aud: 'urn:test:audience', scope: granted });
+      const response = await fetch(`${issuer}/oauth2/userinfo`, { headers: { authorization } });
+      expect([response.status, await response.json()]).toEqual([200, { sub: 'ada', ...claims }]);
+      expect(decodeJwt(tokens['id_token'] ?? '')).toMatchObject({ sub: 'ada', aud: 'app', ...claims });
+    },
+  );
+
+  it('answers userinfo to no token without openid, changed token, or ID token', async () => {
+    const tokenOf = async (scope: string) =>
+      redeem(callbackOf(await signIn(new FormBrowser(issuer), 'ada', { scope }))['code']);
+    const [plain, open] = [await tokenOf('read'), await tokenOf('openid read')];
+    const [head = '', payload = '', signature = ''] = open['access_token']?.split('.') ?? [];
+    for (const [token = '', status] of [
+      [plain['access_token'], 403],
+      [`${head}.${payload}.${signature.slice(0, -4)}AAAA`, 401],
+      [open['id_token'], 401],
+      [decodeJwt(open['access_token'] ?? '').jti, 401],
+      ['x', 401],
+    ] as const) {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${issuer}/oauth2/userinfo`, { headers });
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        status,
+        expect.stringMatching(/^Bearer .*error="(invalid_token|insufficient_scope)"/) as string,
+      ]);
+    }
   });
 
   it('issues refresh tokens that can be used once', async () => {
     const first = await redeem(callbackOf(await signIn(new FormBrowser(issuer), 'ada'))['code']);
     const refresh = { grant_type: 'refresh_token', refresh_token: first['refresh_token'] ?? '' };
     const second = await askToken(refresh);
-    expect(decodeJwt(second['access_token'] ?? '')).toMatchObject({ sub: 'ada', scope: 'profile read' });
+    expect(decodeJwt(second['access_token'] ?? '')).toMatchObject({
+      sub: 'ada',
+      scope: 'openid profile read',
+    });
     expect(await askToken(refresh)).toMatchObject({ error: 'invalid_grant' });
   });
 
@@ -178,7 +226,7 @@ describe('signing in', () => {
     ['no code challenge', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['a plain code challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['a scope that is not registered', { scope: 'write' }, 'invalid_scope'],
-    ['an unknown scope', { scope: 'read everything' }, 'invalid_scope'],
+    ['unknown scopes only', { scope: 'everything more' }, 'invalid_scope'],
     ['prompt=none', { prompt: 'none' }, 'login_required'],
   ])('redirects to the application with an error for %s', async (_case, parameters, error) => {
     const callback = callbackOf(await new FormBrowser(issuer).open(authorizationUrl(parameters)));

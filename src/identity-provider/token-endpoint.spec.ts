@@ -6,6 +6,7 @@ import {
 import { type ProviderKeys, publicKeys } from './keys.js';
 
 const ODD_ID = 'odd: id+with%20all&of=it';
+const ADA = { id: 'ada', name: 'Ada', givenName: null, familyName: null, email: null };
 const ODD_SECRET = 'a:b+c%25 d%zz/=&';
 
 const CLIENTS = [
@@ -23,7 +24,7 @@ describe('the token endpoint', () => {
 
   beforeAll(async () => {
     provider = await startEmbeddedProvider(CLIENTS, {
-      findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? { id: 'ada', name: 'Ada' } : null),
+      findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? ADA : null),
     });
     ({ issuer, keys } = provider);
   });
@@ -137,8 +138,14 @@ describe('the token endpoint', () => {
     if ('authorization' in headers) expect(challenge).toMatch(/^Basic realm=/);
   });
 
-  it.each(['directory', 'everything', 'read everything', 'openid'])(
-    'rejects the scope %s, which is not registered, with invalid_scope',
+  it('ignores scopes that it does not know, and those that are not registered', async () => {
+    const response = await ask({ scope: 'read everything directory openid' }, basic('basic', 'basic-secret'));
+    expect(await response.clone().json()).toMatchObject({ scope: 'read' });
+    expect(decodeJwt(await tokenOf(response))).toMatchObject({ scope: 'read' });
+  });
+
+  it.each(['directory', 'everything', 'everything directory', 'openid'])(
+    'rejects the scope %s, of which nothing is registered, with invalid_scope',
     async (scope) => {
       const response = await ask({ scope }, basic('basic', 'basic-secret'));
       expect(response.status).toBe(400);

@@ -14,6 +14,7 @@ import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 import { readData } from '../support/clients/graphql.js';
 import { signIn } from '../support/clients/sign-in.js';
+import { writeProgram } from '../support/clients/programs.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { EXAMPLES } from '../../web/explorer/source/examples.js';
 
@@ -342,7 +343,7 @@ describe('the examples, with a service on the sample', () => {
         const run = async (address: string) => {
           const TOKEN = service.authorization.slice('Basic '.length);
           const env = { PATH: process.env.PATH, SERVICE_URL: address, TOKEN };
-          return execute(process.execPath, ['examples/script/emails.mjs', 'community-clubs'], { env });
+          return execute('bash', [writeProgram('emails.sh'), 'community-clubs'], { env });
         };
         const { port } = server.address() as AddressInfo;
         const { stdout } = await run(`http://127.0.0.1:${port}`);
@@ -359,8 +360,7 @@ describe('the examples, with a service on the sample', () => {
         SERVICE_URL: url,
         TOKEN: service.authorization.slice('Basic '.length),
       };
-      const run = (group: string) =>
-        execute(process.execPath, ['examples/script/emails.mjs', group], { env });
+      const run = (group: string) => execute('bash', [writeProgram('emails.sh'), group], { env });
       const expected = people
         .filter(({ user }) => user.email !== null)
         .map(({ user }) => `${user.name} <${user.email ?? ''}>`);
@@ -368,7 +368,7 @@ describe('the examples, with a service on the sample', () => {
       // More members than one page contains.
       expect((await run('community-clubs')).stdout.match(/@example\.org>\n/g)?.length).toBeGreaterThan(200);
       await expect(run('chess-clubs')).rejects.toMatchObject({
-        code: 1,
+        code: 5,
         stdout: '',
         stderr: expect.stringContaining('NOT_FOUND: There is no group with this id') as string,
       });

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
 import type { Interaction, InteractionResults, Provider } from 'oidc-provider';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
-import { knownScopes } from '../../auth/principal.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from '../../config/scopes.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';
@@ -122,7 +121,7 @@ export class SignIn {
     const scopes = wordsOf(scope);
     grant.addOIDCScope(scopes.join(' '));
     for (const each of [resource ?? []].flat()) {
-      grant.addResourceScope(each, knownScopes(scopes, this.options.scopes).join(' '));
+      grant.addResourceScope(each, scopes.join(' '));
     }
     return grant.save();
   }

@@ -49,6 +49,7 @@ interface ProviderPage {
 
 const SCOPE_WORDS: Readonly<Record<string, string>> = {
   openid: 'read your identity',
+  email: 'see your e-mail address',
   offline_access: 'do so while you are not signed in',
   profile: 'see your own profile',
   read: 'look up and search people and groups',

@@ -41,6 +41,8 @@ const NEEDED = [
     isThere: () => findProgram('promtool') !== null,
     services: ['prometheus'],
   },
+  { name: 'curl', package: 'curl', isThere: () => findProgram('curl') !== null },
+  { name: 'jq', package: 'jq', isThere: () => findProgram('jq') !== null },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
