@@ -60,6 +60,13 @@ export class ServiceError extends Error {
   }
 }
 
+/** Messages repeat names and values of the request, of any size. */
+const LONGEST_MESSAGE = 1000;
+
+export function bounded(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
+}
+
 /** The input is not acceptable; `argument` names the invalid part. */
 export class BadUserInputError extends ServiceError {
   constructor(message: string, argument: string) {

@@ -1,12 +1,11 @@
 import { Extensions } from '@nestjs/graphql';
 import { getArgumentValues, getNullableType, GraphQLError, isListType } from 'graphql';
-import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import { decideAccess } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
 import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
-import { bounded } from '../errors/error-response.js';
 
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */

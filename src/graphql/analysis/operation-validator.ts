@@ -4,13 +4,13 @@ import { getVariableValues, type GraphQLSchema, Kind, type OperationDefinitionNo
 import { LRUCache } from 'lru-cache';
 import { type Principal } from '../../auth/principal.js';
 import { nameOfScopes } from '../../auth/access.js';
-import { BadUserInputError } from '../../common/errors.js';
+import { BadUserInputError, bounded } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/operations.js';
 import type { ValidatedOperation } from '../execution/validated-operation.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
-import { bounded, withoutSuggestion } from '../errors/error-response.js';
+import { withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from '../schema/deprecation.js';
 import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';

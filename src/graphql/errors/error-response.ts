@@ -80,13 +80,6 @@ export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormatte
   return start === -1 ? error : { ...error, message: message.slice(0, start).trimEnd() };
 }
 
-/** graphql-js repeats names and values of the request in messages, of any size. */
-const LONGEST_MESSAGE = 1000;
-
-export function bounded(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
-}
-
 function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
   const code = extensions?.['code'];
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';

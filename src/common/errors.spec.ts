@@ -1,4 +1,4 @@
-import { bounded } from './error-response.js';
+import { bounded } from './errors.js';
 
 it('keeps a message of usual length, and the beginning of one that repeats a large text', () => {
   const usual = 'Variable "$id" got invalid value';
