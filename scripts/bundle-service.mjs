@@ -11,13 +11,15 @@ const STAMP = 'inputs.sha256';
 /** Programs of the embedded database, which Node.js starts in a process or a thread of their own. */
 const EMBEDDED = ['pglite.worker.mjs', 'create-database.mjs'];
 const INPUTS = {
-  main: 'dist/main.js',
+  service: 'dist/main.js',
   follower: 'dist/follower.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.
   operations: 'dist/graphql/execution/operations.js',
 };
+/** What `npm start`, systemd and containers run: an older Node.js cannot load the service. */
+const MAIN = "import '../../bin/require-node.cjs';\nimport('./service.js');\n";
 /** Packages that stay in node_modules. */
 const EXTERNAL = [
   /^node:/,
@@ -53,6 +55,7 @@ export async function bundleService() {
   });
   await bundle.close();
   for (const name of EMBEDDED) cpSync(join('dist/database/embedded', name), join(unfinished, name));
+  writeFileSync(join(unfinished, 'main.js'), MAIN);
   writeFileSync(join(unfinished, STAMP), stamp);
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(unfinished, OUTPUT);

@@ -124,3 +124,51 @@ describe('the program `directory`', () => {
     }
   });
 });
+
+/** A package without a declaration in package.json. */
+const acorn = jest.requireActual<{ parse: (text: string, options: object) => unknown }>('acorn');
+
+describe('an older Node.js', () => {
+  const { engines, scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    engines: { node: string };
+    scripts: Record<string, string>;
+  };
+  const GUARD = 'node bin/require-node.cjs && ';
+  const isGuarded = (name: string): boolean => {
+    const script = scripts[name] ?? '';
+    const first = /^npm run (\S+)/.exec(script)?.[1];
+    const isPreceded = `pre${name}` in scripts && isGuarded(`pre${name}`);
+    return script.startsWith(GUARD) || isPreceded || (first !== undefined && isGuarded(first));
+  };
+
+  it.each([
+    ['12.22.12', 1],
+    ['18.20.8', 1],
+    ['20.18.3', 1],
+    ['20.19.0', 0],
+    ['22.0.0', 0],
+    ['100.1.0', 0],
+  ])('%s ends every entry with one sentence: exit code %i', (version, code) => {
+    const fake = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
+    const preload = `data:text/javascript,${encodeURIComponent(fake)}`;
+    for (const file of ['bin/require-node.cjs', 'bin/directory', 'dist/bundled/main.js']) {
+      // The others start something.
+      if (code === 0 && file !== 'bin/require-node.cjs') continue;
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', preload, file], {
+        encoding: 'utf8',
+      });
+      const sentence = `Node.js ${/\d+\.\d+/.exec(engines.node)?.[0] ?? ''} or later is required, this is ${version}\n`;
+      expect([status, stdout, stderr]).toEqual([code, '', code === 0 ? '' : sentence]);
+    }
+  });
+
+  it.each(['bin/require-node.cjs', 'bin/directory'])('of version 12 can parse %s', (file) => {
+    expect(() =>
+      acorn.parse(readFileSync(file, 'utf8'), { ecmaVersion: 2020, allowHashBang: true }),
+    ).not.toThrow();
+  });
+
+  it('cannot run any npm script', () => {
+    expect(Object.keys(scripts).filter((name) => !isGuarded(name))).toEqual([]);
+  });
+});
