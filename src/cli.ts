@@ -14,19 +14,12 @@ import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
 import { findUselessVariables } from './config/misspelled-settings.js';
-import {
-  endOnFaults,
-  EXIT_WRONG_USE,
-  explainFailure,
-  explainFailureAsJson,
-  printFailure,
-} from './start/failure.js';
+import { endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './start/failure.js';
 import { run } from './run.js';
 import { readUsableConfig } from './start/preconditions.js';
 
 /** Read before the command line is parsed, so that wrong use is answered as JSON, too. */
 const asJson = process.argv.includes('--json');
-const explain = asJson ? explainFailureAsJson : explainFailure;
 
 // Commands load what they need when they run: the whole application takes a second to load, and a mistyped option must not.
 const program = new Command('directory')
@@ -72,14 +65,22 @@ addCheckCommand(program);
 addModelCommand(program);
 addCompletionCommand(program);
 program.hook('preAction', (_, command) => {
+  if (!['completion', 'complete'].includes(command.name())) loadEnvironmentFile();
   // The service has them in its log, and `check` in its output.
   if (['serve', 'check', 'completion', 'complete'].includes(command.name())) return;
   for (const each of findUselessVariables()) console.error(paint('yellow', each, process.stderr));
 });
 
-endOnFaults(explain);
+endOnFaults();
+if (process.argv[2] !== 'serve') {
+  // As a program that SIGPIPE ends: a reader such as `head` has what it wants.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT_CLOSED_PIPE);
+      throw error;
+    });
+}
 try {
-  loadEnvironmentFile();
   await program.parseAsync();
 } catch (error) {
   // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.

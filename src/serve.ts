@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
-import { type Config, ConfigError, configFor } from './config/config.js';
+import { type Config, ConfigError, configFor, readValues } from './config/config.js';
 import type { PresetName } from './config/model/presets/presets.js';
 import { openApp } from './open-app.js';
 import { databaseError } from './database/statements/database-error.js';
@@ -13,9 +13,14 @@ import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
 import { logBeginning, logShutdown } from './start/lifecycle-log.js';
 import { describeStart } from './start/message.js';
+import { isInTerminal, readSettingsAgain, type SettingsInUse } from './start/preconditions.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
-const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
+const SIGNALS = [
+  ShutdownSignal.SIGTERM,
+  ShutdownSignal.SIGINT,
+  ...(isInTerminal() ? [ShutdownSignal.SIGHUP] : []),
+];
 /** Milliseconds between two attempts at what the database is needed for. */
 const PAUSE = 1000;
 
@@ -25,6 +30,7 @@ export async function serve(config: Config): Promise<void> {
   Logger.overrideLogger(NestLog.of(config));
   logBeginning();
   const ending = watchSignals();
+  if (!isInTerminal()) reportChanges({ config, values: readValues() });
   const kind = await recognize(config.directory, ending);
   await serveKind(kind === null ? config : configFor(config, kind), ending, kind !== null);
 }
@@ -97,6 +103,24 @@ function followingFor(config: Config): MirrorFollowing | null {
   const { database, directory } = config;
   if (database.kind === 'pglite') return null;
   return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server, config);
+}
+
+/** One process cannot replace itself without failed requests: on SIGHUP it logs what a restart would change. */
+function reportChanges(inUse: SettingsInUse): void {
+  const logger = new Logger('Service');
+  process.on('SIGHUP', () => {
+    try {
+      const { changed } = readSettingsAgain(inUse);
+      if (changed.length === 0) logger.log('SIGHUP: the settings are read again, and have not changed');
+      else
+        logger.warn(
+          `SIGHUP: restart the service, so that changed settings take effect: ${changed.join(', ')}`,
+        );
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      logger.error(`SIGHUP: the changed settings cannot be used: ${error.problems.join('; ')}`);
+    }
+  });
 }
 
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */

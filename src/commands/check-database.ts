@@ -4,6 +4,7 @@ import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { DatabaseInUseError } from '../database/connections/database-start.error.js';
+import { unencryptedPassword } from '../database/connections/pool-options.js';
 import { checkReplica } from '../database/connections/replica.js';
 import { readSchemaState, type SchemaState } from '../database/connections/schema-state.js';
 import { Database } from '../database/database.js';
@@ -59,8 +60,10 @@ function areFindings(value: unknown): value is Finding[] {
 export async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   const { database, directory } = config;
   const schema = await readSchemaState(dataSource);
+  const risk = unencryptedPassword(database);
   const findings = [
     describeSchema(schema),
+    ...(risk === null ? [] : [warning('database password', risk)]),
     ...(await checkReplicas(database, dataSource)),
     ...(database.kind === 'pglite' ? [] : [await checkClock(dataSource)]),
   ];

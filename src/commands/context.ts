@@ -1,9 +1,22 @@
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
+import { nameDatabase } from '../config/settings/database.js';
 import { type OpeningOptions, DirectoryDataSource } from '../database/connections/data-source.js';
+import { DatabaseStartError } from '../database/connections/database-start.error.js';
+import { isCreated } from '../database/embedded/database-creation.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';
 import { withLateProgress } from './progress.js';
+
+interface CommandOptions extends OpeningOptions {
+  /** Whether an embedded database is created if there is none. Default: false. */
+  readonly creates?: boolean;
+}
+
+/** Whether the settings name an embedded database that no service has used yet. */
+export function isMissing({ database }: Pick<Config, 'database'>): boolean {
+  return database.kind === 'pglite' && !isCreated(database.directory);
+}
 
 /**
  * Opens the database while `work` runs, without building the whole application, which would take longer.
@@ -12,8 +25,13 @@ import { withLateProgress } from './progress.js';
 export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,
-  options?: OpeningOptions,
+  { creates = false, ...options }: CommandOptions = {},
 ): Promise<Result> {
+  if (!creates && isMissing(config))
+    throw new DatabaseStartError(
+      `The ${nameDatabase(config.database)} does not exist: no service has used it. Start the service first, or set DATABASE_URL ` +
+        'to the database of the service. «sync» and «service-account create» create it with --new',
+    );
   // Standard output is reserved for the result of the command. Errors go to standard error as text.
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));

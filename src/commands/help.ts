@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { styleText } from 'node:util';
+import type { Config } from '../config/config.js';
+import { nameDatabase } from '../config/settings/database.js';
 
 /** Assumed width if the output is not a terminal or reports no width. */
 export const DEFAULT_WIDTH = 80;
@@ -40,6 +42,17 @@ export function configureHelp(program: Command): void {
       styleOptionText: styled('cyan'),
     })
     .addHelpText('after', EXIT_CODES);
+}
+
+/** Prints the result of a command that has written to the database, and which database that is. */
+export function printWritten(
+  { database }: Config,
+  asJson: boolean,
+  result: object,
+  describe: (where: string) => string,
+): void {
+  const name = nameDatabase(database);
+  console.log(asJson ? JSON.stringify({ ...result, database: name }) : describe(`in the ${name}`));
 }
 
 export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {

@@ -83,6 +83,8 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
   introspection: ofCertificates('AUTH_INTROSPECTION_URL', 'AUTH_CA_FILE'),
   database: {
     ENOTFOUND: 'Correct the host name in DATABASE_URL: no address is known for it',
+    EAI_AGAIN:
+      'Check the name servers of this machine, which do not answer, and the host name in DATABASE_URL',
     ECONNREFUSED:
       'Start PostgreSQL, or correct host and port in DATABASE_URL: nothing accepts connections there',
     '28P01': 'Correct the user or the password in DATABASE_URL',
@@ -133,6 +135,10 @@ const FIXES: readonly [what: string, fix: string][] = [
       'read them. Remove the DNs of deleted entries',
   ],
   ['changes', 'docs/ldap.md describes the overlay syncprov, which reports changes'],
+  [
+    'database password',
+    'Add ?sslmode=verify-full to DATABASE_URL, and &sslrootcert=FILE with a private certificate authority',
+  ],
   [
     'database',
     'Check that DATABASE_URL names a running server, a separate database, and a role that may create tables in it',

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Scope } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
-import { readConfig } from '../config/config.js';
+import { type Config, readConfig } from '../config/config.js';
 import type { AccountChanges, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import { addExamples, DEFAULT_WIDTH, paint } from './help.js';
+import { addExamples, DEFAULT_WIDTH, paint, printWritten } from './help.js';
 import { withAccounts } from './service-account-access.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
 import {
@@ -43,6 +43,7 @@ interface CreateOptions {
   groups?: string[];
   expires?: End;
   reuse?: true;
+  new?: true;
   json?: true;
 }
 
@@ -66,6 +67,7 @@ function addCreate(accounts: Command): void {
       '--reuse',
       'take the id of a revoked account, whose requests the access log then shows as of this one',
     )
+    .option('--new', 'create the embedded database if no service has used it')
     .option('--json', 'print one JSON object')
     .action(async ({ id, name, scopes, json, ...given }: CreateOptions) => {
       const { description, contact, purpose, groups, expires, reuse } = given;
@@ -77,10 +79,12 @@ function addCreate(accounts: Command): void {
         groups: groups ?? null,
         reuse: reuse === true,
       };
-      const issued = await withAccounts(config, (service) =>
-        service.create({ id, name, scopes, ...about, ...limits }),
+      const issued = await withAccounts(
+        config,
+        (service) => service.create({ id, name, scopes, ...about, ...limits }),
+        given.new,
       );
-      printToken(issued, json === true, `Service account ${id} is created.`);
+      printToken(config, issued, json === true, (where) => `Service account ${id} is created ${where}.`);
     });
   addExamples(command, [
     'service-account create --id reports --name Reports --scopes read,directory \\\n' +
@@ -89,7 +93,7 @@ function addCreate(accounts: Command): void {
   ]);
 }
 
-interface UpdateOptions extends Partial<Omit<CreateOptions, 'id' | 'reuse'>> {
+interface UpdateOptions extends Partial<Omit<CreateOptions, 'id' | 'reuse' | 'new'>> {
   allGroups?: true;
 }
 
@@ -111,8 +115,14 @@ function addUpdate(accounts: Command): void {
       const changes = changesOf(given);
       if (Object.keys(changes).length === 0)
         throw new BadUserInputError('Nothing would change: give an option (--help lists them)', 'id');
-      const account = await withAccounts(readConfig(), (service) => service.update(id, changes));
-      console.log(json === true ? JSON.stringify(toJson(account)) : `Service account ${id} is changed.`);
+      const config = readConfig();
+      const account = await withAccounts(config, (service) => service.update(id, changes));
+      printWritten(
+        config,
+        json === true,
+        toJson(account),
+        (where) => `Service account ${id} is changed ${where}.`,
+      );
     });
   addExamples(
     command,
@@ -185,10 +195,16 @@ function addRotate(accounts: Command): void {
     .option('--overlap <time>', 'how long the old token stays valid', parseDuration, DAY)
     .option('--json', 'print one JSON object')
     .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
-      const issued = await withAccounts(readConfig(), (service) => service.rotate(id, overlap));
+      const config = readConfig();
+      const issued = await withAccounts(config, (service) => service.rotate(id, overlap));
       const end = new Date(Date.now() + overlap * 1000).toISOString();
       const ends = overlap === 0 ? 'has ended' : `ends at ${end}`;
-      printToken(issued, json === true, `Service account ${id} has a new token; the old one ${ends}.`);
+      printToken(
+        config,
+        issued,
+        json === true,
+        (where) => `Service account ${id} has a new token ${where}; the old one ${ends}.`,
+      );
     });
   addExamples(
     command,
@@ -207,20 +223,27 @@ function addRevoke(accounts: Command): void {
     .description('revoke an account at once and permanently')
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json }: { json?: true }) => {
-      await withAccounts(readConfig(), (service) => service.revoke(id));
-      console.log(json === true ? JSON.stringify({ id }) : `Service account ${id} is revoked.`);
+      const config = readConfig();
+      await withAccounts(config, (service) => service.revoke(id));
+      printWritten(config, json === true, { id }, (where) => `Service account ${id} is revoked ${where}.`);
     });
   addExamples(command, ['service-account revoke reports', 'Revoke an account that is no longer used']);
 }
 
 /** Prints the token as the last line, where scripts can read it. */
-function printToken({ account, token }: IssuedToken, json: boolean, sentence: string): void {
-  if (json) {
-    console.log(JSON.stringify({ ...toJson(account), token }));
-    return;
-  }
-  console.log(`${sentence} Send its token as «Authorization: Basic TOKEN»; it is shown this once:`);
-  console.log(token);
+function printToken(
+  config: Config,
+  { account, token }: IssuedToken,
+  asJson: boolean,
+  describe: (where: string) => string,
+): void {
+  const use = 'Send its token as «Authorization: Basic TOKEN»; it is shown this once:';
+  printWritten(
+    config,
+    asJson,
+    { ...toJson(account), token },
+    (where) => `${describe(where)} ${use}\n${token}`,
+  );
 }
 
 function toJson(account: Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo' | 'limitedScopes'>): object {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { BadUserInputError } from '../common/errors.js';
-import { readConfig } from '../config/config.js';
+import { type Config, readConfig } from '../config/config.js';
 import type { RotationStep, RotationWay } from '../media/signing/signing-keys.js';
-import { addExamples } from './help.js';
+import { addExamples, printWritten } from './help.js';
 
 const SENTENCES: Readonly<Record<RotationStep, string>> = {
   added:
@@ -19,8 +19,9 @@ export function addSigningKeyCommand(program: Command): void {
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
     .option('--json', 'print one JSON object')
     .action(async ({ now, json }: { now?: true; json?: true }) => {
-      const step = await rotate(now === true);
-      console.log(json === true ? JSON.stringify({ step }) : SENTENCES[step]);
+      const config = readConfig();
+      const step = await rotate(config, now === true);
+      printWritten(config, json === true, { step }, (where) => `${SENTENCES[step]} The keys are ${where}.`);
     });
   const example: [string, string] = ['signing-key rotate', 'Take the next step to another key'];
   addExamples(keys, example);
@@ -28,8 +29,7 @@ export function addSigningKeyCommand(program: Command): void {
 }
 
 /** @throws BadUserInputError if the keys are in the settings */
-async function rotate(isUrgent: boolean): Promise<RotationStep> {
-  const config = readConfig();
+async function rotate(config: Config, isUrgent: boolean): Promise<RotationStep> {
   if (config.urlSigningKeys !== null) {
     const message = 'The keys are in URL_SIGNING_KEYS: change the setting as docs/operations.md describes';
     throw new BadUserInputError(message, 'URL_SIGNING_KEYS');

@@ -6,7 +6,7 @@ import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { printable } from '../common/printable.js';
-import { addExamples } from './help.js';
+import { addExamples, printWritten } from './help.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
 import type { SyncResult } from './run-sync.js';
 
@@ -16,6 +16,7 @@ interface SyncOptions {
   dryRun?: true;
   confirm?: string;
   all?: true;
+  new?: true;
   json?: true;
 }
 
@@ -29,19 +30,24 @@ export function addSyncCommand(program: Command): void {
         .argParser(parseHash)
         .conflicts('dryRun'),
     )
+    .option('--new', 'create the embedded database if no service has used it')
     .option('--all', `print all changes, not only the first ${SHOWN} of a kind`)
     .option('--json', 'print one JSON object with all changes')
-    .action(async ({ dryRun, confirm, all, json }: SyncOptions) => {
+    .action(async ({ dryRun, confirm, all, json, new: creates }: SyncOptions) => {
       const config = await readRecognizedConfig();
       const { runSync } = await import('./run-sync.js');
       const result = await runSync(config, {
         ...(dryRun === undefined ? {} : { dryRun }),
         ...(confirm === undefined ? {} : { confirm }),
+        ...(creates === undefined ? {} : { creates }),
       });
-      console.log(
-        json === true ? JSON.stringify(toJson(result)) : toText(result, all === true ? Infinity : SHOWN),
-      );
-      if (['failed', 'blocked', 'stopped'].includes(result.outcome.kind)) process.exitCode = EXIT_FAILED;
+      const text = toText(result, all === true ? Infinity : SHOWN);
+      if (result.outcome.kind === 'applied')
+        printWritten(config, json === true, toJson(result), (where) => `${text}\nIt is ${where}.`);
+      else console.log(json === true ? JSON.stringify(toJson(result)) : text);
+      const { kind } = result.outcome;
+      // A run that a signal has stopped has the exit code of the signal.
+      if (kind !== 'stopped') process.exitCode = ['failed', 'blocked'].includes(kind) ? EXIT_FAILED : 0;
     });
   addExamples(
     command,

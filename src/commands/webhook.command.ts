@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
-import { addExamples } from './help.js';
+import { addExamples, printWritten } from './help.js';
 
 export function addWebhookCommands(program: Command): void {
   const webhooks = program.command('webhook').description('manage the receivers of changes');
@@ -30,7 +30,12 @@ async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; js
     () =>
       withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true).then(() => null)),
   );
-  console.log(json === true ? JSON.stringify({ id, enabled: true }) : `The webhook ${id} is enabled.`);
+  printWritten(
+    config,
+    json === true,
+    { id, enabled: true },
+    (where) => `The webhook ${id} is enabled ${where}.`,
+  );
 }
 
 function isNull(value: unknown): value is null {

@@ -4,23 +4,22 @@ import { join } from 'node:path';
 import { findTooLate, loadEnvironmentFile } from './environment-file.js';
 
 describe('a variable of Node.js in .env', () => {
-  const before = process.cwd();
   const directory = mkdtempSync(join(tmpdir(), 'environment-'));
   const forget = (names: readonly string[]) => {
     for (const name of names) Reflect.deleteProperty(process.env, name);
   };
 
   beforeAll(() => {
-    process.chdir(directory);
+    process.env['ENV_FILE'] = join(directory, 'settings');
   });
 
   afterAll(() => {
-    process.chdir(before);
+    forget(['ENV_FILE']);
     rmSync(directory, { recursive: true });
   });
 
   function warningsOf(text: string): string[] {
-    writeFileSync('.env', text);
+    writeFileSync(join(directory, 'settings'), text);
     loadEnvironmentFile();
     const found = findTooLate();
     forget([...text.matchAll(/^\w+/gm)].map(([name]) => name));
@@ -47,5 +46,51 @@ describe('a variable of Node.js in .env', () => {
     process.env['UV_THREADPOOL_SIZE'] = '8';
     forget(['NODE_OPTIONS']);
     expect(warningsOf('UV_THREADPOOL_SIZE=16\nNODE_OPTIONS=\nPORT_OF_TEST=3000\n')).toEqual([]);
+  });
+});
+
+describe('the file of settings', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'environment-'));
+  const load = (text: string) => {
+    writeFileSync(join(directory, 'settings'), text);
+    loadEnvironmentFile();
+  };
+
+  beforeAll(() => {
+    process.env['ENV_FILE'] = join(directory, 'settings');
+  });
+
+  afterAll(() => {
+    load('');
+    Reflect.deleteProperty(process.env, 'ENV_FILE');
+    rmSync(directory, { recursive: true });
+  });
+
+  it.each([
+    ['DATABASE_URL', 'pglite:.data/own', `pglite:${directory}/.data/own`],
+    ['DATABASE_URL', 'embedded:.data', `embedded:${directory}/.data`],
+    ['DATABASE_URL', 'pglite:/data', 'pglite:/data'],
+    [
+      'DATABASE_URL',
+      'postgres://a@b/c?sslrootcert=ca.pem&x=y',
+      `postgres://a@b/c?sslrootcert=${directory}/ca.pem&x=y`,
+    ],
+    ['DIRECTORY_URL', 'file:people.ldif', `file:${directory}/people.ldif`],
+    ['DIRECTORY_URL', 'ldap://a.example', 'ldap://a.example'],
+    ['DIRECTORY_MODEL', '../model.yaml', join(directory, '../model.yaml')],
+    ['REDIS_URL_FILE', 'secrets/redis', `${directory}/secrets/redis`],
+    ['REDIS_CA_FILE', '', ''],
+    ['OTEL_SERVICE_NAME', 'people', 'people'],
+  ])('has paths that are relative to its directory: %s=%s', (name, value, absolute) => {
+    load(`${name}=${value}\n`);
+    expect(process.env[name]).toBe(absolute);
+  });
+
+  it('is read again: other values replace it, and removed ones are absent', () => {
+    process.env['TEST_OF_PROCESS'] = 'a';
+    load('TEST_OF_PROCESS=b\nTEST_ONE=1\nTEST_TWO=2\n');
+    load('TEST_OF_PROCESS=c\nTEST_ONE=3\n');
+    const { TEST_OF_PROCESS: own, TEST_ONE: one, TEST_TWO: two } = process.env;
+    expect([own, one, two]).toEqual(['a', '3', undefined]);
   });
 });

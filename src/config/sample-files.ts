@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Paths of default settings, which name files of the working directory, or else of this package. */
+/** Paths of default settings: files of the working directory, or else of this package, which has the database. */
 export const SAMPLE_DIRECTORY = 'sample/directory.ldif';
 export const SAMPLE_CLIENTS = 'sample/clients.json';
 export const DEFAULT_DATABASE = '.data/mirror';
@@ -12,11 +12,16 @@ export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));
 
 /** The absolute path of what a setting names. */
 export function resolveFile(path: string): string {
-  const isDefault = [SAMPLE_DIRECTORY, SAMPLE_CLIENTS, DEFAULT_DATABASE].includes(path);
+  // The service and its commands use the same one in every working directory.
+  if (path === DEFAULT_DATABASE) return packaged(path);
+  const isDefault = [SAMPLE_DIRECTORY, SAMPLE_CLIENTS].includes(path);
   return isDefault ? resolveDefault(path) : resolve(path);
 }
 
+function packaged(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+}
+
 function resolveDefault(path: string): string {
-  const packaged = fileURLToPath(new URL(`../../${path}`, import.meta.url));
-  return existsSync(path) || !existsSync(packaged) ? resolve(path) : packaged;
+  return existsSync(path) || !existsSync(packaged(path)) ? resolve(path) : packaged(path);
 }

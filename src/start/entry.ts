@@ -3,7 +3,7 @@ import { readInput } from '../common/child-input.js';
 import type { Config } from '../config/config.js';
 import { readConfigCopy } from '../config/config-copy.js';
 import { loadEnvironmentFile } from '../config/environment-file.js';
-import { endOnFaults, explainFailure } from './failure.js';
+import { endOnFaults, explain } from './failure.js';
 import { readUsableConfig } from './preconditions.js';
 
 type Work = (config: Config) => Promise<void>;
@@ -33,6 +33,6 @@ async function runWith(read: () => Config, work: Work): Promise<void> {
     await work(read());
   } catch (error) {
     // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.
-    process.exit(explainFailure(error));
+    process.exit(explain(error));
   }
 }

@@ -2,9 +2,10 @@ import { ServiceError } from '../common/errors.js';
 import { ConfigError } from '../config/config.js';
 import { DatabaseStartError } from '../database/connections/database-start.error.js';
 
-/** Exit codes of every command. 0: done; 1: failed; 2: wrong use. */
+/** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it. */
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
+export const EXIT_CLOSED_PIPE = 128 + 13;
 
 /** The reason why a process cannot continue. */
 interface StartFailure {
@@ -16,25 +17,30 @@ interface StartFailure {
 }
 
 /** Writes to standard error why the process cannot continue. Returns the exit code. */
-export function explainFailure(error: unknown): number {
+function explainFailure(error: unknown): number {
   const { problems, exitCode } = describeFailure(error);
   for (const problem of problems) console.error(problem);
   return exitCode;
 }
 
 /** Writes the same as JSON to standard output, for programs. */
-export function explainFailureAsJson(error: unknown): number {
+function explainFailureAsJson(error: unknown): number {
   const failure = describeFailure(error);
   printFailure(failure);
   return failure.exitCode;
 }
+
+/** As the command line asks, also that of the process that has started this one. */
+export const explain: (error: unknown) => number = process.argv.includes('--json')
+  ? explainFailureAsJson
+  : explainFailure;
 
 export function printFailure({ code, problems }: StartFailure): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
 /** From this call on, an uncaught error prints only its stack. Libraries store statements and values in other properties. */
-export function endOnFaults(explain: (error: unknown) => number = explainFailure): void {
+export function endOnFaults(): void {
   process.on('uncaughtException', (error) => process.exit(explain(error)));
 }
 

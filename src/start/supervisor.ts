@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Config, ConfigError, configFor } from '../config/config.js';
+import { type Config, ConfigError, configFor, readValues } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { GrantedCounts, type GrantRequest, type UnusedGrant } from '../limits/granted-counts.js';
 import { FollowerProcess } from '../mirror/follower-process.js';
@@ -10,7 +10,7 @@ import { recognize } from '../sources/ldap/recognize.js';
 import { EXIT_FAILED } from './failure.js';
 import { logBeginning, logShutdown } from './lifecycle-log.js';
 import { describeStart } from './message.js';
-import { readUsableConfig } from './preconditions.js';
+import { isInTerminal, readSettingsAgain, type SettingsInUse } from './preconditions.js';
 import { type StopOrder, WorkerProcess } from './worker-process.js';
 
 /** The main files of the processes. */
@@ -46,6 +46,7 @@ class Supervisor {
   private readonly processes = new Set<WorkerProcess>();
   private follower: FollowerProcess | null = null;
   private given: Given;
+  private inUse: SettingsInUse;
   /** The kind of server that was found since; null: none. */
   private found: PresetName | null = null;
   private readonly ended = new EndedMetrics();
@@ -58,19 +59,34 @@ class Supervisor {
     private readonly entries: Entries,
   ) {
     this.given = { config, server: null };
+    this.inUse = { config, values: readValues() };
     this.counts = new GrantedCounts(config.workers, (name, subject) => this.reclaim(name, subject));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stop(signal));
     process.on('SIGHUP', () => {
-      // A terminal that is closed sends it too, and nothing reads the output any more.
-      if (process.stdout.isTTY) void this.stop('SIGINT');
+      if (isInTerminal()) void this.stop('SIGINT');
       else if (!this.isRestartRequested) {
         this.isRestartRequested = true;
         this.requestRestart(() => {
           this.isRestartRequested = false;
-          return givenBy(readUsableConfig(), this.found ?? this.given.server);
+          return givenBy(this.readAgain(), this.found ?? this.given.server);
         });
       }
     });
+  }
+
+  /** The number of processes stays: all of them share the limits by it. */
+  private readAgain(): Config {
+    const { changed, ...inUse } = readSettingsAgain(this.inUse);
+    const { workers } = this.config;
+    if (inUse.config.workers === 1)
+      throw new ConfigError([
+        `${changed.join(', ')}: the service has one process with these settings. Stop and start it`,
+      ]);
+    this.inUse = inUse;
+    if (changed.length > 0) this.logger.log(`Changed settings: ${changed.join(', ')}`);
+    if (inUse.config.workers !== workers)
+      this.logger.warn('WORKERS takes effect when the service is stopped and started');
+    return { ...inUse.config, workers };
   }
 
   /** Starts the first worker alone, so that a failure of the start is reported once. */
@@ -101,7 +117,11 @@ class Supervisor {
   private startWorker(index: number, { config, server }: Given): WorkerProcess {
     const worker: WorkerProcess = new WorkerProcess({
       entry: this.entries.worker,
-      args: [index === 0 ? 'first' : 'other', server ?? ''],
+      args: [
+        index === 0 ? 'first' : 'other',
+        server ?? '',
+        ...process.argv.filter((each) => each === '--json'),
+      ],
       config,
       handlers: {
         take: (request) => this.counts.take(request as GrantRequest),

@@ -24,6 +24,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
   let database: TestDatabase;
   let file: string;
   let documents: string;
+  let settings: string;
   let config: { host: string; port: number };
   let service: TestProcess;
   let authorization: string;
@@ -34,11 +35,13 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'edited-')), 'directory.ldif');
     documents = join(file, '../documents.json');
     writeFileSync(documents, DOCUMENTS);
+    settings = join(file, '../settings');
+    writeFileSync(settings, `WORKERS=${workers}\n`);
     setPhone('0');
     config = { host: '127.0.0.1', port: await findFreePort() };
     service = TestProcess.start('main', [], {
       ...issuer.environment,
-      WORKERS: String(workers),
+      ENV_FILE: settings,
       PORT: String(config.port),
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${file}`,
@@ -91,7 +94,40 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     expect(service.stdout + service.stderr).not.toContain(`${model}:`);
   });
 
-  if (workers === 1) return;
+  if (workers === 1) {
+    it('is read on SIGHUP, which says what needs a restart', async () => {
+      writeFileSync(settings, 'WORKERS=1\nDIRECTORY_WEBHOOKS=absent.yaml\n');
+      process.kill(service.id, 'SIGHUP');
+      await service.untilPrinted(/SIGHUP: the changed settings cannot be used: .*absent\.yaml/);
+      writeFileSync(settings, 'WORKERS=1\nLIMIT_DEPTH=9\n');
+      writeFileSync(model, modelWith('desk'));
+      writeFileSync(documents, DOCUMENTS);
+      process.kill(service.id, 'SIGHUP');
+      await service.untilPrinted(
+        /SIGHUP: restart the service, so that changed settings take effect: LIMIT_DEPTH, DIRECTORY_MODEL\n/,
+      );
+      expect(await read('line')).toEqual({ line: '2' });
+      writeFileSync(settings, 'WORKERS=1\n');
+      writeFileSync(model, modelWith('line'));
+      process.kill(service.id, 'SIGHUP');
+      await service.untilPrinted(/SIGHUP: the settings are read again, and have not changed\n/);
+    });
+    return;
+  }
+
+  it('makes a start on a used port fail with an error in JSON', async () => {
+    const second = TestProcess.start('cli', ['serve', '--json'], {
+      ...issuer.environment,
+      ENV_FILE: settings,
+      PORT: String(config.port),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${file}`,
+    });
+    const { code, stdout, stderr } = await second.end();
+    expect([code, stderr]).toEqual([1, '']);
+    const error: unknown = JSON.parse(/^\{"error":.*$/m.exec(stdout)?.[0] ?? '{}');
+    expect(error).toMatchObject({ error: { code: 'ADDRESS_UNUSABLE' } });
+  });
 
   it('is read on SIGHUP, by all processes', async () => {
     writeFileSync(documents, DOCUMENTS);
@@ -100,8 +136,17 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     await service.untilPrinted(/The service does not start again: .*users\.base is an invalid DN/);
     expect(await read('line')).toEqual({ line: '2' });
     writeFileSync(model, modelWith('desk'));
+    writeFileSync(settings, 'WORKERS=3\nGRAPHQL_INTROSPECTION=false\n');
     process.kill(service.id, 'SIGHUP');
     await service.untilPrinted(/All processes were replaced/);
+    expect(service.stdout).toMatch(/ Changed settings: WORKERS, GRAPHQL_INTROSPECTION, DIRECTORY_MODEL\n/);
+    expect(service.stdout).toMatch(/WORKERS takes effect when the service is stopped and started/);
+    const schema = await post(
+      { config },
+      { query: '{ __schema { queryType { name } } }' },
+      { authorization },
+    );
+    expect(schema.body).not.toContain('"queryType"');
     await eventually(() => read('desk'), { desk: '2' });
     await replaceAll();
     setPhone('3');

@@ -275,9 +275,8 @@ describe('the completion', () => {
   it('completes commands and options in a shell', async () => {
     // Calls the completion of bash; the completed word is found by its name.
     const script = `
-      . /usr/share/bash-completion/bash_completion
       directory() { node dist/bundled/cli.js "$@"; }
-      eval "$(directory completion bash)"
+      eval "$(directory completion bash)"; eval "$(directory completion bash)"
       complete_line() {
         COMP_LINE="$1"; COMP_POINT=\${#1}; read -ra COMP_WORDS <<< "$1"; [[ "$1" == *' ' ]] && COMP_WORDS+=('')
         COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); COMPREPLY=()
@@ -287,8 +286,9 @@ describe('the completion', () => {
       compopt() { :; }
       complete_line 'directory se'
       complete_line 'directory service-account r'
-      complete_line 'directory sync --dr'`;
-    const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], {
+      complete_line 'directory sync --dr'
+      complete_line 'directory sync $(touch '${work}/evaluated') \`touch '${work}/evaluated'\` '`;
+    const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], {
       env: { PATH: process.env.PATH ?? '' },
       timeout: 600_000,
     });
@@ -297,7 +297,9 @@ describe('the completion', () => {
       'rotate revoke',
       '--dry-run',
       '',
+      '',
     ]);
+    expect([stderr, existsSync(join(work, 'evaluated'))]).toEqual(['', false]);
   });
 });
 

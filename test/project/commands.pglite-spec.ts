@@ -83,7 +83,7 @@ describe('the commands on an embedded database', () => {
     const unknown = await runCommand(['webhook', 'enable', 'absent', '--json'], withReceiver);
     expect((await service.kill('SIGTERM')).code).toBe(0);
     expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/\nok {7}webhook reports/)]);
-    expect([enabled.code, JSON.parse(enabled.stdout)]).toEqual([0, { id: 'reports', enabled: true }]);
+    expect([enabled.code, JSON.parse(enabled.stdout)]).toMatchObject([0, { id: 'reports', enabled: true }]);
     expect([unknown.code, JSON.parse(unknown.stdout)]).toMatchObject([1, { error: { code: 'NOT_FOUND' } }]);
     expect(service.stdout).toContain('Webhook «reports»: enabled, by a command on this machine');
   });

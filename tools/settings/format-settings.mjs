@@ -2,8 +2,9 @@
 
 const INTRODUCTION = `# Settings
 
-Settings are environment variables, or lines of a file \`.env\` in the working directory. [.env.example](../.env.example) is a
-template. A setting marked with ° is a secret: \`NAME_FILE\` can name a file that contains its value.
+Settings are environment variables, or lines of a file: \`.env\` beside the program, or the file that the variable
+\`ENV_FILE\` names. Variables take precedence, and relative paths in the file are relative to its directory. [.env.example](../.env.example) is
+a template. A setting marked with ° is a secret: \`NAME_FILE\` can name a file that contains its value.
 \`./directory check\` shows the settings that differ from their defaults and reports all errors together.
 
 \`npm run settings\` writes this page from the code.`;

@@ -46,6 +46,13 @@ export type DatabaseConfig =
       readonly timeoutSeconds: number;
     };
 
+/** The name of a database for operators, without user information. */
+export function nameDatabase(database: DatabaseConfig): string {
+  if (database.kind === 'pglite') return `embedded database in ${database.directory}`;
+  const { host, pathname } = new URL(database.url);
+  return `database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host}`;
+}
+
 export function buildDatabase(
   settings: ValuesOf<typeof DATABASE_SETTINGS>,
   previewPoolSize: number,

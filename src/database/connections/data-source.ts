@@ -6,6 +6,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { SEAL_BYTES } from '../../common/key-seal.js';
 import type { Config } from '../../config/config.js';
+import { nameDatabase } from '../../config/settings/database.js';
 import { databaseError, isIncomplete } from '../statements/database-error.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
@@ -216,8 +217,7 @@ async function refuseForeignTables(manager: EntityManager): Promise<void> {
 function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
   if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
-  const { host, pathname } = new URL(database.url);
-  const message = `The database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
+  const message = `The ${nameDatabase(database)} cannot be used: ${reasonOf(error)}`;
   // A temporary failure can be retried; a wrong password or a missing table cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { ClientBase } from 'pg';
+import { isLoopback } from '../../common/url.js';
 import type { Config } from '../../config/config.js';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 import type { DatabaseTimeLimits } from './time-limits.js';
@@ -13,6 +14,19 @@ const greeting = ({ statement }: DatabaseTimeLimits) =>
   // because the planner overestimates most statements and compiling them takes longer than running them.
   `${SESSION_SETTINGS}; set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
   `set statement_timeout = ${statement}`;
+
+/** A warning if a password crosses the network to PostgreSQL unencrypted; null if it does not. */
+export function unencryptedPassword(database: Config['database']): string | null {
+  if (database.kind === 'pglite') return null;
+  const hosts = [database.url, ...database.replicaUrls].flatMap((connectionString) => {
+    // The driver decides, also by its variables, such as PGSSLMODE.
+    const { host, password, ssl } = new pg.Client({ connectionString });
+    const isLocal = host.startsWith('/') || isLoopback(host);
+    return isLocal || ssl || (password ?? '') === '' ? [] : [host];
+  });
+  if (hosts.length === 0) return null;
+  return `The password of PostgreSQL and all data cross the network to ${[...new Set(hosts)].join(' and ')} unencrypted: add ?sslmode=verify-full to the URL`;
+}
 
 /** Options of a pool of at most `max` connections to a server. */
 export function serverPoolOptions(

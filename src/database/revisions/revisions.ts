@@ -5,6 +5,7 @@ import { Database } from '../database.js';
 import { type Announcement, announcementIn } from './announcement.js';
 import type { ChangedObjects } from './changed-objects.js';
 import { Freshness } from './freshness.js';
+import { unencryptedPassword } from '../connections/pool-options.js';
 import { DatabaseHeartbeat } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
 import {
@@ -54,6 +55,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   async onModuleInit(): Promise<void> {
+    const risk = unencryptedPassword(this.config.database);
+    if (risk !== null) this.logger.warn(risk);
     if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
     else {
       this.database.revision.onUnknownRevision = () => {

@@ -30,6 +30,8 @@ export class TestProcess {
         LOG_FORMAT: 'text',
         LOG_REQUESTS: 'false',
         WORKERS: '1',
+        // Not that of the checkout.
+        ENV_FILE: '/dev/null',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

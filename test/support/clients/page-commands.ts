@@ -19,9 +19,9 @@ export interface CommandEnvironment {
   readonly database: TestDatabase;
 }
 
-/** Additional servers of a page: a directory server, or an empty database. */
+/** Additional servers of a page: a directory server (`stock`: with people, without a certificate), or an empty database. */
 export interface Needs {
-  readonly slapd?: 'bare' | 'with people';
+  readonly slapd?: 'bare' | 'stock' | 'with people';
   readonly ownDatabase?: boolean;
 }
 
@@ -81,8 +81,9 @@ export class PageShell {
     const database = (own ?? surroundings.database).url;
     const server = new URL(database);
     const port = String(await findFreePort());
+    const writesSettings = needs.slapd === 'bare' || needs.slapd === 'stock';
     // Files that the reader of a page writes.
-    if (needs.slapd === 'with people') writeFileSync(join(directory, 'mirror-password'), MIRROR_PASSWORD);
+    if (needs.slapd !== 'bare') writeFileSync(join(directory, 'mirror-password'), MIRROR_PASSWORD);
     writeFileSync(join(directory, 'change.ldif'), shownLdif());
     const shell = new Shell(directory, {
       PATH: `${process.env.PATH ?? ''}:${findPostgres() ?? ''}:/usr/sbin`,
@@ -98,7 +99,7 @@ export class PageShell {
       DIRECTORY_CA_FILE: needs.slapd === 'with people' ? slapd?.authority : undefined,
       LDAPURI: slapd?.socket,
       // A page that writes its own settings keeps them.
-      DATABASE_URL: needs.slapd === 'bare' ? undefined : database,
+      DATABASE_URL: writesSettings ? undefined : database,
     });
     await shell.run(PRELUDE);
     const isServing = needs.slapd === 'bare' ? `http://127.0.0.1:${port}` : urlOf(surroundings.service);
@@ -121,6 +122,7 @@ export class PageShell {
             ['--owner directory ', '--owner postgres '] as const,
           ]),
       ['@db.example.org/', `@${server.host}/`],
+      ['@localhost/', `@${server.host}/`],
       ['https://login.example.org', surroundings.issuer.url],
       [' -W ', ` -w ${ROOT_PASSWORD} `],
     ] as const;
@@ -154,11 +156,7 @@ function copyProject(): string {
   const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
   for (const name of [
     'node_modules',
-    'dist',
     'sample',
-    'scripts',
-    'bin',
-    'directory',
     'package.json',
     'tsconfig.json',
     'ormconfig.ts',
@@ -167,15 +165,16 @@ function copyProject(): string {
     'bench',
   ])
     symlinkSync(join(process.cwd(), name), join(directory, name));
-  for (const name of ['src', 'deploy', 'examples']) {
+  for (const name of ['src', 'deploy', 'examples', 'dist', 'bin']) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     cpSync(name, join(directory, name), { recursive: true });
   }
+  symlinkSync('bin/directory', join(directory, 'directory'));
   return directory;
 }
 
 /** Debian's package creates the suffix only. The test adds a certificate, users and an account with read access. */
-function startSlapd(kind: 'bare' | 'with people'): Promise<InstalledSlapd> {
+function startSlapd(kind: 'bare' | 'stock' | 'with people'): Promise<InstalledSlapd> {
   if (kind === 'bare') return InstalledSlapd.start();
   const sample = readFileSync('sample/directory.ldif', 'utf8');
   const [ada = ''] = /^dn: uid=ada\.martin,[^]*?\n\n/m.exec(sample) ?? [];
@@ -194,7 +193,7 @@ cn: mirror
 userPassword: ${MIRROR_PASSWORD}
 `;
   const ldif = [...units, account, ada, club].join('\n');
-  return InstalledSlapd.start({ ldif, schema: 'ldap/directory.ldif', hasCertificate: true });
+  return InstalledSlapd.start({ ldif, schema: 'ldap/directory.ldif', hasCertificate: kind !== 'stock' });
 }
 
 /** The change of docs/clients.md, which other pages apply. */

@@ -1,0 +1,155 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestProcess } from '../support/clients/command.js';
+
+/** An installation with the file of settings beside the program, and another working directory. */
+let installation: string;
+let elsewhere: string;
+
+beforeAll(() => {
+  installation = mkdtempSync(join(tmpdir(), 'installation-'));
+  elsewhere = mkdtempSync(join(tmpdir(), 'elsewhere-'));
+  for (const name of ['dist', 'bin', 'package.json'])
+    cpSync(name, join(installation, name), { recursive: true });
+  for (const name of ['node_modules', 'sample'])
+    symlinkSync(join(process.cwd(), name), join(installation, name));
+  writeFileSync(join(installation, 'people.ldif'), buildLdif([{ id: 'anna' }]));
+  mkdirSync(join(installation, 'secrets'));
+  writeFileSync(join(installation, 'secrets/password'), 'secret');
+});
+
+afterAll(() => {
+  for (const directory of [installation, elsewhere]) rmSync(directory, { recursive: true });
+});
+
+const OWN = `DATABASE_URL=pglite:.data/own
+DIRECTORY_URL=file:people.ldif
+`;
+
+function run(args: readonly string[], settings: string, environment: Record<string, string> = {}) {
+  writeFileSync(join(installation, '.env'), settings);
+  const { status, stdout, stderr } = spawnSync(join(installation, 'bin/directory'), args, {
+    cwd: elsewhere,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: '1', ...environment },
+  });
+  return { status, stdout, stderr };
+}
+
+describe('the file of settings', () => {
+  it('is found from every working directory, and so are the files that it names', () => {
+    const more = 'DIRECTORY_URL=ldap://127.0.0.1:1\nDIRECTORY_BASE_DN=dc=a\nDIRECTORY_BIND_DN=cn=a\n';
+    const { stdout } = run(
+      ['check', '--json'],
+      `${OWN}${more}DIRECTORY_BIND_PASSWORD_FILE=secrets/password\n`,
+    );
+    expect(stdout).toContain('none yet: the first start creates it in ' + join(installation, '.data/own'));
+    expect(stdout).not.toContain('"what":"settings","result":"problem"');
+    expect(run(['sync', '--dry-run'], OWN)).toEqual({
+      stderr: '',
+      status: 0,
+      stdout: expect.stringMatching(/^people \+1 ~0 -0/) as string,
+    });
+  });
+
+  it('is another one if ENV_FILE names it, and the environment takes precedence', () => {
+    const file = join(elsewhere, 'settings');
+    writeFileSync(file, 'PORT=x\nHOST=/\n');
+    expect(run(['sync'], OWN, { ENV_FILE: 'settings', HOST: 'localhost' })).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^PORT must be [^\n]+\n$/) as string,
+    });
+  });
+
+  it.each([
+    ['a directory', { ENV_FILE: '.' }, /\(EISDIR\)/],
+    ['absent', { ENV_FILE: 'absent' }, /absent cannot be read \(ENOENT\): correct ENV_FILE/],
+  ])('is an error if it is %s', (_, environment, problem) => {
+    const wrong = run(['sync'], OWN, environment);
+    expect([wrong.status, wrong.stdout]).toEqual([2, '']);
+    expect(wrong.stderr).toMatch(problem);
+    expect(run(['--help'], OWN, environment).status).toBe(0);
+  });
+});
+
+describe('an embedded database that no service has used', () => {
+  const create = ['service-account', 'create', '--id', 'reports', '--name', 'Reports', '--scopes', 'read'];
+  const directory = () => join(installation, '.data/own');
+
+  it.each([
+    create,
+    ['service-account', 'list'],
+    ['service-account', 'rotate', 'reports'],
+    ['service-account', 'revoke', 'reports'],
+    ['signing-key', 'rotate'],
+    ['access-log'],
+    ['sync'],
+  ])('is not created by %s %s', (...args) => {
+    const { status, stdout, stderr } = run(args, OWN);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(
+      `The embedded database in ${directory()} does not exist: no service has used it.`,
+    );
+    expect(existsSync(join(installation, '.data'))).toBe(false);
+  });
+
+  it('is created with --new, and commands say where they wrote', () => {
+    const created = run([...create, '--new'], OWN);
+    expect(created.stdout).toMatch(
+      new RegExp(
+        `^Service account reports is created in the embedded database in ${directory()}\\. [^\\n]+\\n\\S+\\n$`,
+      ),
+    );
+    const rotated = run(['service-account', 'rotate', 'reports', '--json'], OWN);
+    expect(JSON.parse(rotated.stdout)).toMatchObject({ database: `embedded database in ${directory()}` });
+    expect(run(['sync'], OWN).stdout).toContain(`\nIt is in the embedded database in ${directory()}.\n`);
+  });
+});
+
+describe('a command', () => {
+  let silent: Server;
+
+  beforeAll(async () => {
+    silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+  });
+
+  afterAll(() => silent.close());
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('that %s ends has the exit code %i', async (signal, code) => {
+    const { port } = silent.address() as AddressInfo;
+    const connected = once(silent, 'connection');
+    const command = TestProcess.start('cli', ['sync', '--dry-run'], {
+      DATABASE_URL: `pglite:${join(installation, '.data/own')}`,
+      DIRECTORY_URL: `ldap://127.0.0.1:${port}`,
+      DIRECTORY_BASE_DN: 'dc=a',
+      DIRECTORY_MODEL: modelFile(),
+    });
+    await connected;
+    process.kill(command.id, signal);
+    const ended = await command.end();
+    expect([ended.code ?? code, ended.stderr]).toEqual([code, '']);
+  });
+
+  it('is silent if the reader of its output ends', () => {
+    const script = 'node dist/bundled/cli.js schema --built-in | head -n 1; echo ${PIPESTATUS[0]}';
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual(['"""\n141\n', '']);
+  });
+});
+
+/** Names the kind of server, which is then not asked about it before the run. */
+function modelFile(): string {
+  const file = join(elsewhere, 'model.yaml');
+  writeFileSync(file, 'server: openldap\n');
+  return file;
+}
