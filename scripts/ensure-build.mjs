@@ -12,6 +12,7 @@ function compile() {
     console.error('The sources are not built, and the compiler is not installed: npm ci && npm run build');
     return 1;
   }
+  console.error('Building, once, about 20 s');
   // The output of the compiler goes to standard error, because standard output is for the output of a command.
   const stdio = ['ignore', process.stderr, 'inherit'];
   return spawnSync('npm', ['run', '--silent', 'compile'], { cwd: ROOT, stdio }).status ?? 1;

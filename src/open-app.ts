@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AppOptions } from './app.module.js';
+import { Incident } from './common/incident.js';
 import { type Config, configFor } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { StartupAdapter } from './http/lifecycle.js';
@@ -49,17 +50,20 @@ async function createWithRetry(
   const metrics = new MetricsServer();
   const { metrics: port } = config.monitoring;
   const logger = new Logger('Service');
+  const waiting = new Incident(logger);
   let reported: string | null = null;
   const onWait = async (reason: string | null) => {
     if (reason === null && reported === null) logger.log(OPENING);
-    else if (reason !== null && reason !== reported) logger.warn(`${reason}. The service waits for it`);
+    else if (reason !== null) waiting.note(`${reason}. The service waits for it`);
     reported = reason ?? reported ?? OPENING;
     if (!adapter.isOpen)
       await adapter.open(config.port, config.host, await buildStartupServer(config, REJECTION_FORMS));
     if (port?.kind === 'apart') await metrics.open(port, () => readStartupMetrics(config));
   };
   try {
-    return await createApp(config, adapter, { ...options, waiting: { signal: ending, onWait } });
+    const app = await createApp(config, adapter, { ...options, waiting: { signal: ending, onWait } });
+    waiting.end('The database is reachable');
+    return app;
   } catch (error) {
     adapter.getInstance().server.close();
     if (!ending.aborted) throw error;

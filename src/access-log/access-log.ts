@@ -4,6 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { FastifyInstance } from 'fastify';
 import { Repository } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
+import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
@@ -50,7 +51,7 @@ export class AccessLog implements OnModuleInit {
   private isWriting = false;
   /** The day of the last deletion of old days. */
   private prunedOn: string | null = null;
-  private isFailing = false;
+  private readonly incident = new Incident(this.logger);
 
   constructor(
     @Inject(CONFIG) { accessLogDays }: Config,
@@ -138,10 +139,9 @@ export class AccessLog implements OnModuleInit {
     try {
       await this.prune();
       while (this.counts.size > 0) await this.writeRows();
-      this.isFailing = false;
+      this.incident.end('The access log is written again');
     } catch (error) {
-      if (!this.isFailing) this.logger.warn(`The access log waits to be written: ${String(error)}`);
-      this.isFailing = true;
+      this.incident.note(`The access log waits to be written: ${String(error)}`);
     }
   }
 

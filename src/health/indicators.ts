@@ -1,5 +1,6 @@
-import { Injectable, type OnModuleDestroy, Inject } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy, Inject, Logger } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { Incident } from '../common/incident.js';
 import { Database } from '../database/database.js';
 import { Replicas } from '../database/connections/replicas.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
@@ -21,7 +22,9 @@ export class RedisIndicator {
   ) {}
 
   check(): HealthIndicatorResult {
-    return this.indicators.check('redis').up({ shared: this.limits.isShared });
+    const indicator = this.indicators.check('redis');
+    const { isShared: shared } = this.limits;
+    return shared ? indicator.up({ shared }) : indicator.degraded({ shared });
   }
 }
 
@@ -33,6 +36,7 @@ const CACHE_MS = 10_000;
 export class IdentityProviderIndicator {
   private last: { reachable: boolean; at: number } | null = null;
   private running: Promise<boolean> | null = null;
+  private readonly incident = new Incident(new Logger('Authentication'));
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -43,7 +47,11 @@ export class IdentityProviderIndicator {
     const indicator = this.indicators.check('identityProvider');
     const { issuer } = this.config.auth;
     if (issuer === null) return indicator.up({ embedded: true });
-    return indicator.up({ reachable: await this.isReachable(issuer) });
+    const reachable = await this.isReachable(issuer);
+    if (reachable) this.incident.end('The identity provider is reachable again');
+    else
+      this.incident.note('The identity provider cannot be reached: tokens are verified with its known keys');
+    return reachable ? indicator.up({ reachable }) : indicator.degraded({ reachable });
   }
 
   /** Concurrent checks share one request, because readiness needs no token and must not cause a flood. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
+import { Incident } from '../common/incident.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 
 /** Limits how long requests wait for a slow server in all. A quick answer restores the budget. */
@@ -62,7 +63,7 @@ const TOO_SLOW = 'it does not answer, or too slowly';
 export abstract class RedisLink {
   /** For requests that go through `send`. */
   protected readonly client: RedisClientType;
-  private readonly logger = new Logger('Limits');
+  private readonly incident = new Incident(new Logger('Limits'));
   private readonly budget = new LatencyBudget(QUICK_ANSWER_MS, SLOW_ANSWERS_MS);
   private isConnected = false;
   private isStopped = false;
@@ -163,14 +164,14 @@ export abstract class RedisLink {
   }
 
   private reconnect(): void {
-    this.logger.warn(`Redis is unavailable, so each process counts the limits alone: ${this.failure}`);
+    this.incident.note(`Redis is unavailable, so each process counts the limits alone: ${this.failure}`);
     void this.keepConnecting();
   }
 
   private async keepConnecting(): Promise<void> {
     do await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
     while (!(await this.connect()));
-    if (!this.hasStopped()) this.logger.log('Redis is available, and limits are shared again');
+    if (!this.hasStopped()) this.incident.end('Redis is reachable, and limits are shared again');
   }
 }
 

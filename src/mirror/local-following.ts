@@ -8,6 +8,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { CONFIG } from '../config/config.module.js';
@@ -48,6 +49,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
   private following: Promise<void> = Promise.resolve();
   private readonly leaderTasks: ((signal: AbortSignal) => Promise<void>)[] = [];
   private isWaiting = false;
+  private readonly databaseAway = new Incident(this.logger);
   private onOtherServer: (kind: PresetName) => void = () => undefined;
   readonly otherServer = new Promise<PresetName>((resolve) => {
     this.onOtherServer = resolve;
@@ -107,7 +109,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     const { synchronizer, state } = this;
     const { directory: config } = this.config;
     const { source } = config;
-    const reporter = new RunReporter();
+    const reporter = new RunReporter(async () => (await state.get()).revision);
     if (source.kind === 'file') {
       return new FileFollower(config, new LdifSource(config, source), synchronizer, state, reporter);
     }
@@ -133,6 +135,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     const restarting = new RestartingFollower(follower, this.dataSource.manager, directory);
     const work = async (term: Term) => {
       this.isWaiting = false;
+      this.noteDatabase();
       const following = this.leadership.during(term, () => this.lead(restarting, term.signal, settled));
       const breaking = this.breakOffLater(term.signal, following);
       await following.finally(() => breaking);
@@ -140,6 +143,7 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     return withLeadership(database.url, work, signal, {
       rules: numberOfRules(directory.mapping),
       onWait: () => {
+        this.noteDatabase();
         if (!this.isWaiting)
           this.logger.log('Another process runs the synchronization: this process takes over when it ends');
         this.isWaiting = true;
@@ -234,10 +238,14 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
       );
   }
 
+  private noteDatabase(): void {
+    this.databaseAway.end('The database is reachable again');
+  }
+
   private reportError(error: unknown): void {
     const reason = error instanceof Error ? `: ${error.message}` : '';
     if (error instanceof NotLeadingError)
       this.logger.warn('Another process has taken over the synchronization');
-    else this.logger.error(`Synchronization waits for the database${reason}`);
+    else this.databaseAway.note(`Synchronization waits for the database${reason}`, 'error');
   }
 }

@@ -113,7 +113,10 @@ export class WebhookRun {
     await states.noteDelivered(id, cursor, this.stored);
     this.noteStored(cursor);
     if (this.state === null) return;
-    if (this.state.attempts > 0) this.logger.log(`The webhook «${id}» accepts changes again`);
+    if (this.state.attempts > 0) {
+      const failed = Math.round((Date.now() - (this.state.failingSince?.getTime() ?? Date.now())) / 1000);
+      this.logger.log(`The webhook «${id}» accepts changes again after ${failed} s`);
+    }
     this.state = { ...this.state, ...NO_FAILURE, cursor };
   }
 

@@ -28,7 +28,7 @@ describe('the check of the issuer', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => indicator.check()));
     answers.push(await indicator.check());
     for (const answer of answers)
-      expect(answer).toEqual({ identityProvider: { status: 'up', reachable: false } });
+      expect(answer).toEqual({ identityProvider: { status: 'degraded', reachable: false } });
     expect(requests).toBe(1);
   });
 });

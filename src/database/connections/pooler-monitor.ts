@@ -79,8 +79,10 @@ export class PoolerMonitor implements OnModuleInit, OnModuleDestroy {
     this.found = [primary, ...others];
     for (const { server, isShared } of this.found) {
       const wasShared = wereShared.has(server);
-      if (isShared === true) this.logger.error(`The database ${server} is not queried: ${SHARED_SESSIONS}`);
-      else if (wasShared) this.logger.log(`The database ${server} keeps sessions again`);
+      if (isShared === true && !wasShared)
+        this.logger.error(`The database ${server} is not queried: ${SHARED_SESSIONS}`);
+      else if (isShared === false && wasShared)
+        this.logger.log(`The database ${server} keeps sessions again`);
     }
     this.database.noteSharedSessions(primary.isShared === true);
     for (const { server, isShared } of others) this.replicas?.noteSharedSessions(server, isShared === true);

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
+import { Incident } from '../../common/incident.js';
 import { OpenConnections, serverPoolOptions } from './pool-options.js';
 import { DatabaseHeartbeat } from './heartbeat.js';
 import { StatementPool } from './statement-pool.js';
@@ -36,7 +37,7 @@ interface Seen {
 
 /** One read replica. It is used only while it is healthy. */
 export class ReadReplica {
-  private readonly logger = new Logger('Database');
+  private readonly incident = new Incident(new Logger('Database'));
   private readonly connections = new OpenConnections();
   private readonly pool: pg.Pool;
   private readonly statements: StatementPool;
@@ -135,7 +136,7 @@ export class ReadReplica {
       return;
     }
     this.revision = revision;
-    if (this.reason !== null) this.logger.log(`The replica ${this.host} is used again`);
+    this.incident.end(`The replica ${this.host} is used again`);
     this.reason = null;
   }
 
@@ -154,7 +155,7 @@ export class ReadReplica {
 
   private leave(reason: string): void {
     this.revision = null;
-    if (this.reason === null) this.logger.warn(`The replica ${this.host} is not used: ${reason}`);
+    this.incident.note(`The replica ${this.host} is not used: ${reason}`);
     this.reason = reason;
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
+import { Incident } from '../../common/incident.js';
 import { Database } from '../database.js';
 import { type Announcement, announcementIn } from './announcement.js';
 import type { ChangedObjects } from './changed-objects.js';
@@ -39,8 +40,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private isHeard = false;
   readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
-  /** Why the database is not used although it answers; null if it is used. */
-  private pausedFor: string | null = null;
+  /** The database is not used although it answers. */
+  private readonly pausing = new Incident(this.logger);
   private settling: Promise<void> | null = null;
   private readonly listeners: ((changes: readonly ChangedObjects[] | null) => void)[] = [];
 
@@ -199,8 +200,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       this.noteHidden(seen);
       this.database.noteCursorKey(seen.cursorKey);
     }
-    if (this.pausedFor !== null) this.logger.log('The database accepts writes again and is queried');
-    this.pausedFor = null;
+    this.pausing.end('The database accepts writes again and is queried');
     return isReliable;
   }
 
@@ -208,8 +208,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private pause(reason: string): void {
     this.isHeard = false;
     this.database.pause();
-    if (this.pausedFor !== reason) this.logger.warn(`The database is not queried at the moment: ${reason}`);
-    this.pausedFor = reason;
+    this.pausing.note(`The database is not queried at the moment: ${reason}`);
   }
 
   /** Queries the embedded database, which no other process changes. */

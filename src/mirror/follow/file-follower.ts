@@ -83,6 +83,7 @@ export class FileFollower implements Follower {
         (await this.reporter.reportRun((progress) =>
           this.synchronizer.run(this.source, { signal, progress }),
         ));
+      await this.reporter.reportUpToDate(outcome);
       this.isBroken = outcome.kind === 'failed' && outcome.isFinal;
       this.tried = fingerprint;
     } catch (error) {

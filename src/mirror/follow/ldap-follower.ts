@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backOff } from '../../common/back-off.js';
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
 import { LockingRejectionError } from '../../ldap/client/bind-error.js';
-import { LdapError } from '../../ldap/client/ldap-error.js';
+import {
+  LdapClosedError,
+  LdapConnectError,
+  LdapError,
+  LdapTimeoutError,
+} from '../../ldap/client/ldap-error.js';
 import { readPassword, waitForPassword } from '../../sources/ldap/password-file.js';
 import { chooseServer } from '../../sources/ldap/follow-mode.js';
 import { LdapSource } from '../../sources/ldap/ldap-source.js';
@@ -37,6 +42,9 @@ const LONGEST_LAG_PAUSE_MS = 2000;
 const REJECTED_INTERVAL_MS = 600_000;
 const LONG_REJECTED_INTERVAL_MS = 2_100_000;
 
+/** Errors of a server that cannot be reached. */
+const AWAY = [LdapClosedError, LdapConnectError, LdapTimeoutError];
+
 /** Keeps the mirror synchronized with an LDAP server, in the best mode that the server offers. */
 export class LdapFollower implements Follower {
   private readonly behind: BehindWatch;
@@ -56,9 +64,10 @@ export class LdapFollower implements Follower {
     const risk = passwordRisk(this.source);
     if (risk !== null) this.dependencies.reporter.reportRisk(risk);
     let failures = 0;
-    const onUpToDate: OnUpToDate = ({ kind }) => {
+    const onUpToDate: OnUpToDate = (outcome) => {
       failures = 0;
-      if (kind !== 'blocked') this.behind.clear();
+      void this.dependencies.reporter.reportUpToDate(outcome);
+      if (outcome.kind !== 'blocked') this.behind.clear();
       settled();
     };
     for (;;) {
@@ -156,7 +165,8 @@ export class LdapFollower implements Follower {
       reporter.reportInterruption(error);
       return;
     }
-    reporter.reportFailure(error.message);
+    const isAway = [error, error.cause].some((each) => AWAY.some((type) => each instanceof type));
+    reporter.reportFailure(error.message, isAway);
     // The database may be unavailable too. The code that needs it reports that.
     await state.markFailing(error.message).catch(() => undefined);
   }

@@ -17,7 +17,7 @@ describe('the log of a synchronization', () => {
 
   /** Runs with a reading speed of the given number of milliseconds for a thousand entries. */
   async function run(milliseconds: number): Promise<void> {
-    await new RunReporter().reportRun((progress: Progress) => {
+    await new RunReporter(() => Promise.resolve(null)).reportRun((progress: Progress) => {
       for (let entries = 1000; entries <= 5000; entries += 1000) {
         now += milliseconds;
         progress({ stage: 'read', entries });

@@ -1,5 +1,6 @@
 import { counted } from '../../common/counted.js';
 import { Logger } from '@nestjs/common';
+import { Incident } from '../../common/incident.js';
 import { Pace } from '../../common/pace.js';
 import type { Progress } from './read-entries.js';
 import { summarize } from './summary.js';
@@ -9,12 +10,19 @@ import type { Reconciliation } from '../reconcile/reconciliations.js';
 /** Milliseconds between two log lines about a long run. */
 const PROGRESS_INTERVAL = 2000;
 
-/** Logs how runs end. A message is not repeated until another event has occurred. */
+/** Logs how runs end. A message is not repeated until the directory is followed again, which is logged as well. */
 export class RunReporter {
   private readonly logger = new Logger('Mirror');
-  private lastTrouble: string | null = null;
+  private readonly failing = new Incident(this.logger);
+  private readonly holding = new Incident(this.logger);
+  /** Whether the server could not be reached. */
+  private wasAway = false;
+  /** The revision of the mirror when a plan was blocked first. */
+  private heldAt = 0;
   private lastWay: string | null = null;
   private readonly risks = new Set<string>();
+
+  constructor(private readonly readRevision: () => Promise<number | null>) {}
 
   /** @param run reports its progress if it may take long */
   async reportRun(run: (progress: Progress) => Promise<SyncOutcome>): Promise<SyncOutcome> {
@@ -26,21 +34,43 @@ export class RunReporter {
         this.logger.log(`Revision ${outcome.revision} in ${milliseconds} ms: ${summarize(outcome)}`);
         break;
       case 'blocked':
-        this.warn(
+        if (!this.holding.isOpen) this.heldAt = await this.revisionNow();
+        this.holding.note(
           `Synchronization is blocked: ${outcome.reason}. If that is right: ./directory sync --confirm ` +
             String(outcome.hash),
         );
-        return outcome;
+        break;
       case 'failed':
-        this.reportFailure(outcome.reason);
-        return outcome;
+        this.reportFailure(outcome.reason, false);
+        break;
       case 'unchanged':
       case 'planned':
       case 'stopped':
         break;
     }
-    this.lastTrouble = null;
     return outcome;
+  }
+
+  /** Logs the end of a trouble, when the mirror has all of the directory again. */
+  async reportUpToDate(outcome: SyncOutcome): Promise<void> {
+    if (outcome.kind === 'failed' || outcome.kind === 'stopped') return;
+    this.failing.end(
+      this.wasAway ? 'The directory server is reachable again' : 'Synchronization works again',
+    );
+    this.wasAway = false;
+    if (outcome.kind === 'blocked' || !this.holding.isOpen) return;
+    const before = outcome.kind === 'applied' ? outcome.revision - 1 : await this.revisionNow();
+    const isConfirmed = before > this.heldAt;
+    this.holding.end(
+      isConfirmed
+        ? `The blocked plan was confirmed: revision ${this.heldAt + 1},`
+        : 'No plan is blocked any more',
+    );
+  }
+
+  /** 0 before the first one, or if the database cannot be asked. */
+  private async revisionNow(): Promise<number> {
+    return (await this.readRevision().catch(() => null)) ?? 0;
   }
 
   /** Logs how the directory is followed, if that has changed. */
@@ -67,12 +97,15 @@ export class RunReporter {
     this.risks.add(risk);
   }
 
-  reportFailure(reason: string): void {
-    this.warn(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
+  /** @param isAway whether the server cannot be reached */
+  reportFailure(reason: string, isAway: boolean): void {
+    this.wasAway ||= isAway;
+    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
   }
 
   reportInterruption(error: unknown): void {
-    this.logger.error(`Synchronization was interrupted: ${error instanceof Error ? error.message : ''}`);
+    const reason = error instanceof Error ? error.message : '';
+    this.failing.note(`Synchronization was interrupted: ${reason}`, 'error');
   }
 
   /** Logs nothing for a short run. */
@@ -88,10 +121,5 @@ export class RunReporter {
         this.logger.log(`${step.entries} entries read`);
       }
     };
-  }
-
-  private warn(trouble: string): void {
-    if (trouble !== this.lastTrouble) this.logger.warn(trouble);
-    this.lastTrouble = trouble;
   }
 }

@@ -1,0 +1,39 @@
+import type { LoggerService } from '@nestjs/common';
+
+type Log = Pick<LoggerService, 'log' | 'warn' | 'error'>;
+
+/** A reason may contain numbers that differ each time. */
+const MOST_REASONS = 10;
+
+/** Something that does not work for a while. The log has its beginning, each further reason, and its end, each of them once. */
+export class Incident {
+  private since = 0;
+  private readonly said = new Set<string>();
+
+  constructor(private readonly logger: Log) {}
+
+  get isOpen(): boolean {
+    return this.said.size > 0;
+  }
+
+  note(text: string, level: 'warn' | 'error' = 'warn'): void {
+    if (!this.isOpen) this.since = performance.now();
+    if (this.said.has(text) || this.said.size >= MOST_REASONS) return;
+    this.said.add(text);
+    this.logger[level](text);
+  }
+
+  /** @param text what works again; the duration follows */
+  end(text: string): void {
+    if (!this.isOpen) return;
+    this.said.clear();
+    this.logger.log(`${text} after ${describeDuration(performance.now() - this.since)}`);
+  }
+}
+
+function describeDuration(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
