@@ -21,36 +21,49 @@ const SPELLED_OUT: Record<string, string> = {
 };
 const SPELLED_OUT_PATTERN = new RegExp(`[${Object.keys(SPELLED_OUT).join('')}]`, 'gu');
 
+/** Apostrophes, also typographic ones, those of transliterations, and accents that are typed for them. */
+const APOSTROPHES = /['`´\u02B9-\u02BF\u2018\u2019\u201B\u2032\uA78B\uA78C\uFF07\uFF40]/gu;
+const DASHES = /[\p{Pd}\u2212]/gu;
+/** In other scripts, marks are vowels, tones or part of the letter. */
+const MARKED_LETTERS =
+  /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
+
 /** Minimum and maximum number of characters of a search. */
 const SHORTEST_SEARCH = 2;
 const LONGEST_SEARCH = 64;
 /** Maximum number of code units of one composed character (NFC) before composition. */
 const UNITS_OF_CHARACTER = 4;
+/** Scripts in which one character is a syllable or a word. */
+export const SYLLABLES = /[\p{scx=Han}\p{scx=Hangul}\p{scx=Hiragana}\p{scx=Katakana}]/u;
 
 /**
- * Folds text for comparison: case, accents, compatibility forms (NFKD), white space, control and invisible
- * characters are ignored. The result has no NUL, which PostgreSQL cannot store.
+ * Folds text for comparison: case, accents, compatibility forms (NFKC), forms of apostrophes and dashes, white space, control and
+ * invisible characters are ignored. The result has no NUL, which PostgreSQL cannot store.
  * Normalization takes quadratic time, so text of clients goes through `foldSearch` and `foldId`, which limit its
  * length.
  */
 export function fold(text: string): string {
   return text
     .toWellFormed()
+    .replace(APOSTROPHES, "'")
+    .replace(DASHES, '-')
     .normalize('NFKD')
     .toLowerCase()
     .normalize('NFKD')
-    .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]+/gu, '')
+    .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')
+    .replace(MARKED_LETTERS, '$1')
     .replace(SPELLED_OUT_PATTERN, (letter) => SPELLED_OUT[letter] ?? letter)
+    .normalize('NFC')
     .replace(/[\s\p{C}]+/gu, ' ');
 }
 
-/** Folds the text of a search. Throws BadUserInputError unless it has 2 to 64 characters. */
+/** Folds the text of a search. Throws BadUserInputError unless it has 2 to 64 characters, or one of SYLLABLES. */
 export function foldSearch(query: string, argument: string): string {
   const length =
     query.length > LONGEST_SEARCH * UNITS_OF_CHARACTER ? Infinity : [...query.normalize('NFC')].length;
-  if (length < SHORTEST_SEARCH || length > LONGEST_SEARCH) {
+  if (length > LONGEST_SEARCH || (length < SHORTEST_SEARCH && !SYLLABLES.test(query))) {
     throw new BadUserInputError(
-      `${argument} must have ${SHORTEST_SEARCH} to ${LONGEST_SEARCH} characters`,
+      `${argument} must have ${SHORTEST_SEARCH} to ${LONGEST_SEARCH} characters, or one of Chinese, Japanese or Korean`,
       argument,
     );
   }

@@ -1,10 +1,10 @@
 import { bindCursor } from '../common/cursor.js';
 import { BadUserInputError } from '../common/errors.js';
 import { type Field, pluralOf } from '../common/field.js';
-import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { comparedColumns, comparedSqlOf } from '../database/fields/field-columns.js';
-import { fieldConditions, hasOnly, searchCondition } from '../database/fields/filter-conditions.js';
+import { fieldConditions, hasOnly } from '../database/fields/filter-conditions.js';
+import { parseSearch, searchCondition } from '../database/fields/search-text.js';
 import { valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type PageOrder, type PageReads, type PageSource } from '../database/paging/page-source.js';
@@ -154,7 +154,7 @@ export class MembershipList<Node extends object> {
     if (origin === MembershipOrigin.DIRECT) conditions.push('m.direct_role is not null');
     if (origin === MembershipOrigin.NESTED) conditions.push('m.direct_role is null');
     if (search !== undefined && search !== null) {
-      conditions.push(searchCondition(SIDES[this.side].alias, foldSearch(search, 'search'), values));
+      conditions.push(searchCondition(SIDES[this.side].alias, parseSearch(search, 'search'), values));
     }
     const byValue = valueConditions(this.userFields, filter, values, 'f');
     if (byValue.length > 0)

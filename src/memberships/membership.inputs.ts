@@ -1,5 +1,5 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
+import { ConnectionArguments, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { RoleFilter } from '../groups/group.model.js';
 
@@ -52,8 +52,7 @@ export class UserMemberFilter {
 
   @Field(() => String, {
     nullable: true,
-    description:
-      'A part of the name or id of the listed node, 2 to 64 characters: of the users in a group, or of the groups of a user. Case and accents are ignored.',
+    description: `Of the listed nodes: the users in a group, or the groups of a user. ${SEARCH_DESCRIPTION}`,
   })
   search?: string | null;
 }

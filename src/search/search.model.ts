@@ -40,7 +40,8 @@ export const { ConnectionType: SearchResultConnection } = connectionTypes<Search
 export class SearchArguments extends ConnectionArguments {
   @Field(() => String, {
     description:
-      'A part of a name or id, 2 to 64 characters. Case and accents are ignored. No character is a wildcard.',
+      'Words, 2 to 64 characters or one of Chinese, Japanese or Korean. An object is found if each is in a word of the name, the given or family name, the id, or another searchable field, at its beginning or inside it, in any order. ' +
+      'Case and accents are ignored. Apostrophes, hyphens, commas and periods may be there, be spaces, or be left out. No character is a wildcard.',
   })
   query!: string;
 

@@ -1,10 +1,15 @@
 import { bindCursor } from '../common/cursor.js';
-import { foldSearch } from '../common/fold.js';
 import { foldId } from '../common/identity.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { escapeLike, searchCondition } from '../database/fields/filter-conditions.js';
+import {
+  beginsWords,
+  lettersOf,
+  parseSearch,
+  type Search,
+  searchCondition,
+} from '../database/fields/search-text.js';
 import { ANY_GROUP, ANY_USER } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
@@ -67,20 +72,19 @@ export class SearchQuery {
   }
 
   /**
-   * Best first: an exact id, then names that begin with the text, then words that begin with it, then the rest; by name among
-   * equals.
+   * Best first: an exact id, then the whole name, names that begin with the text, words that begin with it, words that begin with
+   * its words, and the rest; by name among equals.
    * @throws BadUserInputError when the query is too short or too long
    */
   sourceOf({ query, kinds }: SearchArguments, columns: SearchColumns): PageSource {
     const values = new Values();
-    const folded = foldSearch(query, 'query');
+    const search = parseSearch(query, 'query');
     const id = foldId(query.trim());
     const wanted = KINDS.filter((kind) => kinds === undefined || kinds === null || kinds.includes(kind));
     const searched = wanted.length === 0 ? KINDS : wanted;
-    const matches = matchesOf(searched, wanted.length === 0 ? '' : folded, id, values);
+    const matches = matchesOf(searched, wanted.length === 0 ? { ...search, words: [] } : search, id, values);
     return {
-      // With a cursor of a release that had three ranks, results would be missing.
-      binding: bindCursor('search', { ranks: 4 }, { id, folded, wanted }),
+      binding: bindCursor('search', {}, { id, folded: search.folded, wanted }),
       ...tablesOf(matches),
       columns: ['r.kind', ...columns.columns.map((column) => this.columnOf(column))],
       instants: columns.columns.flatMap((column) => (this.isInstant(column) ? this.columnOf(column) : [])),
@@ -113,72 +117,80 @@ export class SearchQuery {
   }
 }
 
-/** SQL conditions for the rows of a kind that match a text. */
+/** SQL for the rows of a kind that a search finds. */
 interface Match {
   readonly kind: SearchKind;
   readonly any: string;
-  /** The id is the text. */
-  readonly exact: string;
-  /** The name begins with the text. Such a row always matches. */
-  readonly name: string;
-  /** A word begins with the text. */
-  readonly word: string;
+  /** The conditions of the first ranks: an exact id, the whole name, and names that begin with the text. */
+  readonly ranks: readonly string[];
+  /** The rank of a row that meets none of them. */
+  readonly rank: string;
 }
 
+/** The rank of names that begin with the text. Such a row always matches. */
+const BEGINNING = 2;
 /** Sorts after every character of a folded name, which has no unassigned ones. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
-/** The first name that begins with a text, an end of these names, and a pattern of words that begin with it. */
-function textsOf(folded: string): string[] {
-  return [folded, `${folded}${LAST_CHARACTER}`, `% ${escapeLike(folded)}%`];
-}
-
-/** @param folded the text, or nothing, which no row matches */
-function matchesOf(kinds: readonly SearchKind[], folded: string, id: string, values: Values): Match[] {
-  const valueOf = (text: string) => `${values.add(text)}::text`;
-  const ofId = valueOf(id);
-  const texts = folded === '' ? null : textsOf(folded).map(valueOf);
+function matchesOf(kinds: readonly SearchKind[], search: Search, id: string, values: Values): Match[] {
+  const { folded, words } = search;
+  if (words.length === 0) return kinds.map((kind) => ({ kind, any: 'false', ranks: ['false'], rank: '0' }));
+  const texts = [id, lettersOf(folded), folded, `${folded}${LAST_CHARACTER}`];
+  const [ofId, whole, first, last] = texts.map((text) => `${values.add(text)}::text`);
   return kinds.map((kind) => {
     const { alias } = TABLES[kind];
-    const exact = `${alias}.id_folded = ${ofId}`;
-    const name =
-      texts === null ? 'false' : `${alias}.sort_name >= ${texts[0]} and ${alias}.sort_name < ${texts[1]}`;
-    const word = texts === null ? 'false' : `${alias}.search_text like ${texts[2]}`;
-    return { kind, any: searchCondition(alias, folded, values), exact, name, word };
+    const inARow = beginsWords(alias, [words.join('')], values);
+    return {
+      kind,
+      any: searchCondition(alias, search, values),
+      ranks: [
+        `${alias}.id_folded = ${ofId}`,
+        `${alias}.search_pairs @> array[${whole}]`,
+        `${alias}.sort_name >= ${first} and ${alias}.sort_name < ${last}`,
+      ],
+      rank: `case when ${inARow} then 3 when ${beginsWords(alias, words, values)} then 4 else 5 end`,
+    };
   });
 }
 
 function tablesOf(matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'> {
   const select = (conditionOf: (match: Match) => string, rankOf: (match: Match) => string) =>
     matches.map((match) => selectFrom(match.kind, conditionOf(match), rankOf(match)));
-  const exact = select(
-    ({ any, exact }) => `${any} and ${exact}`,
-    () => '0',
-  );
-  const names = select(
-    ({ exact, name }) => `${name} and not (${exact})`,
-    () => '1',
-  );
-  const others = select(
-    ({ any, exact, name }) => `${any} and not (${exact}) and not (${name})`,
-    ({ word }) => `case when ${word} then 2 else 3 end`,
-  );
   const found = select(
     ({ any }) => any,
-    ({ exact, name, word }) => `case when ${exact} then 0 when ${name} then 1 when ${word} then 2 else 3 end`,
+    ({ ranks, rank }) =>
+      `case ${ranks.map((each, index) => `when ${each} then ${index}`).join(' ')} else ${rank} end`,
   );
+  const others = select(
+    ({ any, ranks }) => [any, ...ranks.map(not)].join(' and '),
+    ({ rank }) => rank,
+  );
+  const best = (matches[0]?.ranks ?? []).map((_, index) => {
+    const rows = select(
+      ({ any, ranks }) =>
+        [...(index === BEGINNING ? [] : [any]), ranks[index], ...ranks.slice(0, index).map(not)].join(
+          ' and ',
+        ),
+      () => String(index),
+    );
+    // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
+    return index === BEGINNING ? rows.map(aliased) : [union(rows)];
+  });
   return {
     from: union(found),
     parts: {
       alias: 'r',
-      // Names that begin with the text are a range of an index in page order: a frequent name takes no longer than others.
-      tables: [[union(exact)], names.map(aliased), [union(others)]],
+      tables: [...best, [union(others)]],
       joins: KINDS.map((kind, number) => {
         const { from, alias } = TABLES[kind];
         return `left join ${from} on r.kind = ${number} and ${alias}.key = r.key`;
       }).join(' '),
     },
   };
+}
+
+function not(condition: string): string {
+  return `not (${condition})`;
 }
 
 function selectFrom(kind: SearchKind, condition: string, rank: string): string {

@@ -17,7 +17,7 @@ export class SearchResolver {
   @Query(() => SearchResultConnection, {
     nullable: true,
     description:
-      'Users and groups by a part of their name or id, best match first: an exact id, then names that begin with the text, then words that begin with it, then the rest.',
+      'Users and groups by words of their name or id, best match first: an exact id, the whole name, names that begin with the text, words that begin with it, words that begin with its words, and the rest.',
   })
   search(
     @Args() page: SearchArguments,

@@ -1,5 +1,5 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
+import { ConnectionArguments, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter, GroupInput } from '../groups/group.model.js';
@@ -54,7 +54,7 @@ export class UserFilter {
 
   @Field(() => String, {
     nullable: true,
-    description: 'A part of the name or id, 2 to 64 characters. Case and accents are ignored.',
+    description: SEARCH_DESCRIPTION,
   })
   search?: string | null;
 

@@ -32,6 +32,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     attributes: ['givenName'],
     reader: 'line',
     column: 'given_name',
+    isSearchable: true,
     change: { label: 'given name', by: 'self', isRemovable: true },
   },
   {
@@ -41,6 +42,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     attributes: ['sn'],
     reader: 'line',
     column: 'family_name',
+    isSearchable: true,
     change: { label: 'family name', by: 'self', isRemovable: false },
   },
   {

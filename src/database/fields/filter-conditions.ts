@@ -1,10 +1,10 @@
 import { type Field, pluralOf } from '../../common/field.js';
 import { boundedList } from '../../common/identity.js';
-import { foldSearch, fold } from '../../common/fold.js';
 import type { PageReads } from '../paging/page-source.js';
 import { ALL_OF, ANY_OF, type KeyValue } from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
 import { comparedSqlOf } from './field-columns.js';
+import { parseSearch, searchCondition } from './search-text.js';
 import type { TableNames } from './object-table.js';
 import { comparedText, valueConditions } from './value-filters.js';
 
@@ -49,42 +49,13 @@ export function listConditions(
 ): string[] {
   const { search } = filter;
   const searched =
-    typeof search === 'string' ? [searchCondition(alias, foldSearch(search, 'search'), values)] : [];
+    typeof search === 'string' ? [searchCondition(alias, parseSearch(search, 'search'), values)] : [];
   // The left side matches the expression of the index.
   const equals = (field: Field, value: string) => `coalesce(${comparedSqlOf(field, alias)}, '') = ${value}`;
   return [
     ...searched,
     ...fieldConditions(fields, filter, values, equals),
     ...valueConditions(fields, filter, values, alias),
-  ];
-}
-
-/**
- * SQL condition for rows whose id or name contains the folded text. Trigrams find three and more characters;
- * shorter texts are found by pairs of characters.
- */
-export function searchCondition(table: string, folded: string, values: Values): string {
-  const length = [...folded].length;
-  if (length === 0) return 'false';
-  if (length === 1) return `${table}.search_pairs @> array[${values.add(` ${folded}`)}::text]`;
-  if (length === 2) return `${table}.search_pairs @> array[${values.add(folded)}::text]`;
-  return `${table}.search_text like ${values.add(`%${escapeLike(folded)}%`)}::text`;
-}
-
-/** Escapes all wildcards: user input is never a pattern. */
-export function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&');
-}
-
-/** Returns the text that searches match: the folded values, each preceded by a space. */
-export function searchText(values: readonly string[]): string {
-  return values.map((value) => ` ${fold(value).trim()}`).join('');
-}
-
-export function searchPairs(text: string): string[] {
-  const characters = [...text];
-  return [
-    ...new Set(characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`)),
   ];
 }
 

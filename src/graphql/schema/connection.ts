@@ -18,6 +18,10 @@ registerEnumType(OrderDirection, {
   },
 });
 
+/** The description of filters by text. */
+export const SEARCH_DESCRIPTION =
+  'Words of the name, the id or another searchable field, 2 to 64 characters or one of Chinese, Japanese or Korean. All of them have to match, as in the field search.';
+
 @ArgsType()
 export class ConnectionArguments implements PageArguments {
   @Field(() => Int, {

@@ -80,7 +80,13 @@ const schoolYear = (key) => `nullif(1 + ${key} % 12, 12) || chr(65 + ${key} % 5)
 const hasPhoto = (key) => `${key} % 5 < 3`;
 const hasPicture = (key) => `${key} % 7 = 0`;
 
-const PAIRS = `array(select distinct substr(search_text, at, 2) from generate_series(1, length(search_text) - 1) at)`;
+/** The values of search-text.ts: characters and pairs of words, and the letters of the name. */
+const PAIRS = `array(
+     select gram from unnest(string_to_array(translate(search_text, chr(10), ' '), ' ')) word, generate_series(1, length(word)) at,
+       lateral (values (substr(word, at, 1)), (substr(word, at, 2))) grams (gram)
+     union select ' ' || string_agg(letter, '' order by letter collate "C")
+     from unnest(string_to_array(replace(sort_name, ' ', ''), null)) letter)`;
+const joined = (text) => `replace(${text}, ' ', '')`;
 const ROLE = 'case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end';
 
 const rows = ({ people, groups }) => [
@@ -118,7 +124,12 @@ const rows = ({ people, groups }) => [
      case when ${hasPicture('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      sort_name, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
-   from (select *, ' ' || id || ' ' || sort_name as search_text from drawn_people) named
+   from (
+     select *, ' person ' || key || ' ' || sort_name || chr(10) || ' person' || key || ' ' || ${joined('sort_name')} ||
+       case when key <= 10 then ' ' || substr(${joined('sort_name')}, 8) || ' ' || ${joined('lower(given_name)')} else '' end
+       as search_text
+     from drawn_people
+   ) named
    left join (select user_key, count(*) as group_count from effective_memberships group by 1) counted on user_key = key
    order by key`,
   `insert into groups (key, entry_uuid, dn, dn_key, references_hash, id, id_folded, name, sort_name, search_text, search_pairs,
@@ -127,7 +138,11 @@ const rows = ({ people, groups }) => [
    select key, gen_random_uuid(), 'cn=' || id || ',ou=groups,${BASE}', gen_random_uuid(), sha256(convert_to(id, 'UTF8')), id, id,
      name, sort_name, search_text, ${PAIRS}, coalesce(member_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
-   from (select *, lower(name) as sort_name, ' ' || id || ' ' || lower(name) as search_text from drawn_groups) named
+   from (
+     select *, lower(name) as sort_name, ' group' || key || ' ' || lower(name) || chr(10) ||
+       case when key <= 10 then ' ' || ${joined('lower(name)')} else '' end || ' club' || key as search_text
+     from drawn_groups
+   ) named
    left join (select group_key, count(*) as member_count from effective_memberships group by 1) counted on group_key = key
    order by key`,
   `select setval(pg_get_serial_sequence('users', 'key'), ${people}), setval(pg_get_serial_sequence('groups', 'key'), ${groups})`,

@@ -210,8 +210,9 @@ export class Listings {
   private search(): Listing[] {
     const distance = (each: { id: string; name?: string }, name: string, query: string) => {
       if (each.id === query) return 0;
-      if (name.startsWith(query)) return 1;
-      return searchText(each).includes(` ${query}`) ? 2 : 3;
+      if (name === query) return 1;
+      if (name.startsWith(query)) return 2;
+      return searchText(each).includes(` ${query}`) ? 3 : 5;
     };
     return ['p1', 'anna', 'berg', 'er', 'zz'].flatMap((query) => {
       const found = (kind: string, all: (TestPerson | TestGroup)[], place: (each: never) => Place) =>

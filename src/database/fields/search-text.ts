@@ -1,0 +1,141 @@
+import { fold, foldSearch, SYLLABLES } from '../../common/fold.js';
+import type { Values } from '../statements/statement.js';
+
+/** A search as it was typed. */
+export interface Search {
+  readonly folded: string;
+  /** The first alternative, all words of which a row has to match; or those of another one. None: no row matches. */
+  readonly words: readonly string[];
+  readonly alternatives: readonly (readonly string[])[];
+}
+
+/** What is between words. Other characters are literal, so that none acts as a wildcard or an operator. */
+const BETWEEN_WORDS = /(?:[\s+]|(?![-'%&*#?\\_])\p{P})+/u;
+/** What is inside words, or between them. */
+const INSIDE_WORDS = /[-']/;
+/** Maximum number of characters of words that are found without what is between them. */
+const LONGEST_JOINED = 64;
+/** Maximum number of letters of a name that is found as a whole. The size of an index entry is limited. */
+const LONGEST_WHOLE = 256;
+/** Maximum number of words by which an index is searched. The others are compared in the rows that it finds. */
+const MOST_INDEXED = 3;
+/** Text that has a trigram, even if the locale of the database does not count marks and symbols as letters. */
+const HAS_TRIGRAM = /[\p{L}\p{N}]{3}/u;
+const PHONE_NUMBER = /[+(]*\d(?:[\s()./-]*\d){5,}/;
+
+/** Returns the words of folded text, each as its parts between apostrophes or hyphens. */
+function wordsOf(folded: string): string[][] {
+  return folded
+    .split(BETWEEN_WORDS)
+    .map((word) => word.split(INSIDE_WORDS).filter((part) => part !== ''))
+    .filter((parts) => parts.length > 0);
+}
+
+/**
+ * The text that searches match: the words, each after a space, then after a line feed what begins with a part of a word and
+ * omits what is between it and the next ones.
+ */
+export function searchText(values: readonly string[]): string {
+  const folded = values.map((value) => fold(value).trim());
+  const texts = folded.map(wordsOf);
+  const numbers = folded.flatMap((text) => (PHONE_NUMBER.exec(text)?.[0] === text ? digitsOf(text) : []));
+  const words = new Set([...texts.flatMap((text) => text.map((parts) => parts.join(''))), ...numbers]);
+  const beginnings = texts.flatMap((text) => text.flat().map((_, index, parts) => joined(parts, index)));
+  const others = new Set(beginnings.filter((text) => !words.has(text)));
+  return [words, others].map((set) => [...set].map((text) => ` ${text}`).join('')).join('\n');
+}
+
+function joined(parts: readonly string[], from: number): string {
+  return [...parts.slice(from, from + LONGEST_JOINED).join('')].slice(0, LONGEST_JOINED).join('');
+}
+
+/** The characters and pairs of characters of the words, and the letters of the whole name. */
+export function searchPairs(text: string, name: string): string[] {
+  const words = text.split(/\s/);
+  return [
+    ...new Set([...words.flatMap((word) => [...word]), ...words.flatMap(pairsOf), lettersOf(fold(name))]),
+  ];
+}
+
+function pairsOf(word: string): string[] {
+  const characters = [...word];
+  return characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`);
+}
+
+/** A word of one character, which has no pair. */
+function initialOf(word: string): string[] {
+  return [...word].length === 1 ? [word] : [];
+}
+
+/** Equal for the same words in any order, with or without something between them. It begins with a space, and pairs do not. */
+export function lettersOf(folded: string): string {
+  return ` ${[...wordsOf(folded).flat().join('')].sort().slice(0, LONGEST_WHOLE).join('')}`;
+}
+
+/** @throws BadUserInputError when the text is too short or too long */
+export function parseSearch(text: string, argument: string): Search {
+  const folded = foldSearch(text, argument);
+  const [number] = PHONE_NUMBER.exec(folded) ?? [];
+  const others = number === undefined ? [] : uniqueWords(folded.replace(number, ' '));
+  const words = uniqueWords(folded);
+  const numbers = number === undefined ? [] : numbersOf(number).map((digits) => [...others, digits]);
+  return { folded, words, alternatives: [words, ...numbers] };
+}
+
+function uniqueWords(folded: string): string[] {
+  return [...new Set(wordsOf(folded).flat())];
+}
+
+/** The digits of a telephone number, as searchText has them: without the mark of an international one. */
+function digitsOf(number: string): string {
+  return number.replace('(0)', '').replace(/\D/g, '').replace(/^00/, '');
+}
+
+/** What the digits of a stored telephone number contain, for the number as it may be typed. */
+function numbersOf(typed: string): string[] {
+  const digits = digitsOf(typed);
+  if (!/^[(]*(?:[+]|00)/.test(typed)) return [digits.replace(/^0/, '')];
+  // A number that is stored without its country has a 0 in place of the one to three digits of the country.
+  return [digits, ...[1, 2, 3].map((length) => `0${digits.slice(length)}`)];
+}
+
+/** SQL condition for the rows in which each word is at the beginning of a word or inside it. */
+export function searchCondition(alias: string, { words, alternatives }: Search, values: Values): string {
+  if (words.length === 0) return 'false';
+  return `(${alternatives.map((each) => conditionOf(alias, each, values)).join(' or ')})`;
+}
+
+function conditionOf(alias: string, words: readonly string[], values: Values): string {
+  const text = `${alias}.search_text`;
+  const indexed = words
+    .filter((word) => HAS_TRIGRAM.test(word))
+    .sort((one, other) => other.length - one.length)
+    .slice(0, MOST_INDEXED)
+    .map((word) => `${text} like ${values.add(`%${escapeLike(word)}%`)}::text`);
+  const isLong = (word: string) => indexed.length > 0 && [...word].length !== 2;
+  const pairs = words
+    .filter((word) => !isLong(word))
+    .flatMap((word) => [...pairsOf(word), ...initialOf(word)]);
+  const paired = pairs.length === 0 ? [] : [`${alias}.search_pairs @> ${values.add(pairs)}::text[]`];
+  // A letter alone is inside most names.
+  const isLetter =
+    words.length === 1 && initialOf(words.join()).length === 1 && !SYLLABLES.test(words.join());
+  const matched = words.map((word) => {
+    const begins = beginsWords(alias, [word], values);
+    if (isLetter) return begins;
+    return `(${begins} or strpos(${text}, ${values.add(word)}::text) between 1 and strpos(${text}, chr(10)))`;
+  });
+  return `(${[...indexed, ...paired, ...matched].join(' and ')})`;
+}
+
+/** SQL condition for the rows in which each text is at the beginning of a word. */
+export function beginsWords(alias: string, texts: readonly string[], values: Values): string {
+  return texts
+    .map((each) => `strpos(${alias}.search_text, ${values.add(` ${each}`)}::text) > 0`)
+    .join(' and ');
+}
+
+/** Escapes all wildcards: user input is never a pattern. */
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
