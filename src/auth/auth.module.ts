@@ -6,6 +6,7 @@ import { OAuthGuard, TokenCache } from './oauth.guard.js';
 import { ProtectedResourceController } from './protected-resource.controller.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer-keys.js';
+import { TokenUsers } from './token-users.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */
@@ -21,6 +22,7 @@ import { TokenVerifier } from './tokens/token-verifier.js';
     OAuthGuard,
     ScopesGuard,
     TokenCache,
+    TokenUsers,
     TokenVerifier,
     // Nest runs global guards in this order.
     { provide: APP_GUARD, useExisting: OAuthGuard },

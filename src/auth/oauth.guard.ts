@@ -15,6 +15,7 @@ import { FailedLogins } from '../limits/failed-logins.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { TokenUsers } from './token-users.js';
 import { parseBasic } from './tokens/service-account-token.js';
 import type { Principal } from './principal.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
@@ -120,6 +121,7 @@ export class OAuthGuard extends AuthGuard() {
     bearer: BearerStrategy,
     basic: BasicStrategy,
     private readonly tokens: TokenCache,
+    private readonly users: TokenUsers,
     private readonly failedLogins: FailedLogins,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -141,7 +143,8 @@ export class OAuthGuard extends AuthGuard() {
       return undefined;
     }
     if (credentials === null) return null;
-    return credentials.scheme === 'Basic' ? undefined : this.tokens.find(credentials)?.principal;
+    const cached = credentials.scheme === 'Basic' ? undefined : this.tokens.find(credentials);
+    return cached === undefined ? undefined : this.users.findKnown(cached.principal);
   }
 
   /**
@@ -161,7 +164,7 @@ export class OAuthGuard extends AuthGuard() {
     const { principal } = await this.tokens.findOrVerify(credentials, () =>
       isBasic && isAttempt ? this.verifySecret(presented) : this.runStrategies(presented),
     );
-    return principal;
+    return this.users.find(principal);
   }
 
   override handleRequest<Token>(error: unknown, token: Token | false): Token {

@@ -6,14 +6,6 @@ export const SCOPES = ['profile', 'read', 'directory', 'write'] as const satisfi
 /** A scope of the built-in schema or of the model. */
 export type Scope = string;
 
-/**
- * The scopes in a `scope` claim (RFC 6749 §3.3), in the order of the known ones. Unknown ones belong to other services.
- * @param known the scopes of the configuration
- */
-export function parseScopes(claim: string, known: readonly ScopeDefinition[]): Scope[] {
-  return knownScopes(claim.split(' '), known);
-}
-
 /** The scopes that the configuration knows, in its order. */
 export function knownScopes(scopes: readonly string[], known: readonly ScopeDefinition[]): Scope[] {
   const words = new Set(scopes);
@@ -30,7 +22,7 @@ export interface Principal {
   /** In the order of the configuration. */
   readonly scopes: ReadonlySet<Scope>;
   readonly clientId: string | null;
-  /** The id of the user for whom the token acts, as the issuer writes it; null if it acts for no user. */
+  /** The id of the user for whom the token acts, in any spelling; null if it acts for no user. */
   readonly subject: string | null;
   readonly serviceAccountId: string | null;
   readonly expiresAt: Date | null;

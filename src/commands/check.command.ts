@@ -16,13 +16,17 @@ export function addCheckCommand(program: Command): void {
     .command('check')
     .description('check the settings and everything that they name, and print all problems')
     .option('--json', 'print one JSON object')
-    .action(async ({ json }: { json?: true }) => {
+    .option(
+      '--token <file>',
+      'explain what the service makes of the access token in a file, or - for standard input',
+    )
+    .action(async ({ json, token }: { json?: true; token?: string }) => {
       const { config, problems } = await readConfigForServer();
       const findings = [
         ...problems.map((each) => problem('settings', each)),
         ...findUselessVariables().map((each) => warning('settings', each)),
       ];
-      if (config !== null) findings.push(ok('settings'), ...(await runAllChecks(config)));
+      if (config !== null) findings.push(ok('settings'), ...(await runAllChecks(config, token)));
       const reported = findings.map(withoutUserInformation);
       console.log(json === true ? JSON.stringify(toJson(reported)) : toText(reported));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
@@ -31,6 +35,7 @@ export function addCheckCommand(program: Command): void {
   addExamples(
     command,
     ['check', 'Check before the first start, and to find the cause of a failure'],
+    ['check --token token.txt', 'Explain an access token claim by claim: it is not printed'],
     ['check --json | jq .sum', 'Print the sums for a monitoring system'],
   );
 }
@@ -45,7 +50,11 @@ async function readConfigForServer(): Promise<{ config: Config | null; problems:
   }
 }
 
-async function runAllChecks(config: Config): Promise<Finding[]> {
+async function runAllChecks(config: Config, token: string | undefined): Promise<Finding[]> {
+  if (token !== undefined) {
+    const { checkToken } = await import('./check-token.js');
+    return checkToken(config, token);
+  }
   const { runChecks } = await import('./checks.js');
   return withProgress((show) => runChecks(config, show));
 }

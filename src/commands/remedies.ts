@@ -176,6 +176,10 @@ const FIXES: readonly [what: string, fix: string][] = [
     'introspection',
     'See that AUTH_INTROSPECTION_CLIENT_ID and its secret are of a client that may introspect, and AUTH_INTROSPECTION_URL is where',
   ],
+  [
+    'token',
+    'docs/identity-providers.md describes the settings for the tokens of each provider (AUTH_PROVIDER)',
+  ],
   ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
 ];
 

@@ -30,7 +30,7 @@ describe('the configuration', () => {
       baseUrl: 'http://127.0.0.1:3000',
       basePath: '',
       database: { kind: 'pglite' },
-      auth: { issuer: null, audience: 'http://127.0.0.1:3000', introspection: null },
+      auth: { issuer: null, audiences: ['http://127.0.0.1:3000'], introspection: null },
       urlSigningKeys: null,
     });
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { deepFreeze } from '../common/deep-freeze.js';
 import { availableParallelism } from 'node:os';
-import { type AuthConfig, buildAuth } from './settings/auth.js';
+import { type AuthConfig, buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
 import { buildDatabase, type DatabaseConfig } from './settings/database.js';
 import { buildDirectory, type DirectoryConfig, modelFileOf, withServer } from './settings/directory.js';
@@ -99,6 +99,9 @@ export function readConfig(
     ...findMovedSettings(environment, settings.DIRECTORY_MODEL),
     ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
     ...model.problems,
+    ...(model.problems.length === 0
+      ? findUserFieldProblems(built.auth, built.directory.mapping.users.fields)
+      : []),
     ...webhooks.problems,
     ...(isFile ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
     ...findMore(config),

@@ -26,6 +26,14 @@ const OF_INTROSPECTION = [
   'AUTH_INTROSPECTION_URL',
   'AUTH_INTROSPECTION_NO_AUDIENCE',
 ] as const satisfies readonly SettingName[];
+/** Settings for the tokens of an external issuer. */
+const OF_TOKENS = [
+  ...['AUTH_TOKEN_TYPE', 'AUTH_USER_CLAIM', 'AUTH_USER_FIELD', 'AUTH_CLIENT_CLAIM', 'AUTH_SCOPE_CLAIM'],
+] as const satisfies readonly SettingName[];
+const rulesGiven = (settings: Settings) => [
+  ...(settings.AUTH_PROVIDER === 'generic' ? [] : ['AUTH_PROVIDER']),
+  ...OF_TOKENS.filter((name) => settings[name] !== undefined),
+];
 const introspectionGiven = (settings: Settings) =>
   OF_INTROSPECTION.filter((name) => settings[name] !== undefined && settings[name] !== false);
 
@@ -41,6 +49,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     exists: (settings) => settings.AUTH_URL === undefined && introspectionGiven(settings).length > 0,
     problem: (settings) =>
       `${introspectionGiven(settings).join(' and ')} only goes with AUTH_URL: the embedded identity provider is not asked about tokens`,
+  },
+  {
+    about: ['AUTH_URL'],
+    exists: (settings) => settings.AUTH_URL === undefined && rulesGiven(settings).length > 0,
+    problem: (settings) =>
+      `${rulesGiven(settings).join(' and ')} only goes with AUTH_URL: tokens of the embedded identity provider have one form`,
   },
   {
     about: ['AUTH_URL', 'AUTH_INTROSPECTION_URL'],

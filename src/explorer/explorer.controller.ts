@@ -149,7 +149,7 @@ function pageSettings(config: Config): PageSettings {
             redirectUri: explorer.redirectUri,
             // Only the embedded provider is known to accept this parameter without an ID token.
             signedOutUri: auth.issuer === null ? explorer.redirectUri : null,
-            audience: auth.issuer === null ? null : auth.audience,
+            audience: auth.issuer === null ? null : auth.audiences[0],
           },
   };
 }

@@ -48,7 +48,7 @@ function application(config: Config): FirstQuery {
   });
   if (auth.issuer !== null) {
     return example(
-      `With a token for the audience <code>${escapeHtml(auth.audience)}</code>, which the identity provider
+      `With a token for the audience <code>${escapeHtml(auth.audiences[0])}</code>, which the identity provider
 <code>${escapeHtml(auth.issuer)}</code> gives for its id and secret (<code>client_credentials</code>).`,
       `TOKEN=…\n${ask}`,
     );

@@ -58,7 +58,7 @@ export class IdentityProvider implements OnModuleInit {
     const logins = new ProviderLogins(this.failedLogins);
     const provider = buildProvider({
       issuer: this.config.baseUrl,
-      audience: this.config.auth.audience,
+      audience: this.config.auth.audiences[0],
       clients,
       scopes: this.config.scopes,
       corsOrigins: this.config.corsOrigins,

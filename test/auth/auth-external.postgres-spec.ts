@@ -203,6 +203,8 @@ describe('a token of an external issuer', () => {
     ['is for no audience', { active: true, sub: 'ben', aud: [] }],
     ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
     ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
+    ['has no time as expiry', { active: true, sub: 'ben', exp: 'tomorrow' }],
+    ['has milliseconds as expiry', { active: true, sub: 'ben', exp: Date.now() + HOUR * 1000 }],
     ['is not valid yet', { active: true, sub: 'ben', nbf: now() + HOUR }],
     ['names no audience', { active: true, sub: 'ben', aud: null }],
     ...[
@@ -230,9 +232,7 @@ describe('a token of an external issuer', () => {
   });
 
   it('is neither accepted nor rejected if the introspection response is invalid', async () => {
-    for (const introspection of [{ sub: 'ben' }, { active: true, exp: 'tomorrow' }]) {
-      expect(await refusalOf(await issuer.opaque(introspection))).toMatchObject({ status: 503 });
-    }
+    expect(await refusalOf(await issuer.opaque({ sub: 'ben' }))).toMatchObject({ status: 503 });
   });
 
   it('is rejected if the issuer does not know it', async () => {

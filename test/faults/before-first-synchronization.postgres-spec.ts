@@ -58,7 +58,7 @@ async function issueToken({ app, config }: TestService, sub: string): Promise<st
   const token = await new SignJWT({ client_id: 'app', scope: 'read profile write directory' })
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', ...(key.kid === undefined ? {} : { kid: key.kid }) })
     .setIssuer(config.baseUrl)
-    .setAudience(config.auth.audience)
+    .setAudience(config.auth.audiences[0])
     .setSubject(sub)
     .setJti(sub)
     .setIssuedAt()

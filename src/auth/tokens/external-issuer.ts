@@ -8,7 +8,6 @@ import { z } from 'zod';
 import { codeOf } from '../../common/finding.js';
 import type { AuthConfig, IntrospectionConfig } from '../../config/settings/auth.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { LATEST_INSTANT } from './jwt.js';
 import { weaknessOf } from './weak-keys.js';
 
 const TIMEOUT_MS = 2500;
@@ -27,34 +26,8 @@ const KeySet = z
   .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
   .refine(({ keys }) => keys.some(({ kty }) => ['RSA', 'EC', 'OKP'].includes(kty)));
 
-const NumericDate = z.number().max(LATEST_INSTANT);
-
-/** Some providers write null for what is absent. */
-function optional<Value>(type: z.ZodType<Value>) {
-  return type.nullish().transform((value) => value ?? undefined);
-}
-
-/** The members of RFC 7662 §2.2 that are used here. Every value but `true` means not active. */
-export const Introspection = z.object({
-  active: z.json().transform((active) => active === true),
-  scope: optional(z.string()),
-  client_id: optional(z.string()),
-  sub: optional(z.string()),
-  exp: optional(NumericDate),
-  nbf: optional(NumericDate),
-  iat: optional(NumericDate),
-  iss: optional(z.string()),
-  aud: optional(z.union([z.string(), z.array(z.string())])),
-  // Members that RFC 7662 does not define, or that issuers use in other ways.
-  token_type: z.unknown().optional(),
-  token_use: z.unknown().optional(),
-  typ: z.unknown().optional(),
-  at_hash: z.unknown().optional(),
-  c_hash: z.unknown().optional(),
-  cnf: z.unknown().optional(),
-  gty: z.unknown().optional(),
-  grant_type: z.unknown().optional(),
-});
+/** Every value of `active` but `true` means not active (RFC 7662 §2.2). The other members are judged like claims. */
+const Introspection = z.looseObject({ active: z.json().transform((active) => active === true) });
 export type Introspection = z.infer<typeof Introspection>;
 
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
@@ -217,31 +190,4 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
 /** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */
 function encodeForm(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
-}
-
-/**
- * The names that providers give to access tokens, in lower case. RFC 7662 does not say whether an issuer introspects
- * other tokens. Hydra, Keycloak and Cognito do, and each names the kind in another member.
- */
-const ACCESS_TOKENS: Readonly<Record<'token_use' | 'token_type' | 'typ', ReadonlySet<string>>> = {
-  token_use: new Set(['access', 'access_token']),
-  token_type: new Set([
-    'bearer',
-    'access_token',
-    'personal_access_token',
-    'urn:ietf:params:oauth:token-type:access_token',
-  ]),
-  typ: new Set(['bearer', 'access', 'access_token', 'at+jwt', 'application/at+jwt', 'jwt']),
-};
-
-/** Claims of ID tokens only (OpenID Connect Core 1.0 §3.1.3.6, §3.3.2.11). */
-const OF_ID_TOKENS = ['at_hash', 'c_hash'] as const;
-
-/** Whether an introspection describes an access token, and not a refresh token, an ID token or another one. */
-export function isAboutAccessToken(introspection: Introspection): boolean {
-  const isNamedSo = (['token_use', 'token_type', 'typ'] as const).every((member) => {
-    const name = introspection[member] ?? null;
-    return name === null || (typeof name === 'string' && ACCESS_TOKENS[member].has(name.toLowerCase()));
-  });
-  return isNamedSo && OF_ID_TOKENS.every((claim) => (introspection[claim] ?? null) === null);
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { nameOfScopes } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import type { Principal } from '../../auth/principal.js';
-import { CLOCK_TOLERANCE } from '../../auth/tokens/jwt.js';
+import { CLOCK_TOLERANCE } from '../../auth/tokens/claims.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { ChangeStream } from './change-stream.js';
 

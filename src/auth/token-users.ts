@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Field } from '../common/field.js';
+import { foldAddress } from '../common/identity.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { Database } from '../database/database.js';
+import { lookupCondition } from '../database/fields/object-table.js';
+import { filterTypeOf, valueConditions } from '../database/fields/value-filters.js';
+import { IS_COMPLETE, type Reader, statement, Values } from '../database/statements/statement.js';
+import type { Principal } from './principal.js';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** No value of a field is longer. */
+const LONGEST = 512;
+
+/**
+ * Finds the users of tokens that name them by another field than the id. What others may see does not matter, because the users
+ * are those who ask.
+ */
+@Injectable()
+export class TokenUsers {
+  private readonly field: string;
+  private readonly fields: readonly Field[];
+  private readonly found = new WeakMap<
+    Principal,
+    { readonly revision: string; readonly principal: Principal }
+  >();
+
+  constructor(
+    @Inject(CONFIG) config: Pick<Config, 'auth' | 'directory'>,
+    private readonly database: Pick<Database, 'read' | 'revision'>,
+  ) {
+    this.field = config.auth.rules.userField;
+    this.fields = config.directory.mapping.users.fields;
+  }
+
+  /** The principal of a token with the id of its user; undefined if it has to be read. */
+  findKnown(principal: Principal): Principal | undefined {
+    if (this.field === 'id' || principal.subject === null || principal.serviceAccountId !== null)
+      return principal;
+    const known = this.found.get(principal);
+    return known !== undefined && known.revision === this.database.revision.known?.id
+      ? known.principal
+      : undefined;
+  }
+
+  /** @throws ServiceUnavailableError */
+  async find(principal: Principal): Promise<Principal> {
+    const known = this.findKnown(principal);
+    if (known !== undefined) return known;
+    const before = this.database.revision.known?.id;
+    const subject = await findIdBy(this.database, this.field, principal.subject ?? '', this.fields);
+    const actual = Object.freeze({ ...principal, subject });
+    if (before !== undefined && this.database.revision.known?.id === before)
+      this.found.set(principal, { revision: before, principal: actual });
+    return actual;
+  }
+}
+
+/** The id of the one user whose field has this value; null if there is none, or if there are several. */
+export async function findIdBy(
+  reader: Reader,
+  name: string,
+  value: string,
+  fields: readonly Field[],
+): Promise<string | null> {
+  const values = new Values();
+  const condition = value.length > LONGEST ? null : conditionOf(name, value, fields, values);
+  if (condition === null) return null;
+  const revision = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
+  const asked = statement(`select u.id, ${revision} from users u where ${condition} limit 2`, {
+    returnsRevision: true,
+    isShort: true,
+  });
+  const rows = await reader.read<[id: string, revision: string]>(asked, values.all);
+  const [[id] = [null], another] = rows;
+  return another === undefined ? id : null;
+}
+
+function conditionOf(name: string, value: string, fields: readonly Field[], values: Values): string | null {
+  if (name === 'email')
+    return lookupCondition({ table: 'users' }, 'email', 'u', values.add(foldAddress(value)));
+  if (name === 'uuid')
+    return UUID.test(value) ? lookupCondition({ table: 'users' }, 'nodeId', 'u', values.add(value)) : null;
+  const field = fields.find((each) => each.name === name);
+  if (field === undefined || !isUserField(field)) return null;
+  const isNumber = filterTypeOf(field) === 'IntFilter';
+  if (isNumber && !/^\d{1,9}$/.test(value)) return null;
+  const wanted = { [name]: { is: isNumber ? Number(value) : value.replaceAll('\0', '\uFFFD') } };
+  return valueConditions([{ ...field, visibleTo: undefined }], wanted, values, 'u')[0] ?? null;
+}
+
+/** Whether users can be found by the values of this field of the model. */
+export function isUserField(field: Pick<Field, 'type' | 'column' | 'isFilterable'>): boolean {
+  return ['StringFilter', 'IntFilter'].includes(filterTypeOf(field) ?? '');
+}

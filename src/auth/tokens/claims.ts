@@ -1,0 +1,299 @@
+import type { Config } from '../../config/config.js';
+import {
+  audiencesOf,
+  FOREIGN,
+  issuersOf,
+  type TokenRules,
+} from '../../config/settings/identity-providers.js';
+import { PROTECTED_PATHS } from '../../http/challenges.js';
+import { knownScopes, type PrincipalKind, type Scope } from '../principal.js';
+
+/** The claims of a JWT, or the members of an introspection. Nothing is known about their types. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** What an access token has to have. */
+export interface Expected extends Pick<Config, 'scopes'> {
+  readonly issuers: readonly string[];
+  readonly audiences: readonly string[];
+  /** Those of them that messages name. */
+  readonly namedAudiences: readonly string[];
+  readonly rules: TokenRules;
+  /** Whether an introspection without `aud` is accepted. */
+  readonly mayLackAudience: boolean;
+}
+
+/** Tokens are for an audience of the settings, or for a resource that the service advertises (RFC 9728). */
+export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>): Expected {
+  const { issuer, provider, introspection, rules } = auth;
+  const resources = ['', '/', ...PROTECTED_PATHS].map((path) => `${baseUrl}${path}`);
+  return {
+    issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
+    audiences: [...auth.audiences.flatMap((each) => audiencesOf(each, provider)), ...resources],
+    namedAudiences: [...new Set([...auth.audiences, baseUrl])],
+    rules,
+    mayLackAudience: introspection?.mayLackAudience === true,
+    scopes,
+  };
+}
+
+/** Seconds by which the clock of the issuer may differ. */
+export const CLOCK_TOLERANCE = 60;
+/** The end of the year 9999 in seconds. A time in milliseconds is later. */
+const LATEST = 253_402_300_799;
+
+/** What the service makes of one claim. `text` is safe in a quoted string of a header (RFC 9110 §5.6.4). */
+export interface Judgment {
+  readonly claim: string;
+  readonly isRight: boolean;
+  readonly text: string;
+}
+
+/**
+ * Judges each claim of a token, in the order in which they matter.
+ * @param header that of a JWT (RFC 9068 §4); null: an introspection (RFC 7662 §2.2)
+ * @param now seconds since 1970
+ */
+export function judgeClaims(
+  header: Claims | null,
+  claims: Claims,
+  expected: Expected,
+  now: number,
+): Judgment[] {
+  const isJwt = header !== null;
+  return [
+    ...(isJwt ? [judgeType(header, expected.rules)] : []),
+    judgeKind(header, claims, expected.rules),
+    judgeIssuer(claims['iss'], isJwt, expected),
+    judgeAudience(claims['aud'], !isJwt && expected.mayLackAudience, expected),
+    judgeSubject(claims['sub'], isJwt && expected.rules.tokenType !== 'any'),
+    ...(['exp', 'nbf', 'iat'] as const).map((claim) => judgeTime(claim, claims[claim], isJwt, now)),
+    // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
+    given(claims['cnf'])
+      ? wrong('cnf', 'it is bound to a key, and no proof of that key is accepted')
+      : right('cnf', 'none: the token is bound to no key'),
+  ];
+}
+
+const right = (claim: string, text: string): Judgment => ({ claim, isRight: true, text });
+const wrong = (claim: string, text: string): Judgment => ({ claim, isRight: false, text });
+const given = (value: unknown): boolean => value !== undefined && value !== null;
+
+const AT_JWT = 'application/at+jwt';
+/** A media type may lack `application/` (RFC 7515 §4.1.9). */
+function mediaTypeOf(typ: unknown): string | null {
+  if (typeof typ !== 'string') return null;
+  return (typ.includes('/') ? typ : `application/${typ}`).toLowerCase();
+}
+
+function judgeType({ typ }: Claims, { tokenType }: TokenRules): Judgment {
+  const type = mediaTypeOf(typ);
+  const isAny = tokenType === 'any';
+  if (type === AT_JWT || (isAny && (typ === undefined || type === 'application/jwt')))
+    return right('typ', typ === undefined ? 'none is accepted' : `${shown(typ)} is accepted`);
+  const accepted = isAny ? 'at+jwt, JWT or none is' : 'at+jwt is';
+  const hint = !isAny && type === 'application/jwt' ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
+  return wrong('typ', `its typ is ${shown(typ)}, and ${accepted} expected${hint}`);
+}
+
+/**
+ * The names that providers give to access tokens, in lower case. RFC 7662 does not say whether an issuer introspects
+ * other tokens. Hydra, Keycloak and Cognito do, and each names the kind in another member.
+ */
+const ACCESS_TOKENS: Readonly<Record<string, readonly string[]>> = {
+  token_use: ['access', 'access_token'],
+  token_type: [
+    ...['bearer', 'access_token', 'personal_access_token'],
+    'urn:ietf:params:oauth:token-type:access_token',
+  ],
+  typ: ['bearer', 'access', 'access_token', 'at+jwt', AT_JWT, 'jwt'],
+};
+
+/** Whether this is an access token, and not an ID token, a refresh token, a logout token or another one. */
+function judgeKind(header: Claims | null, claims: Claims, rules: TokenRules): Judgment {
+  // The header of RFC 9068 says what it is.
+  const isNamed = header !== null && mediaTypeOf(header['typ']) === AT_JWT;
+  const sign = isNamed && rules.tokenType === 'at+jwt' ? null : signOfOther(header, claims, rules, isNamed);
+  if (sign !== null) return wrong('kind', `it is not an access token: ${sign}`);
+  return right('kind', 'nothing says that it is another kind of token');
+}
+
+function signOfOther(
+  header: Claims | null,
+  claims: Claims,
+  rules: TokenRules,
+  isNamed: boolean,
+): string | null {
+  const isAbout = (claim: string) => {
+    const name = claims[claim];
+    return !given(name) || (typeof name === 'string' && ACCESS_TOKENS[claim]?.includes(name.toLowerCase()));
+  };
+  const named = Object.keys(ACCESS_TOKENS).find((claim) => isAbout(claim) !== true);
+  if (named !== undefined) return `its ${named} is ${shown(claims[named])}`;
+  if (isNamed) return null;
+  // Introspections repeat what is known about the sign-in.
+  const foreign = header === null ? FOREIGN : rules.foreignClaims;
+  const other = foreign.find((claim) => given(claims[claim]));
+  if (other !== undefined) return `it has ${other}, as other tokens have`;
+  if (header === null) return null;
+  if (rules.mark !== null && !given(claims[rules.mark]))
+    return `it has no ${rules.mark}, as access tokens have`;
+  // ID tokens of Entra ID, Auth0, Okta and Hydra name their client as audience only.
+  const hasClient = clientOf(claims, rules) !== null;
+  return hasClient ? null : `it names no client (${rules.clientClaims.join(', ')})`;
+}
+
+function judgeIssuer(iss: unknown, isRequired: boolean, { issuers }: Expected): Judgment {
+  if (!isRequired && !given(iss)) return right('iss', 'none: the introspection is by the issuer');
+  return typeof iss === 'string' && issuers.includes(iss)
+    ? right('iss', `${shown(iss)} is the issuer`)
+    : wrong('iss', `its iss is ${shown(iss)}, and ${shown(issuers[0])} is expected`);
+}
+
+function judgeAudience(
+  aud: unknown,
+  mayBeAbsent: boolean,
+  { audiences, namedAudiences }: Expected,
+): Judgment {
+  if (mayBeAbsent && !given(aud)) return right('aud', 'none, which AUTH_INTROSPECTION_NO_AUDIENCE accepts');
+  const all = Array.isArray(aud) ? (aud as unknown[]) : [aud];
+  const ours = all.find((each) => typeof each === 'string' && audiences.includes(each));
+  if (ours !== undefined) return right('aud', `${shown(ours)} is this service`);
+  const wanted = namedAudiences.map(shown).join(' or ');
+  return wrong('aud', `its aud is ${shown(aud)}, and ${wanted} is expected`);
+}
+
+function judgeSubject(sub: unknown, isRequired: boolean): Judgment {
+  if (typeof sub === 'string' && sub !== '') return right('sub', 'it names a subject');
+  if (!isRequired && !given(sub)) return right('sub', 'none');
+  return wrong('sub', 'its sub is missing, or not a text');
+}
+
+/** @param isJwt whether `exp` is required, and null is a wrong value */
+function judgeTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, isJwt: boolean, now: number): Judgment {
+  if (time === undefined ? claim !== 'exp' || !isJwt : time === null && !isJwt) return right(claim, 'none');
+  if (typeof time !== 'number' || !(time >= 0 && time <= LATEST))
+    return wrong(claim, `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`);
+  const at = new Date(time * 1000).toISOString();
+  if (claim === 'exp')
+    return time + CLOCK_TOLERANCE <= now
+      ? wrong(claim, `it has expired: its exp is ${at}`)
+      : right(claim, at);
+  const isEarly = time - CLOCK_TOLERANCE > now;
+  return isEarly ? wrong(claim, `it is not valid yet: its ${claim} is ${at}`) : right(claim, at);
+}
+
+/** Values of a list, and characters of a value, that a message has. */
+const MOST_SHOWN = 5;
+const LONGEST_SHOWN = 200;
+
+/** A value of a token in a message, bounded, in printable ASCII without the characters that end a quoted string. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) {
+    const more = value.length > MOST_SHOWN ? ' and more' : '';
+    return value.length === 0 ? 'empty' : value.slice(0, MOST_SHOWN).map(shown).join(' and ') + more;
+  }
+  if (!given(value)) return 'missing';
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
+    return 'an object';
+  const text = String(value);
+  if (text === '') return 'empty';
+  const safe = text.slice(0, LONGEST_SHOWN).replace(/[^\x20-\x7e]|["\\]/g, '?');
+  return text.length > LONGEST_SHOWN ? `${safe}...` : safe;
+}
+
+/** What a token says about its principal. */
+export interface TokenMeaning {
+  readonly kind: PrincipalKind;
+  readonly subject: string | null;
+  readonly clientId: string | null;
+  /** The value of the claim that names the user; null if the token acts for no user. */
+  readonly user: string | null;
+  /** Why there is no user. */
+  readonly whyNoUser: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+/** Reads a token whose claims are right. */
+export function readMeaning(
+  claims: Claims,
+  { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>,
+): TokenMeaning {
+  const subject = textOf(claims['sub']);
+  const clientId = clientOf(claims, rules);
+  const user = textOf(valueAt(claims, rules.userClaim));
+  const isOfClient = clientId !== null && [subject, user].some((each) => isClient(each, clientId));
+  const isByGrant = [claims['gty'], claims['grant_type']].flat().some(isClientCredentials);
+  const whyNoUser = isOfClient
+    ? 'the token is of the client itself'
+    : user === null
+      ? `it has no ${rules.userClaim}`
+      : isUnverified(claims, rules)
+        ? 'email_verified is false'
+        : null;
+  return {
+    kind: isOfClient || isByGrant ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN',
+    subject: subject ?? user,
+    clientId,
+    user: whyNoUser === null ? user : null,
+    whyNoUser,
+    scopes: knownScopes(readScopes(claims, rules), scopes),
+  };
+}
+
+/** RFC 9068 §2.2 requires client_id. Keycloak and Auth0 send azp, Entra ID azp or appid, and Okta cid. */
+function clientOf(claims: Claims, { clientClaims }: TokenRules): string | null {
+  return clientClaims.map((claim) => textOf(claims[claim])).find((client) => client !== null) ?? null;
+}
+
+/**
+ * A client that acts for itself is no user, even if a user has the same id. RFC 9068 §2.2 has its id as subject, Auth0
+ * appends `@clients`, and Keycloak has an account for each.
+ */
+function isClient(name: string | null, client: string): boolean {
+  const own = [client, `${client}@clients`, `service-account-${client.toLowerCase()}`];
+  return name !== null && own.includes(name);
+}
+
+/** With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0. */
+function isClientCredentials(grant: unknown): boolean {
+  return grant === 'client_credentials' || grant === 'client-credentials';
+}
+
+/** Anyone can enter the address of another person, and wait for nothing. */
+function isUnverified(claims: Claims, { userField, userClaim }: TokenRules): boolean {
+  if (userField !== 'email' && !/(?:^|[./])e?mail$/i.test(userClaim)) return false;
+  const beside = valueAt(claims, `${userClaim.replace(/[^.]*$/, '')}email_verified`);
+  return [claims['email_verified'], beside].some(
+    (verified) => given(verified) && verified !== true && verified !== 'true',
+  );
+}
+
+function readScopes(claims: Claims, { scopeClaim, roleClaim }: TokenRules): string[] {
+  if (scopeClaim !== null) return wordsOf(valueAt(claims, scopeClaim));
+  const { scope, scp } = claims;
+  const hasNone = !given(scope) && !given(scp);
+  return hasNone && roleClaim !== null
+    ? wordsOf(valueAt(claims, roleClaim))
+    : [...wordsOf(scope), ...wordsOf(scp)];
+}
+
+/** RFC 6749 §3.3 separates scopes by spaces. Others have a list, or an object with roles as names. */
+function wordsOf(value: unknown): string[] {
+  if (typeof value === 'string') return value.split(' ');
+  if (Array.isArray(value)) return value.filter((each) => typeof each === 'string');
+  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}
+
+/** The value of a claim with this name, or else at this path. Names can be URLs, which have dots. */
+function valueAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  return path.split('.').reduce<unknown>((value, name) => {
+    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+    return isObject ? (value as Claims)[name] : undefined;
+  }, claims);
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'string' && value !== '' ? value : null;
+}
