@@ -28,7 +28,7 @@ export class TokenUsers {
 
   constructor(
     @Inject(CONFIG) config: Pick<Config, 'auth' | 'directory'>,
-    private readonly database: Pick<Database, 'read' | 'revision'>,
+    private readonly database: Database,
   ) {
     this.field = config.auth.rules.userField;
     this.fields = config.directory.mapping.users.fields;
