@@ -73,7 +73,7 @@ async function judge(environment: Environment, token: string) {
 async function refusalOf(environment: Environment, token: string): Promise<string> {
   const error = await errorOf(verifierFor(environment).verify(token, '127.0.0.1'));
   expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
-  return (error as Error).message.replace('The access token is not accepted: ', '');
+  return error.message.replace('The access token is not accepted: ', '');
 }
 
 function sectionOf(provider: string) {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.js';
 import {
-  audiencesOf,
+  audienceForms,
   FOREIGN,
   issuersOf,
   type TokenRules,
@@ -28,7 +28,7 @@ export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'bas
   const resources = ['', '/', ...PROTECTED_PATHS].map((path) => `${baseUrl}${path}`);
   return {
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
-    audiences: [...auth.audiences.flatMap((each) => audiencesOf(each, provider)), ...resources],
+    audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), ...resources],
     namedAudiences: [...new Set([...auth.audiences, baseUrl])],
     rules,
     mayLackAudience: introspection?.mayLackAudience === true,

@@ -66,7 +66,7 @@ export function issuersOf(issuer: string, provider: ProviderName): string[] {
 }
 
 /** The audiences of an application: Entra ID names it by its id, and by a URI in tokens of version 1. */
-export function audiencesOf(audience: string, provider: ProviderName): string[] {
+export function audienceForms(audience: string, provider: ProviderName): string[] {
   if (provider !== 'entra') return [audience];
   const [, uri, id] = /^(api:\/\/)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i.exec(audience) ?? [];
   if (id === undefined) return [audience];
