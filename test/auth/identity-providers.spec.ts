@@ -8,6 +8,7 @@ import { EmbeddedIssuer } from '../../src/auth/tokens/issuer-keys.js';
 import { expectedOf, judgeClaims, readMeaning } from '../../src/auth/tokens/claims.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { PROVIDERS } from '../../src/config/settings/identity-providers.js';
+import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
 import { errorOf } from '../support/error-of.js';
 
 interface Documented {
@@ -30,14 +31,18 @@ const BASE_URL = 'https://school.example.org/directory';
 
 let server: Server;
 let privateKey: Parameters<SignJWT['sign']>[0];
+let publishedKey: PublishedKey;
 let issuer: string;
+const requested: string[] = [];
 
 beforeAll(async () => {
   const pair = await generateKeyPair('RS256');
   privateKey = pair.privateKey;
-  const key = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
+  publishedKey = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   server = createServer(({ url = '' }, response) => {
-    response.end(JSON.stringify(url === '/keys' ? { keys: [key] } : { issuer, jwks_uri: `${issuer}/keys` }));
+    requested.push(url);
+    const metadata = { issuer, jwks_uri: `${issuer}/keys` };
+    response.end(JSON.stringify(url === '/keys' ? { keys: [publishedKey] } : metadata));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -143,6 +148,15 @@ describe.each(documented)('a documented token of %s', (provider) => {
     const signed = await sign(token);
     const forged = `${signed.slice(0, signed.lastIndexOf('.'))}.${Buffer.alloc(256, 1).toString('base64url')}`;
     expect(await refusalOf(environment, forged)).toBe('its signature is wrong');
+  });
+
+  it('is rejected in all forged forms', async () => {
+    const verifier = verifierFor(environment);
+    const genuine = { token: await sign(token), keys: [publishedKey], foreignServer: `${issuer}/foreign` };
+    const accepted: string[] = [];
+    for (const [what, forged] of forgeTokens(genuine))
+      if ((await verifier.verify(forged, '').catch(() => null)) !== null) accepted.push(what);
+    expect([accepted, requested.includes('/foreign')]).toEqual([[], false]);
   });
 
   it('is rejected by the default, if it is not of RFC 9068', async () => {
@@ -324,6 +338,7 @@ describe('a claim', () => {
     ['a"b\\c\r\nd\u202eé', 'a?b?c??d??'],
     [undefined, 'missing'],
     [[], 'empty'],
+    [[[['a'], 'b'], 'c'], 'a list and c'],
     [{ aud: BASE_URL }, 'an object'],
     [`${BASE_URL}/graphql`, `${BASE_URL}/graphql`],
   ])('aud is not ours, and the message says which was expected and which came: %j', (aud, came) => {

@@ -13,6 +13,8 @@ const LDIF = [
   person('anna', `mail: anna@school.example\nemployeeNumber: A-17\nentryUUID: ${UUID}\n`),
   person('ben', 'mail: shared@school.example\nemployeeNumber: B-2\n'),
   person('cleo', 'mail: shared@school.example\nemployeeNumber: B-2\n'),
+  // José-9
+  person('zoe', 'mail: zoe@school.example\nemployeeNumber:: Sm9zw6ktOQ==\n'),
 ].join('\n');
 const MODEL = `
 users:
@@ -44,6 +46,9 @@ describe.each<[field: string, cases: [value: string, id: string | null][]]>([
       ['A-17', 'anna'],
       ['a-17', 'anna'],
       ['B-2', null],
+      ['José-9', 'zoe'],
+      ['JOSE\u0301-9', 'zoe'],
+      ['Jose-9', null],
       ['A-1', null],
       ['x'.repeat(5000), null],
     ],

@@ -190,7 +190,8 @@ const LONGEST_SHOWN = 200;
 function shown(value: unknown): string {
   if (Array.isArray(value)) {
     const more = value.length > MOST_SHOWN ? ' and more' : '';
-    return value.length === 0 ? 'empty' : value.slice(0, MOST_SHOWN).map(shown).join(' and ') + more;
+    const values = value.slice(0, MOST_SHOWN).map((each) => (Array.isArray(each) ? 'a list' : shown(each)));
+    return values.length === 0 ? 'empty' : values.join(' and ') + more;
   }
   if (!given(value)) return 'missing';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
