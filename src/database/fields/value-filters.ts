@@ -20,7 +20,7 @@ export type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
 /** Maximum number of values of `in`. */
 const MOST_VALUES = 100;
 /** Number of code units of a value and of a text in a filter that are compared. */
-const COMPARED = 512;
+export const COMPARED = 512;
 /** Number of characters of a prepared text that an index holds. The size of an index entry is limited. */
 const INDEXED = 128;
 /** Separates them from the digest of the whole text. Prepared text contains no control characters. */

@@ -6,6 +6,7 @@ import { type DirectoryMapping, hasRules } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
 import { searchPairs, searchText } from '../../database/fields/search-text.js';
 import type { Writer } from '../../database/statements/statement.js';
+import { isRespelled } from '../map/content-hash.js';
 import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
 import type { Hashed, HashedGroup, Plan } from '../plan/plan.js';
 import { addDeletions, addReferences, addRoles } from './apply-references.js';
@@ -175,11 +176,12 @@ export function upsertStatement(
   // of this run.
   const assignments = names
     .filter((name) => name !== 'entry_uuid')
-    .map((name) =>
-      name === 'created_at'
-        ? `created_at = least(${table}.created_at, excluded.created_at)`
-        : `${name} = excluded.${name}`,
-    );
+    .map((name) => {
+      if (name === 'created_at') return `created_at = least(${table}.created_at, excluded.created_at)`;
+      if (!name.endsWith('updated_at')) return `${name} = excluded.${name}`;
+      const isKept = isRespelled(`${table}.content_hash`, 'excluded.content_hash');
+      return `${name} = case when ${isKept} then ${table}.${name} else excluded.${name} end`;
+    });
   return `insert into ${table} (${names.join(', ')})
      select ${selected.join(', ')} from ${from}
      on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`;

@@ -8,7 +8,7 @@ import { applyReferences } from './apply-references.js';
 import { BareTables } from './bare-tables.js';
 import { selectChanged } from './changed-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
-import { isLarge, readFormer } from './former-entries.js';
+import { isLarge, readFormer, withoutRespelled } from './former-entries.js';
 import { OutdatedPlanError } from './outdated-plan.error.js';
 import { deleteExpired, followClock, LOG_STATE, type LogState } from './prune-changes.js';
 import { hideEarlierChanges } from './hide-earlier-changes.js';
@@ -44,7 +44,8 @@ export async function applyPlan(manager: EntityManager, application: Application
     withFound: knowsChanges,
     withPictures: application.covers !== null,
   });
-  const referring = await ReferringEntries.begin(manager, plan, mapping);
+  const logged = withoutRespelled(plan, former);
+  const referring = await ReferringEntries.begin(manager, logged, mapping);
   const roles = await writeRows(manager, application, now);
   signal.throwIfAborted();
   await sweepPictures(manager, application, former);
@@ -58,7 +59,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   const revision = await writeRevision(manager, application, now, {
     changed: (values) =>
       knowsChanges ? selectChanged(values, plan, former, roles.changes, application.fingerprint) : null,
-    recorded: (values) => selectRecorded(values, plan, effects),
+    recorded: (values) => selectRecorded(values, logged, effects),
   });
   signal.throwIfAborted();
   await deleteExpired(manager, expired);

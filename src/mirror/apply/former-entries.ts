@@ -4,6 +4,7 @@ import { addressOf } from '../../database/fields/object-table.js';
 import { MOST_CHANGED } from '../../database/revisions/changed-objects.js';
 import { Values, type Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
+import { isRespelled } from '../map/content-hash.js';
 import { ENTRY_TABLES } from '../map/entry-tables.js';
 import { type Plan, sizeOf } from '../plan/plan.js';
 
@@ -22,6 +23,7 @@ export interface Former {
   readonly isRenamed: boolean;
   /** Whether the entry, or the list of members of a group, has another audience afterwards. */
   readonly hasOtherAudience: boolean;
+  readonly isRespelled: boolean;
   /** See foundBy. Null in a large plan. */
   readonly found: string | null;
   /** The keys of the pictures of a user. */
@@ -43,7 +45,7 @@ export function isLarge(plan: Plan): boolean {
 
 /**
  * Reads what is not known any more after the rows are written, by one statement at most. Without `found` and pictures, only entries
- * that are deleted, or get another id or audience, are returned.
+ * that are deleted or respelled, or get another id or audience, are returned.
  */
 export async function readFormer(
   writer: Writer,
@@ -69,7 +71,7 @@ export async function readFormer(
   if (selects.length === 0) return [];
   const isAll = `${values.add(withFound || withPictures)}::boolean`;
   return writer.query(
-    `select * from (${selects.join(' union all ')}) f where ${isAll} or f."isGone" or f."isRenamed" or f."hasOtherAudience"`,
+    `select * from (${selects.join(' union all ')}) f where ${isAll} or f."isGone" or f."isRenamed" or f."hasOtherAudience" or f."isRespelled"`,
     [...values.all],
   );
 }
@@ -92,16 +94,25 @@ function selectFormer(
   ];
   const given =
     `unnest(${values.add(uuids)}::uuid[], ${values.add(ids)}::text[], ${values.add(levels)}::smallint[], ` +
-    `${values.add(ofMembers)}::smallint[])`;
+    `${values.add(ofMembers)}::smallint[], ${values.add([...none, ...updated.map((each) => each.contentHash)])}::bytea[])`;
   return [
     `select '${kind}' as kind, e.entry_uuid as uuid, e.key, e.id, e.id_folded as "idFolded", e.visible_to as "visibleTo",
        ${columns.membersVisibleTo}::smallint as "membersVisibleTo", given.id is null as "isGone",
        coalesce(e.id <> given.id, false) as "isRenamed",
        coalesce(e.visible_to <> given.visible_to or ${columns.membersVisibleTo} <> given.members_visible_to, false)
          as "hasOtherAudience",
+       coalesce(${isRespelled('e.content_hash', 'given.content_hash')}, false) as "isRespelled",
        ${columns.found}::text as found, ${columns.pictures}::bytea[] as pictures
-     from ${given} as given (uuid, id, visible_to, members_visible_to) join ${ENTRY_TABLES[kind]} e on e.entry_uuid = given.uuid`,
+     from ${given} as given (uuid, id, visible_to, members_visible_to, content_hash) join ${ENTRY_TABLES[kind]} e on e.entry_uuid = given.uuid`,
   ];
+}
+
+/** Returns a plan without the entries whose values only get another spelling: it is written, but is no change for clients. */
+export function withoutRespelled(plan: Plan, former: readonly Former[]): Plan {
+  const respelled = new Set(former.filter((each) => each.isRespelled).map(({ uuid }) => uuid));
+  const isChange = ({ value }: Plan['updatedPeople'][number]) => !respelled.has(value.uuid);
+  const { updatedPeople: people, updatedGroups: groups } = plan;
+  return { ...plan, updatedPeople: people.filter(isChange), updatedGroups: groups.filter(isChange) };
 }
 
 /** SQL for the values by which lists in the order of names, searches and lookups find an object, as one value. */

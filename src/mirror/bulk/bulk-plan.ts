@@ -143,10 +143,10 @@ export class BulkPlan {
   private async changedIn(table: string, isNew: boolean): Promise<Plan['createdPeople']> {
     const ofMembers = table === 'staged_groups' ? ', members_visible_to as "membersVisibleTo"' : '';
     const rows = await this.writer.query<object[]>(
-      `select entry_uuid as uuid, id, dn_key as "dnKey", visible_to as "visibleTo"${ofMembers} from ${table}
+      `select content_hash as "contentHash", entry_uuid as uuid, id, dn_key as "dnKey", visible_to as "visibleTo"${ofMembers} from ${table}
        where is_new = ${isNew} order by place`,
     );
-    return rows.map((value) => ({ value }) as unknown as Plan['createdPeople'][number]);
+    return rows.map((value) => ({ value, ...value }) as unknown as Plan['createdPeople'][number]);
   }
 
   private deletedOf(kind: EntryKind): Promise<Plan['deletedPeople']> {

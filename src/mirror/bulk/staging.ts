@@ -94,7 +94,7 @@ export class Staging {
 
   private constructor(
     private readonly writer: Writer,
-    mapping: DirectoryMapping,
+    private readonly mapping: DirectoryMapping,
     private readonly digests: RecordDigests,
   ) {
     this.users = new StagedRows('staged_users', [isNew, ...personColumns(mapping, null).map(ofEntry)]);
@@ -170,12 +170,12 @@ export class Staging {
       groups: groups.map(({ entry }) => entry.uuid),
     });
     for (const { entry, digest } of people) {
-      const hashed = hashPerson(entry);
+      const hashed = hashPerson(entry, this.mapping.users.fields);
       this.digests.add('person', hashed, digest);
       this.stagePerson(hashed, stored.people.get(entry.uuid));
     }
     for (const { entry, digest } of groups) {
-      const hashed = hashGroup(entry);
+      const hashed = hashGroup(entry, this.mapping.groups.fields);
       this.digests.add('group', hashed, digest);
       this.stageGroup(hashed, stored.groups.get(entry.uuid));
     }

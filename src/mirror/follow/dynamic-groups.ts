@@ -73,7 +73,7 @@ export class DynamicGroups {
         const { value } = await inSteps(mapGroupInSteps(entry, config.mapping.groups));
         const row = groups.get(uuid);
         const group = value === null ? null : await withStoredUsers(manager, config.mapping, value);
-        const hashed = group === null ? null : await hashGroupInSteps(group);
+        const hashed = group === null ? null : await hashGroupInSteps(group, []);
         if (hashed === null || row?.referencesHash.equals(hashed.referencesHash) !== true)
           delta.put(kind, uuid, entry);
       }

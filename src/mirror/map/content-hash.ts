@@ -1,8 +1,10 @@
 import { createHash, hash } from 'node:crypto';
+import type { Field } from '../../common/field.js';
 import { atOnce, inSteps, type Steps } from '../../common/steps.js';
 import { isKeyOfDn } from '../../sources/reference-key.js';
 import { CONTENT_VERSION, FOLDING_VERSION } from '../../sources/source.js';
 import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../plan/plan.js';
+import { withoutSpelling } from './derived-values.js';
 import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 /**
@@ -12,16 +14,16 @@ import type { MappedGroup, MappedPerson } from './snapshot.js';
 const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'picture'];
 const GROUP_PLACES = ['description', 'website'];
 
-export function hashPerson(person: MappedPerson): Hashed<MappedPerson> {
+export function hashPerson(person: MappedPerson, fields: readonly Field[]): Hashed<MappedPerson> {
   // Active people have the hash of earlier releases.
-  const { active, ...others } = person;
-  return { value: person, contentHash: hashContent(active === false ? person : others, PERSON_PLACES) };
+  const content = { ...person, active: person['active'] === false ? false : null };
+  return { value: person, contentHash: hashContent(content, PERSON_PLACES, fields) };
 }
 
-export function hashGroup(group: MappedGroup): HashedGroup {
+export function hashGroup(group: MappedGroup, fields: readonly Field[]): HashedGroup {
   return {
     value: group,
-    contentHash: hashContent(group, GROUP_PLACES),
+    contentHash: hashContent(group, GROUP_PLACES, fields),
     referencesHash: hashes.get(group.references) ?? atOnce(hashReferences(group.references)),
   };
 }
@@ -30,9 +32,9 @@ export function hashGroup(group: MappedGroup): HashedGroup {
 const hashes = new WeakMap<MappedGroup['references'], Buffer>();
 
 /** Hashes a group that can have many members: other work of the process can run meanwhile. */
-export async function hashGroupInSteps(group: MappedGroup): Promise<HashedGroup> {
+export async function hashGroupInSteps(group: MappedGroup, fields: readonly Field[]): Promise<HashedGroup> {
   hashes.set(group.references, await inSteps(hashReferences(group.references)));
-  return hashGroup(group);
+  return hashGroup(group, fields);
 }
 
 /** Hashes the JSON text of the references, in the order of their keys. */
@@ -70,7 +72,18 @@ function inOrder(keys: string[]): string[][] {
 /** Matches letters that earlier releases folded differently, forms that decompose to them, and escaped bytes. */
 const FOLDED_OTHERWISE = /[İΣϹ\u{1d6ba}\u{1d6f4}\u{1d72e}\u{1d768}\u{1d7a2}]|\\[89a-fA-F][\da-fA-F]/u;
 
-function hashContent(entry: MappedPerson | MappedGroup, places: readonly string[]): Buffer {
+/** The first half is that of the values as they are compared, and thus equal for all their spellings. */
+function hashContent(entry: MappedPerson, places: readonly string[], fields: readonly Field[]): Buffer {
+  const compared = hashExact(withoutSpelling(fields, entry), places);
+  return Buffer.concat([compared.subarray(0, 16), hashExact(entry, places).subarray(16)]);
+}
+
+/** SQL: whether the content hashes before and after a change differ only in the spelling of values. */
+export function isRespelled(before: string, after: string): string {
+  return `(${before} <> ${after} and substring(${before} for 16) = substring(${after} for 16))`;
+}
+
+function hashExact(entry: MappedPerson, places: readonly string[]): Buffer {
   const { uuid, dnKey, references, dn, id, name, sourceValues, createdAt, email, ...fields } = entry;
   const source = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
   const others = Object.entries(fields)

@@ -1,20 +1,23 @@
 import fc from 'fast-check';
+import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { group, person, snapshot } from '../../../test/support/builders/snapshot.js';
 import { compareEntries, planChanges, type StoredReference } from './make-plan.js';
 import { isEmpty, type Plan } from './plan.js';
 import { subjectsOf } from '../map/relate.js';
 import type { MappedPerson, NamedAs, Snapshot } from '../map/snapshot.js';
 
+const { mapping } = builtInConfig().directory;
 const NOBODY = snapshot([]);
 
 /** Returns the plan from one state of a directory to another. */
 function plan(wanted: Snapshot, taken = NOBODY): Plan {
   const all = { people: new Map(), groups: new Map() };
-  const { people, groups } = compareEntries(taken, all);
-  const comparison = compareEntries(wanted, {
+  const { people, groups } = compareEntries(taken, all, mapping);
+  const stored = {
     people: new Map(people.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),
     groups: new Map(groups.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),
-  });
+  };
+  const comparison = compareEntries(wanted, stored, mapping);
   return planChanges(comparison, referencesOf(taken), subjectsOf(wanted));
 }
 

@@ -7,10 +7,11 @@ import type {
   StoredEntry,
   StoredGroup,
 } from './plan.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { hashGroup, hashPerson, hashPlan } from '../map/content-hash.js';
 import type { EntryKind } from '../../sources/source.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
-import { keysOfEntry, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
+import { keysOfEntry, namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
 import type { Subject, Subjects } from '../map/relate.js';
 import type { MappedGroup, NamedAs, MappedPerson, Snapshot } from '../map/snapshot.js';
 
@@ -56,10 +57,11 @@ interface Changes<Each> {
 export function compareEntries(
   snapshot: Snapshot,
   stored: StoredEntries,
-  masks: NamedByMasks = NAMED_BY_DN,
+  mapping: DirectoryMapping,
 ): Comparison {
-  const people = [...snapshot.people.values()].map(hashPerson);
-  const groups = [...snapshot.groups.values()].map(hashGroup);
+  const masks = namedByMasksOf(mapping.groups);
+  const people = [...snapshot.people.values()].map((each) => hashPerson(each, mapping.users.fields));
+  const groups = [...snapshot.groups.values()].map((each) => hashGroup(each, mapping.groups.fields));
   return {
     people: changesOf(people, stored.people),
     groups: changesOf(groups, stored.groups),

@@ -28,7 +28,7 @@ export async function planWhole(
   const masks = namedByMasksOf(mapping.groups);
   const isNaming = mapping.users.memberOf !== undefined;
   const whole = isNaming ? withNamingUsers(snapshot, namingUsersOf(snapshot.people.values())) : snapshot;
-  const comparison = compareEntries(whole, await readStoredEntries(manager), masks);
+  const comparison = compareEntries(whole, await readStoredEntries(manager), mapping);
   const subjects = subjectsOf(whole, masks);
   const references = await readReferences(manager, comparison, masks);
   return { plan: planChanges(comparison, references, subjects), skipped: countSkipped(whole, subjects) };
@@ -47,8 +47,8 @@ export async function planDelta(
   const masks = namedByMasksOf(mapping.groups);
   const whole =
     mapping.users.memberOf === undefined ? snapshot : await withUsersAfter(manager, snapshot, extent);
-  for (const group of whole.groups.values()) await hashGroupInSteps(group);
-  const compared = compareEntries(whole, await readStoredEntries(manager, identitiesIn(extent)), masks);
+  for (const group of whole.groups.values()) await hashGroupInSteps(group, mapping.groups.fields);
+  const compared = compareEntries(whole, await readStoredEntries(manager, identitiesIn(extent)), mapping);
   const large = await findDifferences(manager, compared.regrouped, masks);
   const ofOthers = await readReferences(manager, compared, masks, large);
   const { comparison, references } =

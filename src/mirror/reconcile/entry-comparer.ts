@@ -36,9 +36,8 @@ export class EntryComparer {
   private async isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
     const { value } = await inSteps(mapGroupInSteps(entry, this.mapping.groups));
     if (value === null || row.dnKey === null) return this.isSameAside('group', uuid, value?.id ?? null, row);
-    const { contentHash, referencesHash } = await hashGroupInSteps(
-      await withStoredUsers(this.manager, this.mapping, value),
-    );
+    const group = await withStoredUsers(this.manager, this.mapping, value);
+    const { contentHash, referencesHash } = await hashGroupInSteps(group, this.mapping.groups.fields);
     return (
       row.contentHash?.equals(contentHash) === true && row.referencesHash?.equals(referencesHash) === true
     );
@@ -52,7 +51,8 @@ export class EntryComparer {
       const stored = row.pictures[name] ?? null;
       digests[name] = await this.digestOf(value[name], `${uuid} ${attribute}`, stored);
     }
-    return row.contentHash?.equals(hashPerson({ ...value, ...digests }).contentHash) === true;
+    const { contentHash } = hashPerson({ ...value, ...digests }, this.mapping.users.fields);
+    return row.contentHash?.equals(contentHash) === true;
   }
 
   /**
