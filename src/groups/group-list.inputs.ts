@@ -1,7 +1,8 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { UserInput } from '../users/user.model.js';
+import { DateTime } from '../graphql/schema/scalars.js';
+import { addressInput, UserInput } from '../users/user.model.js';
 import { RoleFilter, GroupInput } from './group.model.js';
 
 export enum GroupOrderField {
@@ -36,7 +37,15 @@ export class GroupMembershipFilter {
 
 const USE_WITH_MEMBER = 'Use `withMember`. Deprecated since 2026-11-23, gone from 2027-06-01.';
 
-@DeriveFields(({ directory }) => filtersOf(directory.mapping.groups.fields))
+@DeriveFields(({ directory: { mapping } }) => [
+  ...filtersOf(mapping.groups.fields),
+  addressInput(mapping.groups.fields, {
+    name: 'emails',
+    type: '[String!]',
+    description:
+      'The e-mail addresses of the groups, at most 100. The case of ASCII letters is ignored. Unknown addresses are left out.',
+  }),
+])
 @InputType({ description: 'Selects groups. All conditions must hold.' })
 export class GroupFilter {
   [field: string]: unknown;
@@ -47,8 +56,22 @@ export class GroupFilter {
   })
   search?: string | null;
 
+  @Field(() => [String], {
+    nullable: true,
+    description: 'The ids of the groups, at most 100. Case is ignored. Unknown ids are left out.',
+  })
+  ids?: string[] | null;
+
+  emails?: string[] | null;
+
   @Field(() => GroupInput, { nullable: true, description: 'The group that directly contains the groups.' })
   parent?: GroupInput | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether no group contains the groups, as far as the viewer may see.',
+  })
+  isRoot?: boolean | null;
 
   @Field(() => GroupMembershipFilter, {
     nullable: true,
@@ -69,6 +92,12 @@ export class GroupFilter {
     deprecationReason: USE_WITH_MEMBER,
   })
   role?: RoleFilter | null;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The earliest time of the last change that was taken from the directory.',
+  })
+  updatedSince?: Date | null;
 }
 
 @InputType({ description: 'The order of groups.' })

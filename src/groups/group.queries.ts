@@ -4,7 +4,7 @@ import { listConditions, listReads } from '../database/fields/filter-conditions.
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
-  byUpdate,
+  byTime,
   type NameColumns,
   type PageOrder,
   type PageSource,
@@ -47,6 +47,10 @@ export function groupSource(
       `g.key in (select n.inner_key from nestings n where n.outer_key = ${values.add(parentKey)}::integer)`,
     );
   }
+  if (typeof filter?.isRoot === 'boolean')
+    conditions.push(
+      `${filter.isRoot ? 'not ' : ''}exists (select from nestings n where n.inner_key = g.key)`,
+    );
   conditions.push(...listConditions(GROUP_TABLE, filter ?? {}, fields, values));
   return {
     binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
@@ -66,7 +70,7 @@ export function groupSource(
 }
 
 /** Lists with these filters depend on what groups are found by, and others on all values. */
-const FOUND_BY = ['hasMember', 'role', 'parent', 'search'];
+const FOUND_BY = ['ids', 'hasMember', 'role', 'parent', 'search'];
 
 function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
   const direction = orderBy?.direction ?? OrderDirection.ASC;
@@ -80,7 +84,7 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
       };
     }
     case GroupOrderField.UPDATED_AT:
-      return { columns: byUpdate('g'), direction };
+      return { columns: byTime('g.updated_at', 'g.key'), direction };
     default:
       return { columns: byName(name), direction };
   }
@@ -114,7 +118,12 @@ const MODEL = {
   list: 'members',
   node: 'group',
   extra: { membersVisibleTo: 'members_visible_to' },
-  computed: { members: ['key', 'membersVisibleTo'], parents: ['key'], subgroups: ['key'] },
+  computed: {
+    members: ['key', 'membersVisibleTo'],
+    membership: ['key', 'membersVisibleTo'],
+    parents: ['key'],
+    subgroups: ['key'],
+  },
 };
 
 export function groupProjection(fields: readonly Field[]): Projection<Group> {

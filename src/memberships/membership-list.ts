@@ -1,23 +1,29 @@
 import { bindCursor } from '../common/cursor.js';
-import { BadUserInputError } from '../common/errors.js';
-import { type Field, pluralOf } from '../common/field.js';
+import type { Field } from '../common/field.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { comparedColumns, comparedSqlOf } from '../database/fields/field-columns.js';
 import { fieldConditions, hasOnly } from '../database/fields/filter-conditions.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
 import { valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, type PageOrder, type PageReads, type PageSource } from '../database/paging/page-source.js';
+import {
+  byName,
+  byTime,
+  type PageOrder,
+  type PageReads,
+  type PageSource,
+} from '../database/paging/page-source.js';
 import { ALL_GROUPS, ALL_USERS } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, roleOf } from '../groups/group.model.js';
+import { BY_FAMILY_NAME } from '../users/user.queries.js';
 import {
   type MembershipArguments,
   type MembershipOrder,
   MembershipOrderField,
   MembershipOrigin,
-  type UserMemberFilter,
+  type MembershipFilter,
 } from './membership.inputs.js';
 import { CurrentGroupMembershipInheritance } from './membership.model.js';
 
@@ -63,19 +69,13 @@ export interface MembershipColumns {
 /** The memberships of users or of groups, as a connection lists them. */
 export class MembershipList<Node extends object> {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
-  /** Members of UserMemberFilter for fields with `filter`, such as `schoolYear` and `schoolYears`. */
-  private readonly exactFilters: readonly string[];
 
-  /** @param projection reads the listed objects. @param userFields some of which filter memberships */
+  /** @param projection reads the listed objects. @param userFields some of which filter the members of a group */
   constructor(
     private readonly side: Side,
     private readonly projection: Projection<Node>,
     private readonly userFields: readonly Field[],
-  ) {
-    this.exactFilters = userFields
-      .filter((field) => field.filter !== undefined)
-      .flatMap(({ name }) => [name, pluralOf(name)]);
-  }
+  ) {}
 
   /** Equal for equal pages of different parents, which are read together, and of equal lists: see MembershipsService. */
   cacheKeyOf(
@@ -99,20 +99,23 @@ export class MembershipList<Node extends object> {
   }
 
   /**
-   * @throws BadUserInputError when the search of the filter is too short or too long, or when the groups of a user are filtered
-   * by `schoolYear`
+   * @param only the key of the only object to list; null: all
+   * @throws BadUserInputError when the search of the filter is too short or too long, or a list is too long
    */
   sourceOf(
     { filter, orderBy }: MembershipArguments,
     { role: roleColumns, node }: MembershipColumns,
+    only: number | null = null,
   ): PageSource {
     const { origin = MembershipOrigin.ANY } = filter ?? {};
-    const { binding, joined, ofAlias, parent, total } = SIDES[this.side];
+    const { binding, joined, ofAlias, parent, total, key } = SIDES[this.side];
     const columns = [...roleColumns.columns, ...node.columns];
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
-    const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
-    if (this.side === 'groups') refuseGiven(filter ?? {}, this.exactFilters);
+    if (only !== null) conditions.push(`${key} = ${values.add(only)}::integer`);
+    const order = this.orderOf(orderBy ?? null);
+    const ordered = order.columns.map(({ sql }) => sql);
+    const isJoined = [...columns, ...conditions, ...ordered].some((sql) => ofAlias.test(sql));
     return {
       // All parts of the filter, of which an omitted origin is the default.
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
@@ -120,17 +123,22 @@ export class MembershipList<Node extends object> {
       columns,
       instants: this.projection.instants,
       parent,
-      order: this.orderOf(orderBy ?? null),
+      order,
       conditions,
       values,
       ...(conditions.length === 0 ? { total } : {}),
-      reads: this.readsOf(filter ?? {}, node),
+      reads: this.readsOf(filter ?? {}, orderBy ?? DEFAULT_ORDER, node),
     };
   }
 
-  private readsOf(filter: UserMemberFilter, { columns }: ProjectedColumns): PageReads {
+  private readsOf(
+    filter: MembershipFilter,
+    { field }: MembershipOrder,
+    { columns }: ProjectedColumns,
+  ): PageReads {
     const { list, alias, key } = SIDES[this.side];
-    const isPlain = hasOnly(filter, ['role', 'origin']);
+    const isCarried = field === MembershipOrderField.NAME || field === MembershipOrderField.ROLE;
+    const isPlain = isCarried && hasOnly(filter, ['role', 'origin']);
     const table = alias === 'u' ? 'users' : 'groups';
     return {
       bits: isPlain ? 0 : ALL_USERS | ALL_GROUPS,
@@ -147,7 +155,7 @@ export class MembershipList<Node extends object> {
     return mapRole(row, role);
   }
 
-  private conditionsOf(filter: UserMemberFilter, values: Values): string[] {
+  private conditionsOf(filter: MembershipFilter, values: Values): string[] {
     const { role, origin, search } = filter;
     const conditions: string[] = [];
     if (role) conditions.push(roleConditionOf(role, values));
@@ -165,17 +173,21 @@ export class MembershipList<Node extends object> {
   private orderOf(orderBy: MembershipOrder | null): PageOrder {
     const names = byName(SIDES[this.side].names);
     const direction = orderBy?.direction ?? OrderDirection.ASC;
-    if (orderBy?.field !== MembershipOrderField.ROLE) return { columns: names, direction };
-    // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
-    const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
-    return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
+    const { alias } = SIDES[this.side];
+    switch (orderBy?.field) {
+      case MembershipOrderField.ROLE: {
+        // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
+        const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
+        return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
+      }
+      case MembershipOrderField.FAMILY_NAME:
+        return { columns: this.side === 'members' ? BY_FAMILY_NAME : names, direction };
+      case MembershipOrderField.CREATED_AT:
+        return { columns: byTime(`${alias}.created_at`, `${alias}.key`), direction };
+      default:
+        return { columns: names, direction };
+    }
   }
-}
-
-function refuseGiven(filter: Readonly<Record<string, unknown>>, names: readonly string[]): void {
-  const given = names.find((name) => (filter[name] ?? null) !== null);
-  if (given === undefined) return;
-  throw new BadUserInputError(`The filter ${given} selects users, and not the groups of a user`, given);
 }
 
 function fieldCondition(field: Field, value: string): string {

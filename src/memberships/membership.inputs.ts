@@ -21,6 +21,8 @@ registerEnumType(MembershipOrigin, {
 
 export enum MembershipOrderField {
   NAME = 'NAME',
+  FAMILY_NAME = 'FAMILY_NAME',
+  CREATED_AT = 'CREATED_AT',
   ROLE = 'ROLE',
 }
 
@@ -31,13 +33,20 @@ registerEnumType(MembershipOrderField, {
     NAME: {
       description: 'The name of the listed node: of the users in a group, or of the groups of a user.',
     },
+    FAMILY_NAME: {
+      description:
+        'The family name of the users in a group, users without one first, then the name. The groups of a user have none, and are ordered by name.',
+    },
+    CREATED_AT: {
+      description: 'The time at which the entry of the listed node was created in the directory.',
+    },
     ROLE: { description: 'The effective role, from MEMBER to OWNER, then the name.' },
   },
 });
 
-@DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
-@InputType({ description: 'Selects memberships. All conditions must hold.' })
-export class UserMemberFilter {
+/** What selects memberships on both sides: the users in a group, and the groups of a user. */
+@InputType({ isAbstract: true })
+export abstract class MembershipFilter {
   [field: string]: unknown;
 
   @Field(() => RoleFilter, { nullable: true, description: 'The effective role.' })
@@ -57,6 +66,13 @@ export class UserMemberFilter {
   search?: string | null;
 }
 
+@DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
+@InputType({ description: 'Selects the users in a group. All conditions must hold.' })
+export class UserMemberFilter extends MembershipFilter {}
+
+@InputType({ description: 'Selects the groups of a user. All conditions must hold.' })
+export class UserGroupFilter extends MembershipFilter {}
+
 @InputType({ description: 'The order of memberships.' })
 export class MembershipOrder {
   @Field(() => MembershipOrderField, { defaultValue: MembershipOrderField.NAME, description: 'Sort field.' })
@@ -68,12 +84,26 @@ export class MembershipOrder {
 
 @ArgsType()
 export class MembershipArguments extends ConnectionArguments {
-  @Field(() => UserMemberFilter, {
-    nullable: true,
-    description: 'Selects the memberships. If omitted, all of them.',
-  })
-  filter?: UserMemberFilter | null;
+  filter?: MembershipFilter | null;
 
   @Field(() => MembershipOrder, { nullable: true, description: 'The order. If omitted, by name.' })
   orderBy?: MembershipOrder | null;
+}
+
+@ArgsType()
+export class MemberArguments extends MembershipArguments {
+  @Field(() => UserMemberFilter, {
+    nullable: true,
+    description: 'Selects the users by their memberships. If omitted, all of them.',
+  })
+  declare filter?: UserMemberFilter | null;
+}
+
+@ArgsType()
+export class UserGroupArguments extends MembershipArguments {
+  @Field(() => UserGroupFilter, {
+    nullable: true,
+    description: 'Selects the groups by their memberships. If omitted, all of them.',
+  })
+  declare filter?: UserGroupFilter | null;
 }

@@ -1,5 +1,16 @@
 import { applyDecorators } from '@nestjs/common';
-import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import {
+  Args,
+  ArgsType,
+  Context,
+  Extensions,
+  Field,
+  Info,
+  Parent,
+  Query,
+  ResolveField,
+  Resolver,
+} from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
@@ -7,16 +18,28 @@ import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/resolver-methods.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { pageSelection } from '../graphql/analysis/selection.js';
+import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
 import { RoleFilter, GroupInput, Group } from '../groups/group.model.js';
 import { Profile, UserInput, User } from '../users/user.model.js';
-import { MembershipArguments } from './membership.inputs.js';
+import { MemberArguments, UserGroupArguments } from './membership.inputs.js';
 import {
   CurrentGroupMembershipInheritance,
-  type GroupMembership,
+  GroupMembership,
   GroupMembershipConnection,
 } from './membership.model.js';
 import { MembershipsService } from './memberships.service.js';
+
+@ArgsType()
+class MemberOfArguments {
+  @Field(() => UserInput, { description: 'The user.' })
+  user!: UserInput;
+}
+
+@ArgsType()
+class MembershipInArguments {
+  @Field(() => GroupInput, { description: 'The group.' })
+  group!: GroupInput;
+}
 
 @Resolver(() => Group)
 export class GroupMembersResolver {
@@ -31,11 +54,30 @@ export class GroupMembersResolver {
   })
   members(
     @Parent() group: Group,
-    @Args() page: MembershipArguments,
+    @Args() page: MemberArguments,
     @Context() { batches }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
     return this.memberships.listMembers(group, page, pageSelection(info), batches);
+  }
+
+  @Direct()
+  @RequireScopes('read')
+  @Personal()
+  @Extensions({ mostNodes: 1 })
+  @ResolveField(() => GroupMembership, {
+    nullable: true,
+    description:
+      'The membership of a user in the group. Null if the user does not belong to it. NOT_FOUND if there is no such user, and ' +
+      'FORBIDDEN if the viewer may not see the members.',
+  })
+  membership(
+    @Parent() group: Group,
+    @Args() { user }: MemberOfArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findMember(group, user, rowSelection(info), context);
   }
 }
 
@@ -49,6 +91,18 @@ function GroupsField(): MethodDecorator {
   );
 }
 
+function MembershipField(): MethodDecorator {
+  const description =
+    'The membership of the user in a group. Null if the user does not belong to it. NOT_FOUND if there is no such group, for ' +
+    'tokens with the scope `read` or `directory`, and FORBIDDEN if the viewer may not see its members.';
+  return applyDecorators(
+    Direct(),
+    InheritAccess(),
+    Extensions({ mostNodes: 1 }),
+    ResolveField(() => GroupMembership, { nullable: true, description }),
+  );
+}
+
 @Resolver(() => User)
 export class UserGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
@@ -56,11 +110,21 @@ export class UserGroupsResolver {
   @GroupsField()
   groups(
     @Parent() user: User,
-    @Args() page: MembershipArguments,
+    @Args() page: UserGroupArguments,
     @Context() { batches }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
     return this.memberships.listGroups(user, page, pageSelection(info), batches);
+  }
+
+  @MembershipField()
+  membership(
+    @Parent() user: User,
+    @Args() { group }: MembershipInArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findGroup(user, group, rowSelection(info), context);
   }
 }
 
@@ -71,11 +135,21 @@ export class ProfileGroupsResolver {
   @GroupsField()
   groups(
     @Parent() { user }: Profile,
-    @Args() page: MembershipArguments,
+    @Args() page: UserGroupArguments,
     @Context() { batches }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
     return this.memberships.listGroups(user, page, pageSelection(info), batches);
+  }
+
+  @MembershipField()
+  membership(
+    @Parent() { user }: Profile,
+    @Args() { group }: MembershipInArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findGroup(user, group, rowSelection(info), context);
   }
 }
 

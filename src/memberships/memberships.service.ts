@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { notFound, type TableNames } from '../database/fields/object-table.js';
-import { lookupOf } from '../common/identity.js';
+import { findObject, notFound, type TableNames } from '../database/fields/object-table.js';
+import { grantedScopes } from '../auth/principal.js';
+import { foldId, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -72,6 +73,41 @@ export class MembershipsService {
     }));
   }
 
+  /**
+   * The membership of a user in a group, in one statement for all groups of a level. Null: the user does not belong to it.
+   * @throws NotFoundError when the user does not exist; ServiceError FORBIDDEN if the members are hidden
+   */
+  async findMember(
+    group: Group,
+    input: UserInput,
+    selection: PageSelection,
+    { batches, viewer }: RequestContext,
+  ): Promise<GroupMembership | null> {
+    const list = this.members;
+    const isHidden = (id: unknown) => group.membersVisibleTo !== 0 && viewer.id !== id;
+    const find = { names: this.users, column: 'u.id_folded', isHidden };
+    const row = await readOne(list, group.key, input, find, selection, batches);
+    const columns = list.select(selection);
+    return row && { role: list.mapRole(row, columns), user: list.mapNode(row, columns), group };
+  }
+
+  /** As findMember, in one statement for all users of a level. */
+  async findGroup(
+    user: User,
+    input: GroupInput,
+    selection: PageSelection,
+    { batches, viewer, principal }: RequestContext,
+  ): Promise<GroupMembership | null> {
+    const list = this.memberships;
+    const isHidden = (membersVisibleTo: unknown) => membersVisibleTo !== 0 && viewer.id !== foldId(user.id);
+    // Other tokens would find out which groups exist to which their user does not belong.
+    const isSilent = !grantedScopes(principal).some((scope) => scope === 'read' || scope === 'directory');
+    const find = { names: GROUP_TABLE, column: 'g.members_visible_to', isHidden, isSilent };
+    const row = await readOne(list, user.key, input, find, selection, batches);
+    const columns = list.select(selection);
+    return row && { role: list.mapRole(row, columns), user, group: list.mapNode(row, columns) };
+  }
+
   /** @throws NotFoundError when the user or the group does not exist; ServiceError FORBIDDEN if its members are hidden */
   async isMember(
     user: UserInput,
@@ -139,4 +175,38 @@ async function readList(
   return batches.load(cacheKey, key, (keys, reader) =>
     readPages(reader, list.sourceOf(page, columns), page, selection, keys),
   );
+}
+
+/** How the one object of a membership is found, and what null says about it. */
+interface FindOne {
+  readonly names: TableNames;
+  /** A column of the object, from which `isHidden` sees whether the viewer may not know of a membership. */
+  readonly column: string;
+  readonly isHidden: (value: unknown) => boolean;
+  /** Null instead of errors. */
+  readonly isSilent?: boolean;
+}
+
+/** The membership of a parent with one object, in one statement for all parents of a level. */
+async function readOne(
+  list: MembershipList<object>,
+  parent: number,
+  input: ObjectInput,
+  { names, column, isHidden, isSilent = false }: FindOne,
+  selection: PageSelection,
+  batches: Batches,
+): Promise<unknown[] | null> {
+  const { by, value: identity } = lookupOf(names, input);
+  const name = `${names.table} ${by} ${identity} ${selection.cacheKey}`;
+  const find = findObject(names, by, `${names.alias}.key, ${column}`);
+  const { row, key, value } = await batches.load(name, parent, async (keys, reader) => {
+    const [[key, value] = [null, null]] = await reader.read<[number | null, unknown]>(find, [identity]);
+    const source = list.sourceOf({}, list.select(selection), key);
+    const pages = key === null ? [] : await readPages(reader, source, { first: 1 }, selection, keys);
+    return keys.map((_, index) => ({ row: pages[index]?.rows[0] ?? null, key, value }));
+  });
+  if (row !== null || isSilent) return row;
+  if (key === null) throw notFound(names, names.noun, by);
+  if (isHidden(value)) throw hiddenMembers();
+  return null;
 }

@@ -11,7 +11,7 @@ import { comparedName } from '../database/fields/value-filters.js';
 import type { Entry } from '../ldap/entry.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
-export const CONTENT_VERSION = 4;
+export const CONTENT_VERSION = 5;
 /** The version of the evaluation of filters. After a change, everything is read. */
 const FILTER_VERSION = 2;
 /** The version of the folding of DNs and ids. After a change, everything is read, and only the rows of other text stay. */

@@ -7,7 +7,9 @@ import { addressInput } from './user.model.js';
 
 export enum UserOrderField {
   NAME = 'NAME',
+  FAMILY_NAME = 'FAMILY_NAME',
   SCHOOL_YEAR = 'SCHOOL_YEAR',
+  CREATED_AT = 'CREATED_AT',
   UPDATED_AT = 'UPDATED_AT',
 }
 
@@ -16,9 +18,13 @@ registerEnumType(UserOrderField, {
   description: 'The fields by which users can be ordered.',
   valuesMap: {
     NAME: { description: 'The name. Case and accents are ignored.' },
+    FAMILY_NAME: {
+      description: 'The family name, users without one first, then the name. Case and accents are ignored.',
+    },
     SCHOOL_YEAR: {
       description: 'The school year without regard to case, users without one first, then the name.',
     },
+    CREATED_AT: { description: 'The time at which the entry was created in the directory.' },
     UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
   },
 });

@@ -15,12 +15,12 @@ import { RequireScopes } from '../auth/access.js';
 })
 export abstract class Person {}
 
-/** The field with the e-mail addresses of users. */
+/** The field with the e-mail addresses of users or groups. */
 export function addressField(fields: readonly MirroredField[]): MirroredField | undefined {
   return fields.find(({ name }) => name === 'email');
 }
 
-/** A member of an input that finds users by their addresses. It needs the scopes of the field, and has its audience. */
+/** A member of an input that finds users or groups by their addresses. It needs the scopes of the field, and has its audience. */
 export function addressInput(
   fields: readonly MirroredField[],
   input: Pick<DerivedField, 'name' | 'type' | 'description'>,

@@ -1,14 +1,13 @@
-import { boundedList, foldAddress, foldId } from '../common/identity.js';
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { isInAudience } from '../database/visibility/conditions.js';
 import { listConditions, listReads } from '../database/fields/filter-conditions.js';
-import { addressOf, type TableNames } from '../database/fields/object-table.js';
+import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
-  byUpdate,
+  byTime,
   type NameColumns,
+  type OrderColumn,
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
@@ -50,7 +49,8 @@ export function userSource(
     conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
   }
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
-  conditions.push(...ownConditions(filter ?? {}, fields, values));
+  const { active } = filter ?? {};
+  if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
   conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
   return {
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
@@ -82,24 +82,11 @@ function totalOf([condition, ...others]: readonly string[]): Pick<PageSource, 't
   return condition === IS_ACTIVE && others.length === 0 ? { total: `${all} - ${inactive}` } : {};
 }
 
-/** @throws BadUserInputError when a list is too long */
-function ownConditions(
-  { ids, emails, active, updatedSince }: NonNullable<UserListArguments['filter']>,
-  fields: readonly Field[],
-  values: Values,
-): string[] {
-  const conditions: string[] = [];
-  if (ids) conditions.push(`u.id_folded = any (${values.add(boundedList(ids, 'ids').map(foldId))}::text[])`);
-  if (emails) {
-    const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
-    const audience = addressField(fields)?.visibleTo;
-    conditions.push(`${addressOf('u')} = any (${addresses}::text[])`);
-    if (audience !== undefined) conditions.push(isInAudience(audience, 'user', 'u.key'));
-  }
-  if (updatedSince) conditions.push(`u.updated_at >= ${values.add(updatedSince)}::timestamptz`);
-  if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
-  return conditions;
-}
+/** An index has this order, so that large lists need no sort. */
+export const BY_FAMILY_NAME: OrderColumn[] = [
+  { sql: 'u.family_sort_name', type: 'text' },
+  ...byName(['u.sort_name', 'u.key']),
+];
 
 function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): PageOrder {
   const direction = orderBy?.direction ?? OrderDirection.ASC;
@@ -112,14 +99,23 @@ function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): Page
         ],
         direction,
       };
+    case UserOrderField.FAMILY_NAME:
+      return { columns: BY_FAMILY_NAME, direction };
+    case UserOrderField.CREATED_AT:
+      return { columns: byTime('u.created_at', 'u.key'), direction };
     case UserOrderField.UPDATED_AT:
-      return { columns: byUpdate('u'), direction };
+      return { columns: byTime('u.updated_at', 'u.key'), direction };
     default:
       return { columns: byName(name), direction };
   }
 }
 
-const MODEL = { type: User, list: 'groups', node: 'user', computed: { groups: ['key'] } };
+const MODEL = {
+  type: User,
+  list: 'groups',
+  node: 'user',
+  computed: { groups: ['key'], membership: ['key', 'id'] },
+};
 
 /** Users, read from their table `u`. */
 export function userProjection(fields: readonly Field[]): Projection<User> {

@@ -8,6 +8,19 @@ import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { repetitions } from '../support/repetitions.js';
 
+/** Several users share one, and some have none. */
+const FAMILY_NAMES = [
+  'Berg',
+  'berg',
+  'Bérg',
+  null,
+  'Øz',
+  'łuk',
+  'Zoë Strauß',
+  '李',
+  'x'.repeat(300),
+  'y'.repeat(300),
+];
 const CHOSEN = { person: 'ada.martin', group: 'g0' };
 
 describe('a connection', () => {
@@ -24,7 +37,11 @@ describe('a connection', () => {
     );
     // The client of the sample acts for this user, who is in every third group.
     directory.people.push({ id: CHOSEN.person, name: 'Ada Martin', schoolYear: '1A' });
+    directory.people.forEach((person, index) => {
+      person.familyName = FAMILY_NAMES[index % FAMILY_NAMES.length] ?? null;
+    });
     directory.groups.forEach((group, index) => {
+      group.email = `${group.id}@Example.org`;
       if (index % 3 === 0) group.members?.push(CHOSEN.person);
     });
     service = await TestService.start({ ldif: buildLdif(directory.people, directory.groups) });
@@ -143,12 +160,18 @@ describe('a connection', () => {
     const dataSource = app.get(DataSource);
     const facts = async (table: string) => {
       await dataSource.query(
-        `update ${table} set updated_at = timestamptz '2026-02-03T04:05:06.789Z' + (key * 7919 % 11) * interval '1001 ms'`,
+        `update ${table} set updated_at = timestamptz '2026-02-03T04:05:06.789Z' + (key * 7919 % 11) * interval '1001 ms',
+           created_at = timestamptz '2016-02-03T04:05:06.789Z' + (key * 7907 % 7) * interval '999 ms'`,
       );
-      const rows: { id: string; key: number; updatedAt: Date }[] = await dataSource.query(
-        `select id, key, updated_at as "updatedAt" from ${table}`,
+      const rows: { id: string; key: number; updatedAt: Date; createdAt: Date }[] = await dataSource.query(
+        `select id, key, updated_at as "updatedAt", created_at as "createdAt" from ${table}`,
       );
-      return new Map(rows.map(({ id, key, updatedAt }) => [id, { key, updatedAt: updatedAt.getTime() }]));
+      return new Map(
+        rows.map(({ id, key, updatedAt, createdAt }) => [
+          id,
+          { key, updatedAt: updatedAt.getTime(), createdAt: createdAt.getTime() },
+        ]),
+      );
     };
     return { users: await facts('users'), groups: await facts('groups') };
   }

@@ -1,11 +1,12 @@
 import { type Field, pluralOf } from '../../common/field.js';
-import { boundedList } from '../../common/identity.js';
+import { boundedList, foldAddress, foldId } from '../../common/identity.js';
 import type { PageReads } from '../paging/page-source.js';
 import { ALL_OF, ANY_OF, type KeyValue } from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
 import { comparedSqlOf } from './field-columns.js';
+import { isInAudience } from '../visibility/conditions.js';
 import { parseSearch, searchCondition } from './search-text.js';
-import type { TableNames } from './object-table.js';
+import { addressOf, type TableNames } from './object-table.js';
 import { comparedText, valueConditions } from './value-filters.js';
 
 /**
@@ -40,20 +41,40 @@ function anyOf(field: Field, wanted: readonly string[], values: Values): string 
   return `any (${values.add(texts.filter((text) => text !== ''))}::text[])`;
 }
 
-/** The conditions that filters of users and groups share: search, and equality of fields. */
+/** The members that the filters of users and groups share. */
+export interface ListFilter extends Readonly<Record<string, unknown>> {
+  readonly search?: string | null;
+  readonly ids?: string[] | null;
+  readonly emails?: string[] | null;
+  readonly updatedSince?: Date | null;
+}
+
+/** @throws BadUserInputError when a list is too long */
 export function listConditions(
-  { alias }: Pick<TableNames, 'alias'>,
-  filter: Readonly<Record<string, unknown>>,
+  { alias, noun }: Pick<TableNames, 'alias' | 'noun'>,
+  filter: ListFilter,
   fields: readonly Field[],
   values: Values,
 ): string[] {
-  const { search } = filter;
-  const searched =
-    typeof search === 'string' ? [searchCondition(alias, parseSearch(search, 'search'), values)] : [];
+  const { search, ids, emails, updatedSince } = filter;
+  const conditions: string[] = [];
+  if (ids) {
+    const folded = values.add(boundedList(ids, 'ids').map(foldId));
+    conditions.push(`${alias}.id_folded = any (${folded}::text[])`);
+  }
+  if (emails) {
+    const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
+    const audience = fields.find(({ name }) => name === 'email')?.visibleTo;
+    conditions.push(`${addressOf(alias)} = any (${addresses}::text[])`);
+    if (audience !== undefined) conditions.push(isInAudience(audience, noun, `${alias}.key`));
+  }
+  if (updatedSince) conditions.push(`${alias}.updated_at >= ${values.add(updatedSince)}::timestamptz`);
+  if (typeof search === 'string')
+    conditions.push(searchCondition(alias, parseSearch(search, 'search'), values));
   // The left side matches the expression of the index.
   const equals = (field: Field, value: string) => `coalesce(${comparedSqlOf(field, alias)}, '') = ${value}`;
   return [
-    ...searched,
+    ...conditions,
     ...fieldConditions(fields, filter, values, equals),
     ...valueConditions(fields, filter, values, alias),
   ];

@@ -115,7 +115,8 @@ export class Projection<Model extends object> {
     yield* fields.keys();
     const { list, node } = this.model;
     const connection = fields.get(list);
-    for (const membership of [connection?.get('nodes'), connection?.get('edges')?.get('node')]) {
+    const listed = [connection?.get('nodes'), connection?.get('edges')?.get('node')];
+    for (const membership of [...listed, fields.get('membership')]) {
       const again = membership?.get(node);
       if (again !== undefined) yield* this.namesIn(again);
     }

@@ -19,6 +19,7 @@ import { Webhooks1763683200017 } from './0018-webhooks.js';
 import { FreeSpace1763683200018 } from './0019-free-space.js';
 import { RecordDigests1763683200019 } from './0020-record-digests.js';
 import { ComparedValues1763683200020 } from './0021-compared-values.js';
+import { ListOrders1763683200021 } from './0022-list-orders.js';
 
 /** All migrations, in their order. */
 export const MIGRATIONS = [
@@ -43,4 +44,5 @@ export const MIGRATIONS = [
   FreeSpace1763683200018,
   RecordDigests1763683200019,
   ComparedValues1763683200020,
+  ListOrders1763683200021,
 ];

@@ -129,10 +129,10 @@ export function byName([sortName, key]: NameColumns): OrderColumn[] {
   ];
 }
 
-export function byUpdate(alias: string): OrderColumn[] {
+export function byTime(time: string, key: string): OrderColumn[] {
   return [
-    { sql: `${alias}.updated_at`, type: 'timestamp' },
-    { sql: `${alias}.key`, type: 'integer' },
+    { sql: time, type: 'timestamp' },
+    { sql: key, type: 'integer' },
   ];
 }
 

@@ -11,7 +11,7 @@ const OF_ENTRIES = [
 /** The columns that relations of this module repeat; the others have values that depend on the viewer. */
 export const COLUMNS = {
   get users() {
-    return [...OF_ENTRIES, ...columnsOf(BUILT_IN_FIELDS.users)];
+    return [...OF_ENTRIES, 'family_sort_name', ...columnsOf(BUILT_IN_FIELDS.users)];
   },
   get groups() {
     return [...OF_ENTRIES, 'references_hash', 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];

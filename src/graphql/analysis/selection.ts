@@ -76,17 +76,33 @@ export function selects(
   return selectBelow(fieldNodes, fragments, isTaken).has(name);
 }
 
-export function pageSelection(place: Place): PageSelection {
+export function pageSelection(place: Place, read = readSelection): PageSelection {
   const { fieldNodes } = place;
   const [first] = fieldNodes;
   const before = first === undefined ? undefined : known.get(first);
   // The set of nodes that select the same field can differ between uses of a fragment, so all nodes are
   // compared.
   if (before !== undefined && isSame(before.fieldNodes, fieldNodes)) return before.selection;
-  const selection = readSelection(place);
+  const selection = read(place);
   if (first !== undefined) known.set(first, { fieldNodes, selection });
   return selection;
 }
+
+/** The selection of an object that is read as the only row of a page. */
+export function rowSelection(place: Place): PageSelection {
+  return pageSelection(place, ({ fieldNodes, fragments }) => {
+    const node = fieldsBelow(fieldNodes, fragments);
+    return { cacheKey: nameOf(node), ...ONE_ROW, node };
+  });
+}
+
+const ONE_ROW = {
+  rows: true,
+  cursors: 'none',
+  totalCount: false,
+  hasNextPage: false,
+  hasPreviousPage: false,
+} as const;
 
 function isSame(left: readonly FieldNode[], right: readonly FieldNode[]): boolean {
   return left.length === right.length && left.every((node, index) => node === right[index]);

@@ -97,6 +97,11 @@ export function personColumns(
 ): WrittenColumn<Hashed<MappedPerson>>[] {
   return [
     { name: 'is_active', type: 'boolean', valueOf: ({ value: { active } }) => active !== false },
+    {
+      name: 'family_sort_name',
+      type: 'text',
+      valueOf: ({ value: { familyName } }) => (typeof familyName === 'string' ? sortKey(familyName) : ''),
+    },
     ...entryColumns(users.fields, now),
   ];
 }
@@ -142,7 +147,7 @@ function entryColumns(
     column('id', 'text', ({ id }) => id),
     column('id_folded', 'text', ({ id }) => foldId(id)),
     column('name', 'text', ({ name }) => name),
-    column('sort_name', 'text', ({ name }) => [...fold(name).trim()].slice(0, SORTED_CHARACTERS).join('')),
+    column('sort_name', 'text', ({ name }) => sortKey(name)),
     column('search_text', 'text', textOf),
     // Arrays of different lengths cannot be sent as one array parameter. The statement splits the text.
     column('search_pairs', 'text', (value) => searchPairs(textOf(value), value.name).join(SEPARATOR)),
@@ -151,6 +156,10 @@ function entryColumns(
     column('created_at', 'timestamptz', ({ createdAt }) => createdAt ?? now),
     column('updated_at', 'timestamptz', () => now),
   ];
+}
+
+function sortKey(text: string): string {
+  return [...fold(text).trim()].slice(0, SORTED_CHARACTERS).join('');
 }
 
 /** Upserts a batch with one array for each column. This costs a tenth of a list of values for each row. */

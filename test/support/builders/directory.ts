@@ -4,7 +4,8 @@ export interface TestPerson {
   id: string;
   name?: string;
   givenName?: string;
-  familyName?: string;
+  /** Null: there is none, which only a file can have. Default: the id. */
+  familyName?: string | null;
   email?: string;
   schoolYear?: string;
   photo?: Buffer;
@@ -49,7 +50,7 @@ function personRecord(person: TestPerson): string {
     ['objectClass', 'directoryPerson'],
     ['uid', person.id],
     ['cn', person.name ?? person.id],
-    ['sn', person.familyName ?? person.id],
+    ['sn', person.familyName === null ? undefined : (person.familyName ?? person.id)],
     ['givenName', person.givenName],
     ['mail', person.email],
     ['schoolYear', person.schoolYear],

@@ -57,13 +57,20 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'emails: ["person.7@example.org", "unknown"]',
     'ids: ["person.7"], emails: ["person.8@example.org"], active: true',
   ].flatMap((filter): [string, string, string, string][] =>
-    ['NAME', 'SCHOOL_YEAR', 'UPDATED_AT'].map((field) => [
+    ['NAME', 'SCHOOL_YEAR', 'FAMILY_NAME', 'CREATED_AT', 'UPDATED_AT'].map((field) => [
       '%',
       'users',
       `filter: {${filter}}, orderBy: {field: ${field}}`,
       USERS,
     ]),
   ),
+  // Their totals are counted over all groups.
+  ...['true', 'false'].map((isRoot): [string, string, string, string] => [
+    '%',
+    'groups',
+    `filter: {isRoot: ${isRoot}}`,
+    `nodes { id name } ${PAGE_INFO}`,
+  ]),
   ['%', 'users', 'filter: {memberOf: {id: "group-7"}}', USERS],
   ['%', 'users', 'filter: {memberOf: {id: "group-7"}, role: {is: OWNER, strict: true}}', USERS],
   ['%', 'users', 'filter: {inGroup: {group: {id: "group-7"}, role: {is: ADMIN}}}', USERS],
@@ -79,6 +86,9 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'search: "qx"',
     'search: "qxander"',
     'parent: {id: "group-1"}',
+    'ids: ["group-7", "GROUP-8"]',
+    'emails: ["group-7@example.org", "unknown"]',
+    'updatedSince: "2026-01-02T03:00:00Z"',
     'hasMember: {id: "person.7"}',
     'withMember: {user: {id: "person.7"}, role: {is: ADMIN}}',
   ].flatMap((filter): [string, string, string, string][] =>
@@ -107,7 +117,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'schoolYear: "3D"',
     'schoolYears: ["3D", "4A"]',
   ].flatMap((filter): [string, string, string, string][] =>
-    ['NAME', 'ROLE'].flatMap((field) =>
+    ['NAME', 'FAMILY_NAME', 'CREATED_AT', 'ROLE'].flatMap((field) =>
       ['ASC', 'DESC'].flatMap((direction): [string, string, string, string][] => {
         const args = `filter: {${filter}}, orderBy: {field: ${field}, direction: ${direction}}`;
         const ofGroup: [string, string] = ['group(group: {id: "group-7"}) { % }', 'members'];

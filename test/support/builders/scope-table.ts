@@ -59,6 +59,7 @@ DirectoryStatus.reason                        inherited
 DirectoryStatus.refusals                      inherited
 DirectoryStatus.state                         inherited
 Group.members                                 read
+Group.membership                              read
 Group.nodeId                                  inherited
 Group.parents                                 inherited
 Group.subgroups                               inherited
@@ -93,6 +94,7 @@ PreviewedChange.after                         inherited
 PreviewedChange.before                        inherited
 PreviewedChange.path                          inherited
 Profile.groups                                inherited
+Profile.membership                            inherited
 Profile.nodeId                                inherited
 Profile.user                                  read
 Query.buildInfo                               public
@@ -160,6 +162,7 @@ UpdateUserPayload.result                      inherited
 UpdateUserPayload.user                        inherited
 UpdateUserPayload.userErrors                  inherited
 User.groups                                   inherited
+User.membership                               inherited
 User.nodeId                                   inherited
 UserConnection.edges                          inherited
 UserConnection.nodes                          inherited

@@ -61,6 +61,8 @@ const OPERATIONS: readonly Operation[] = [
   findNodes,
   listReports,
   isMember,
+  findMembership,
+  findMemberships,
   readRoles,
   previewMember,
   previewOwnRole,
@@ -92,13 +94,15 @@ function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const [filter, holds] = filters[draw.filter % filters.length] ?? ['', () => true];
   if (filter.includes('memberOf') && !model.seesGroup(draw.group))
     return value(`users(first: 1, filter: {${filter}}) { totalCount }`, NOT_FOUND);
-  const byYear = draw.order % 2 === 1;
-  const place = (id: string) => [
-    byYear ? (model.people.find((each) => each.id === id)?.schoolYear ?? '') : '',
-    nameOf(model.people, id).toLowerCase(),
+  const orders: [string, (id: string) => string][] = [
+    ['NAME', () => ''],
+    ['SCHOOL_YEAR', (id) => model.people.find((each) => each.id === id)?.schoolYear ?? ''],
+    ['FAMILY_NAME', (id) => familyOf(model, id)],
   ];
+  const [field, first] = orders[draw.order % orders.length] ?? ['NAME', () => ''];
+  const place = (id: string) => [first(id), nameOf(model.people, id).toLowerCase()];
   const ids = model.visiblePeople.map(({ id }) => id).filter(holds);
-  const order = `orderBy: {field: ${byYear ? 'SCHOOL_YEAR' : 'NAME'}, direction: ${direction(draw)}}`;
+  const order = `orderBy: {field: ${field}, direction: ${direction(draw)}}`;
   const expected = sort(ids, place, draw.isDescending);
   return list(draw, {
     parent: '%',
@@ -112,6 +116,9 @@ function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
 function listGroups(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const filters: [string, (id: string) => boolean, boolean][] = [
     ['', () => true, true],
+    ['isRoot: true', (id) => model.parents(id).length === 0, true],
+    ['isRoot: false', (id) => model.parents(id).length > 0, true],
+    [`ids: ["g1", "g5", "${draw.group}"]`, (id) => ['g1', 'g5', draw.group].includes(id), true],
     ['search: "an"', (id) => /an/i.test(nameOf(model.groups, id)), true],
     [
       `parent: {id: "${draw.group}"}`,
@@ -153,12 +160,13 @@ function listMembers(draw: Draw, model: VisibilityModel): ExpectedOperation {
     ['role: {is: ADMIN}', (id) => ROLES.indexOf(model.roleOf(id, draw.group)?.value ?? 'MEMBER') > 0],
   ];
   const [filter, holds] = filters[draw.filter % filters.length] ?? ['', () => true];
+  const byFamily = draw.order % 2 === 1;
   const expected = sort(
     model.members(draw.group).filter(holds),
-    (id) => [nameOf(model.people, id).toLowerCase()],
+    (id) => [byFamily ? familyOf(model, id) : '', nameOf(model.people, id).toLowerCase()],
     draw.isDescending,
   );
-  const args = `filter: {${filter}}, orderBy: {field: NAME, direction: ${direction(draw)}}`;
+  const args = `filter: {${filter}}, orderBy: {field: ${byFamily ? 'FAMILY_NAME' : 'NAME'}, direction: ${direction(draw)}}`;
   return list(draw, { parent: `${root} { % }`, field: 'members', args, node: 'user { id }', expected });
 }
 
@@ -258,6 +266,48 @@ function isMember({ user, group }: Draw, model: VisibilityModel): ExpectedOperat
   return value(query, { value: model.roleOf(user, group) !== null });
 }
 
+/** One membership, from either side. */
+function findMembership(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const { user, group, filter } = draw;
+  const query =
+    filter % 2 === 0
+      ? `group(group: {id: "${group}"}) { membership(user: {id: "${user}"}) { user { id } role { value direct } } }`
+      : `user(user: {id: "${user}"}) { membership(group: {id: "${group}"}) { group { id } role { value direct } } }`;
+  if (!model.seesUser(user) || !model.seesGroup(group)) return value(query, NOT_FOUND);
+  if (!model.seesMembers(group) && !model.isViewer(user)) return value(query, FORBIDDEN);
+  const role = model.roleOf(user, group);
+  const node = filter % 2 === 0 ? { user: { id: user } } : { group: { id: group } };
+  const membership = role && { ...node, role: { value: role.value, direct: role.direct } };
+  return value(query, { value: { membership } });
+}
+
+/** The memberships of one user in several groups, or of several users in one group. */
+function findMemberships(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const { user, group, filter } = draw;
+  const isOfUser = filter % 2 === 0;
+  const query = isOfUser
+    ? `groups(first: 50) { nodes { id membership(user: {id: "${user}"}) { role { value } } } }`
+    : `users(first: 50) { nodes { id membership(group: {id: "${group}"}) { role { value } } } }`;
+  const rows = (isOfUser ? model.visibleGroups : model.visiblePeople).map(({ id }) => ({
+    id,
+    pair: isOfUser ? ([user, id] as const) : ([id, group] as const),
+  }));
+  const isThere = isOfUser ? model.seesUser(user) : model.seesGroup(group);
+  if (!isThere && rows.length > 0) return value(query, errorsOf('NOT_FOUND', rows.length));
+  const hidden = rows.filter(({ pair: [of, inGroup] }) => !model.seesMembers(inGroup) && !model.isViewer(of));
+  if (hidden.length > 0) return value(query, errorsOf('FORBIDDEN', hidden.length));
+  const nodes = rows.map(({ id, pair: [of, inGroup] }) => {
+    const role = model.roleOf(of, inGroup);
+    return { id, membership: role && { role: { value: role.value } } };
+  });
+  return value(query, { value: { nodes } });
+}
+
+/** An error for each row that has none. */
+function errorsOf(code: string, count: number): { readonly code: string } {
+  return { code: Array.from({ length: count }, () => code).join() };
+}
+
 function readRoles({ user }: Draw, model: VisibilityModel): ExpectedOperation {
   const query = `user(user: {id: "${user}"}) {
     groups(first: 50) { nodes { group { id } role { value direct inheritedFrom { id } } } } }`;
@@ -269,6 +319,11 @@ function readRoles({ user }: Draw, model: VisibilityModel): ExpectedOperation {
     return { group: { id }, role: { value: role?.value, direct: role?.direct, inheritedFrom } };
   });
   return value(query, { value: { groups: { nodes } } });
+}
+
+/** As buildLdif writes it. */
+function familyOf({ people }: VisibilityModel, id: string): string {
+  return people.find((each) => each.id === id)?.familyName ?? id;
 }
 
 function value(field: string, expected: ExpectedValue['expected']): ExpectedValue {

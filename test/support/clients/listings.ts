@@ -15,8 +15,14 @@ export interface Listing {
 
 /** What only the database knows: the order of rows with equal names, and when they changed. */
 export interface RowFacts {
-  readonly users: ReadonlyMap<string, { key: number; updatedAt: number }>;
-  readonly groups: ReadonlyMap<string, { key: number; updatedAt: number }>;
+  readonly users: ReadonlyMap<string, Facts>;
+  readonly groups: ReadonlyMap<string, Facts>;
+}
+
+interface Facts {
+  readonly key: number;
+  readonly updatedAt: number;
+  readonly createdAt: number;
 }
 
 type Place = (string | number)[];
@@ -59,7 +65,7 @@ export class Listings {
       ['', () => true],
       ['search: "AN"', (person) => matches(person, 'an')],
       ['search: "berg"', (person) => matches(person, 'berg')],
-      ['schoolYear: "1A"', (person) => person.schoolYear === '1A'],
+      ['schoolYear: "1A"', (person) => yearOf(person) === '1a'],
       ['schoolYear: ""', () => false],
       [`memberOf: {id: "${group}"}`, (person) => this.roleIn(group, person.id) !== undefined],
       [`memberOf: {id: "${group}"}, role: {is: ADMIN}`, (person) => this.rank(group, person.id) >= 1],
@@ -70,11 +76,10 @@ export class Listings {
     ];
     const orders: [string, (person: TestPerson) => Place][] = [
       ['NAME', (person) => this.userPlace(person)],
-      ['SCHOOL_YEAR', (person) => [person.schoolYear ?? '', ...this.userPlace(person)]],
-      [
-        'UPDATED_AT',
-        ({ id }) => [this.facts.users.get(id)?.updatedAt ?? 0, this.facts.users.get(id)?.key ?? 0],
-      ],
+      ['SCHOOL_YEAR', (person) => [yearOf(person), ...this.userPlace(person)]],
+      ['FAMILY_NAME', (person) => this.familyPlace(person)],
+      ['CREATED_AT', ({ id }) => this.timePlace('users', 'createdAt', id)],
+      ['UPDATED_AT', ({ id }) => this.timePlace('users', 'updatedAt', id)],
     ];
     return filters.flatMap(([filter, holds]) =>
       orders.flatMap(([field, placeOf]) =>
@@ -92,8 +97,20 @@ export class Listings {
   private groups(): Listing[] {
     const { person, group } = this.chosen;
     const inner = namedBy(this.groupOf(group), 'groups');
+    const contained = new Set(this.directory.groups.flatMap((each) => [...namedBy(each, 'groups').keys()]));
+    const since =
+      [...this.facts.groups.values()].map(({ updatedAt }) => updatedAt).sort((a, b) => a - b)[20] ?? 0;
     const filters: [string, (each: TestGroup) => boolean][] = [
       ['', () => true],
+      ['isRoot: true', ({ id }) => !contained.has(id)],
+      ['isRoot: false', ({ id }) => contained.has(id)],
+      ['ids: ["g1", "G2", "g3", "g7", "unknown"]', ({ id }) => ['g1', 'g2', 'g3', 'g7'].includes(id)],
+      ['emails: ["g1@EXAMPLE.org", "g4@example.org", "x"]', ({ id }) => ['g1', 'g4'].includes(id)],
+      ['ids: ["g1", "g2"], emails: ["g2@example.org", "g3@example.org"]', ({ id }) => id === 'g2'],
+      [
+        `updatedSince: "${new Date(since).toISOString()}", isRoot: true`,
+        ({ id }) => (this.facts.groups.get(id)?.updatedAt ?? 0) >= since && !contained.has(id),
+      ],
       ['search: "anna"', (each) => matches(each, 'anna')],
       [`parent: {id: "${group}"}`, ({ id }) => inner.has(id)],
       [`hasMember: {id: "${person}"}`, ({ id }) => this.rank(id, person) >= 0],
@@ -107,11 +124,7 @@ export class Listings {
       ['NAME', (each) => this.groupPlace(each), null],
       // Among groups of equal size, names are always in ascending order.
       ['MEMBER_COUNT', (each, sign) => [sign * size(each), ...this.groupPlace(each)], 'ASC'],
-      [
-        'UPDATED_AT',
-        ({ id }) => [this.facts.groups.get(id)?.updatedAt ?? 0, this.facts.groups.get(id)?.key ?? 0],
-        null,
-      ],
+      ['UPDATED_AT', ({ id }) => this.timePlace('groups', 'updatedAt', id), null],
     ];
     return filters.flatMap(([filter, holds]) =>
       orders.flatMap(([field, placeOf, names]) =>
@@ -138,7 +151,9 @@ export class Listings {
     }));
     return this.memberships(`group(group: {id: "${group}"}) { % }`, 'members', 'user { id }', held, {
       placeOf: (person) => this.userPlace(person),
-      yearOf: (person) => person.schoolYear,
+      familyPlaceOf: (person) => this.familyPlace(person),
+      creationOf: ({ id }) => this.timePlace('users', 'createdAt', id),
+      yearOf,
     });
   }
 
@@ -150,18 +165,25 @@ export class Listings {
     });
     return this.memberships(parent, 'groups', 'group { id }', held, {
       placeOf: (group) => this.groupPlace(group),
+      // Groups have no family name.
+      familyPlaceOf: (group) => this.groupPlace(group),
+      creationOf: ({ id }) => this.timePlace('groups', 'createdAt', id),
     });
   }
 
-  private memberships<Subject extends { id: string; name?: string }>(
+  private memberships<Subject extends Searched>(
     parent: string,
     field: string,
     node: string,
     held: { role: HeldRole; subject: Subject }[],
     {
       placeOf,
+      familyPlaceOf,
+      creationOf,
       yearOf,
-    }: { placeOf: (subject: Subject) => Place; yearOf?: (subject: Subject) => string | undefined },
+    }: Readonly<Record<'placeOf' | 'familyPlaceOf' | 'creationOf', (subject: Subject) => Place>> & {
+      yearOf?: (subject: Subject) => string;
+    },
   ): Listing[] {
     const rank = (role: HeldRole) => ROLES.indexOf(role.value);
     const filters: [string, (each: { role: HeldRole; subject: Subject }) => boolean][] = [
@@ -172,15 +194,18 @@ export class Listings {
       ['origin: NESTED', ({ role }) => role.direct === null],
       ['search: "An"', ({ subject }) => matches(subject, 'an')],
     ];
-    if (yearOf !== undefined) filters.push(['schoolYear: "1A"', ({ subject }) => yearOf(subject) === '1A']);
+    if (yearOf !== undefined) filters.push(['schoolYear: "1A"', ({ subject }) => yearOf(subject) === '1a']);
     return filters.flatMap(([filter, holds]) =>
       DIRECTIONS.flatMap((direction) => {
         const sign = direction === 'DESC' ? -1 : 1;
         const kept = held.filter(holds);
-        const byName = sorted(kept, ({ subject }) => placeOf(subject), direction);
+        const by = (place: (subject: Subject) => Place) =>
+          sorted(kept, ({ subject }) => place(subject), direction);
         const byRole = sorted(kept, ({ role, subject }) => [sign * rank(role), ...placeOf(subject)], 'ASC');
         return [
-          { order: 'NAME', rows: byName },
+          { order: 'NAME', rows: by(placeOf) },
+          { order: 'FAMILY_NAME', rows: by(familyPlaceOf) },
+          { order: 'CREATED_AT', rows: by(creationOf) },
           { order: 'ROLE', rows: byRole },
         ].map(({ order, rows }) => ({
           parent,
@@ -208,7 +233,7 @@ export class Listings {
   }
 
   private search(): Listing[] {
-    const distance = (each: { id: string; name?: string }, name: string, query: string) => {
+    const distance = (each: Searched, name: string, query: string) => {
       if (each.id === query) return 0;
       if (name === query) return 1;
       if (name.startsWith(query)) return 2;
@@ -256,6 +281,16 @@ export class Listings {
     return [sortName(name ?? id), this.facts.users.get(id)?.key ?? 0];
   }
 
+  private familyPlace(person: TestPerson): Place {
+    const name = person.familyName === null ? '' : (person.familyName ?? person.id);
+    return [sortName(name), ...this.userPlace(person)];
+  }
+
+  private timePlace(kind: keyof RowFacts, time: 'createdAt' | 'updatedAt', id: string): Place {
+    const facts = this.facts[kind].get(id);
+    return [facts?.[time] ?? 0, facts?.key ?? 0];
+  }
+
   private groupPlace({ id, name }: TestGroup): Place {
     return [sortName(name ?? id), this.facts.groups.get(id)?.key ?? 0];
   }
@@ -269,15 +304,29 @@ export class Listings {
   }
 }
 
+interface Searched {
+  readonly id: string;
+  readonly name?: string;
+  readonly familyName?: string | null;
+}
+
+/** The years of the random directory need no other preparation (RFC 4518). */
+function yearOf({ schoolYear = '' }: TestPerson): string {
+  return schoolYear.toLowerCase();
+}
+
 function sortName(name: string): string {
   return [...fold(name).trim()].slice(0, 256).join('');
 }
 
-function searchText({ id, name }: { id: string; name?: string }): string {
-  return ` ${id} ${fold(name ?? id).trim()}`;
+/** Quotation marks separate words. */
+function searchText({ id, name, familyName }: Searched): string {
+  return [id, name ?? id, familyName ?? '']
+    .map((text) => ` ${fold(text).replaceAll('"', ' ').trim()}`)
+    .join('');
 }
 
-function matches(each: { id: string; name?: string }, folded: string): boolean {
+function matches(each: Searched, folded: string): boolean {
   return searchText(each).includes(folded);
 }
 
