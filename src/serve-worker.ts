@@ -6,7 +6,6 @@ import { PRESET_NAMES } from './config/model/presets/presets.js';
 import { ProcessIndicator } from './health/indicators.js';
 import { createLog, NestLog } from './monitoring/log.js';
 import { MetricsService } from './monitoring/metrics/metrics.service.js';
-import { History } from './monitoring/status/history.js';
 import { openApp } from './open-app.js';
 import { WorkerLink } from './start/worker-link.js';
 
@@ -46,7 +45,6 @@ async function listen(
   const { ending, messenger } = link;
   const metrics = monitoring.metrics === null ? null : app.get(MetricsService);
   link.readMetrics = () => metrics?.families() ?? null;
-  link.readHistory = () => app.get(History).read();
   if (!ending.aborted) {
     await app.listen(port, host);
     await messenger.notify('listening');

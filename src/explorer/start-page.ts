@@ -97,7 +97,6 @@ function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
           { path: '/graphql/v1/schema.graphql', name: 'Schema', what: 'The same, for tools' },
         ]
       : [{ path: '/reference/errors', name: 'Errors', what: 'Every code, its cause and its cure' }]),
-    { path: '/status', name: 'Status', what: 'Whether all is well, and the last hour' },
   ];
   return links.map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
 }

@@ -18,8 +18,6 @@ import { MirrorMetrics } from './metrics/mirror-metrics.js';
 import { RequestCounts, RequestMetrics } from './metrics/request-metrics.js';
 import { WebhookMetrics } from './metrics/webhook-metrics.js';
 import { RequestWatch } from './request-watch.js';
-import { History } from './status/history.js';
-import { StatusController } from './status/status.controller.js';
 
 /** In the order of docs/operations.md. */
 const GROUPS = [RequestMetrics, CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics];
@@ -30,7 +28,7 @@ const METRICS = [
   MetricsService,
 ];
 
-/** Monitoring of the service: request lines in the log, metrics, traces, and the status page. */
+/** Monitoring of the service: request lines in the log, metrics and traces. */
 @Module({})
 export class MonitoringModule {
   /** @param others the other processes that serve requests; null: there are none */
@@ -45,10 +43,9 @@ export class MonitoringModule {
         MirrorModule,
         ...(traces === null ? [] : [loadTracing()]),
       ],
-      controllers: [StatusController, ...(metrics?.kind === 'beside' ? [MetricsController] : [])],
+      controllers: metrics?.kind === 'beside' ? [MetricsController] : [],
       providers: [
         { provide: OTHER_PROCESSES, useValue: others },
-        History,
         RequestCounts,
         RequestWatch,
         ...(metrics === null ? [] : METRICS),

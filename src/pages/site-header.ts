@@ -9,14 +9,13 @@ interface SiteSettings {
   readonly disclosure: { readonly introspection: boolean };
 }
 
-type PageName = 'Start' | 'Explorer' | 'Reference' | 'Errors' | 'Status';
+type PageName = 'Start' | 'Explorer' | 'Reference' | 'Errors';
 
 function linksOf({ explorer, disclosure }: SiteSettings): [path: string, name: PageName][] {
   return [
     ['/', 'Start'],
     ...(explorer === null ? [] : ([['/explorer', 'Explorer']] as [string, PageName][])),
     disclosure.introspection ? ['/reference', 'Reference'] : ['/reference/errors', 'Errors'],
-    ['/status', 'Status'],
   ];
 }
 

@@ -130,7 +130,6 @@ class Supervisor {
         },
         followerState: () => this.follower?.readState() ?? null,
         otherMetrics: (own) => this.readMetrics(worker, own as MetricFamilies),
-        otherHistories: () => this.readOthers(worker, (other) => other.ask('history', null)),
       },
       onEnd: (metrics) => {
         this.ended.add(metrics);
@@ -249,17 +248,10 @@ class Supervisor {
     worker.note(own);
     // Read before the wait, in which a process may end: its counts must be in the sum once.
     const { families } = this.ended;
-    return [...(await this.readOthers(worker, (other) => other.readMetrics())), ...families];
-  }
-
-  /** Processes that do not reply in time are left out. */
-  private async readOthers<Value>(
-    worker: WorkerProcess,
-    read: (other: WorkerProcess) => Promise<Value | null>,
-  ): Promise<Value[]> {
     const others = [...this.processes].filter((other) => other !== worker);
-    const replies = await Promise.all(others.map(read));
-    return replies.filter((reply) => reply !== null);
+    // Processes that do not reply in time are left out.
+    const replies = await Promise.all(others.map((other) => other.readMetrics()));
+    return [...replies.filter((reply) => reply !== null), ...families];
   }
 }
 

@@ -6,7 +6,6 @@ import { MirrorFollowing } from '../mirror/mirror-following.js';
 import type { FollowerState } from '../mirror/status/follower-state.js';
 import type { OtherProcesses } from '../monitoring/metrics/metrics.service.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
-import type { Minute } from '../monitoring/status/minutes.js';
 import type { StopOrder } from './worker-process.js';
 
 /** The follower as a worker sees it: the process that supervises both has started it. */
@@ -33,8 +32,6 @@ export class WorkerLink {
   isReplaced = false;
   /** Reads the metrics of this process; null before they exist. */
   readMetrics: () => Promise<MetricFamilies> | null = () => null;
-  /** Reads the last hour of this process; null before it exists. */
-  readHistory: () => Promise<readonly Minute[]> | null = () => null;
   readonly messenger: Messenger = new Messenger(process, {
     stop: (order) => {
       const { signal, isReplaced } = order as StopOrder;
@@ -42,7 +39,6 @@ export class WorkerLink {
       this.stopping.abort(signal);
     },
     metrics: () => this.readMetrics(),
-    history: () => this.readHistory(),
     giveBack: (value) => {
       const { name, subject } = value as { name: string; subject: string };
       return this.counts.giveBack(name, subject);
@@ -54,7 +50,6 @@ export class WorkerLink {
   );
   readonly otherProcesses: OtherProcesses = {
     readMetrics: async (own) => ((await this.messenger.ask('otherMetrics', own)) ?? []) as MetricFamilies[],
-    readHistories: async () => ((await this.messenger.ask('otherHistories')) ?? []) as Minute[][],
   };
 
   constructor() {

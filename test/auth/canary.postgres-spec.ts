@@ -165,8 +165,6 @@ describe('a service with all its dependencies', () => {
       '/',
       '/_health',
       '/_readiness',
-      '/status',
-      '/status/history',
       '/metrics',
       '/photo/v1/anna',
     ]) {

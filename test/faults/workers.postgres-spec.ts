@@ -99,17 +99,6 @@ describe('several processes that serve requests', () => {
     ]);
   });
 
-  it('add up the requests of the last hour', async () => {
-    const count = async () => {
-      const { body } = await send({ config }, { path: '/status/history' });
-      const { minutes } = JSON.parse(body) as { minutes: { requests: number }[] };
-      return minutes.reduce((sum, { requests }) => sum + requests, 0);
-    };
-    const before = await count();
-    for (let time = 0; time < 10; time++) await ask();
-    await eventually(count, before + 10);
-  });
-
   it('add up their metrics', async () => {
     const before = await countRequests();
     for (let time = 0; time < 10; time++) await ask();

@@ -101,7 +101,7 @@ describe('the start page', () => {
     const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(
       expect.arrayContaining(
-        ['explorer', 'reference', 'graphql/v1/schema.graphql', 'status'].map((path) => `/school/${path}`),
+        ['explorer', 'reference', 'graphql/v1/schema.graphql'].map((path) => `/school/${path}`),
       ),
     );
     for (const href of links) {
@@ -373,15 +373,6 @@ describe('in production', () => {
       async (path) => (await fetch(`${production.url}${path}`)).status,
     );
     expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
-  });
-
-  it('shows on the status page how fresh the mirror is, and no number of requests', async () => {
-    expect((await fetch(`${production.url}/status`)).status).toBe(200);
-    const { minutes } = (await (await fetch(`${production.url}/status/history`)).json()) as {
-      minutes: object[];
-    };
-    expect(minutes.length).toBeGreaterThan(0);
-    for (const minute of minutes) expect(Object.keys(minute)).toEqual(['at', 'ageSeconds']);
   });
 
   it('has a start page without secrets and without a link to the explorer', async () => {

@@ -188,11 +188,13 @@ describe('directory check of a database', () => {
     const release = new DataSource({
       type: 'postgres',
       url: earlier.url,
-      migrations: MIGRATIONS.slice(0, 5),
+      migrations: [...MIGRATIONS],
     });
     await release.initialize();
     try {
       await release.runMigrations({ transaction: 'each' });
+      // As if this release had another migration.
+      await release.query('delete from migrations');
       const readSchema = () =>
         release.query('select table_name, column_name from information_schema.columns order by 1, 2');
       const before: unknown = await readSchema();
@@ -200,7 +202,7 @@ describe('directory check of a database', () => {
       expect(ofDatabase(findings)).toMatchObject([
         {
           result: 'ok',
-          text: `of an earlier release: the next start migrates it (${MIGRATIONS.length - 5} steps)`,
+          text: 'of an earlier release: the next start migrates it (1 steps)',
         },
       ]);
       expect(findings.map(({ result }) => result)).not.toContain('problem');

@@ -3,7 +3,6 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { BUILD_METRIC, type MetricGroup } from './metric.js';
 import type { MetricFamilies, MetricsRegistry } from './registry.js';
-import type { Minute } from '../status/minutes.js';
 
 /** Injection token of OtherProcesses; null if one process serves requests. */
 export const OTHER_PROCESSES = Symbol('OTHER_PROCESSES');
@@ -12,7 +11,6 @@ export const OTHER_PROCESSES = Symbol('OTHER_PROCESSES');
 export interface OtherProcesses {
   /** @param own what this one has measured, which is kept if this process is killed */
   readMetrics(own: MetricFamilies): Promise<readonly MetricFamilies[]>;
-  readHistories(): Promise<readonly (readonly Minute[])[]>;
 }
 
 /** Injection token of the groups of metrics. */
