@@ -123,11 +123,14 @@ describe('the realm of Keycloak', () => {
         'included.custom.audience': 'https://directory.example.org',
         'access.token.claim': 'true',
       }),
-      expect.objectContaining({
-        'user.attribute': 'username',
-        'claim.name': 'sub',
-        'access.token.claim': 'true',
-      }),
+      // AUTH_PROVIDER=generic reads the one, and AUTH_PROVIDER=keycloak the other.
+      ...['sub', 'preferred_username'].map((claim): unknown =>
+        expect.objectContaining({
+          'user.attribute': 'username',
+          'claim.name': claim,
+          'access.token.claim': 'true',
+        }),
+      ),
     ]);
     expect([realm.registrationAllowed, realm.editUsernameAllowed]).toEqual([false, false]);
   });

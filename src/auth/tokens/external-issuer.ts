@@ -111,7 +111,11 @@ export class ExternalIssuer {
   ): Promise<z.output<Schema>> {
     const { certificates } = this.config;
     const body = form === null ? null : String(form);
-    const headers: Record<string, string | number> = { accept: 'application/json', ...authorization };
+    const headers: Record<string, string | number> = {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...authorization,
+    };
     if (body !== null) {
       headers['content-type'] = 'application/x-www-form-urlencoded';
       headers['content-length'] = Buffer.byteLength(body);
@@ -123,9 +127,10 @@ export class ExternalIssuer {
       const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
       const response = await exchange(sent.url, headers, body, options);
       sent.status = response.statusCode;
-      if (response.statusCode !== 200) {
+      const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
+      if (response.statusCode !== 200 || isEncoded) {
         response.destroy();
-        throw new Error(`The issuer answered ${response.statusCode}`);
+        throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
       }
       return schema.parse(JSON.parse(await readText(response)));
     } finally {
