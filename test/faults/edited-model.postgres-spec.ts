@@ -42,6 +42,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     service = TestProcess.start('main', [], {
       ...issuer.environment,
       ENV_FILE: settings,
+      WORKERS: undefined,
       PORT: String(config.port),
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${file}`,
@@ -104,7 +105,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
       writeFileSync(documents, DOCUMENTS);
       process.kill(service.id, 'SIGHUP');
       await service.untilPrinted(
-        /SIGHUP: restart the service, so that changed settings take effect: LIMIT_DEPTH, DIRECTORY_MODEL\n/,
+        /SIGHUP: restart the service, so that changed settings take effect: DIRECTORY_MODEL, LIMIT_DEPTH\n/,
       );
       expect(await read('line')).toEqual({ line: '2' });
       writeFileSync(settings, 'WORKERS=1\n');
@@ -119,6 +120,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     const second = TestProcess.start('cli', ['serve', '--json'], {
       ...issuer.environment,
       ENV_FILE: settings,
+      WORKERS: undefined,
       PORT: String(config.port),
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${file}`,
