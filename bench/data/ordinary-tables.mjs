@@ -25,9 +25,12 @@ const STATEMENTS = [
      person_key integer not null,
      role smallint not null
    )`,
+  // The words only: the service finds the text after the line feed by their beginnings, too.
   `insert into ordinary.people
-   select key, id, name, sort_name, email, school_year, photo is not null, search_text from public.users order by key`,
-  `insert into ordinary.groups select key, id, name, sort_name, search_text from public.groups order by key`,
+   select key, id, name, sort_name, email, school_year, photo is not null, split_part(search_text, chr(10), 1)
+   from public.users order by key`,
+  `insert into ordinary.groups
+   select key, id, name, sort_name, split_part(search_text, chr(10), 1) from public.groups order by key`,
   `insert into ordinary.memberships
    select group_key, user_key, role from public.effective_memberships order by group_key, user_key`,
   'alter table ordinary.memberships add primary key (group_key, person_key)',
@@ -43,18 +46,19 @@ const STATEMENTS = [
   'create index groups_search on ordinary.groups using gin (search_text public.gin_trgm_ops)',
 ];
 
-/** Users and groups by part of a name or id, best match first, like the search of the service; $1 is the text in lower case. */
+const word = (position) => `split_part($1, ' ', ${position})`;
+
+const found = (kind, table) => `
+    select ${kind} as kind, key, id, name, sort_name,
+      case when id = $1 then 0 when sort_name = $1 then 1 when sort_name like $1 || '%' then 2
+        when search_text like '% ' || $1 || '%' then 3
+        when search_text like '% ' || ${word(1)} || '%' and search_text like '% ' || ${word(2)} || '%' then 4 else 5 end as distance
+    from ordinary.${table}
+    where search_text like '%' || ${word(1)} || '%' and search_text like '%' || ${word(2)} || '%'`;
+
+/** Users and groups by one or two words, best match first, like the search of the service; $1 is the text in lower case. */
 export const SEARCH = `
-  select kind, id, name from (
-    select 0 as kind, u.key, u.id, u.name, u.sort_name,
-      case when u.id = $1 then 0 when u.sort_name like $1 || '%' then 1
-        when u.search_text like '% ' || $1 || '%' then 2 else 3 end as distance
-    from ordinary.people u where u.search_text like '%' || $1 || '%'
-    union all
-    select 1, g.key, g.id, g.name, g.sort_name,
-      case when g.id = $1 then 0 when g.sort_name like $1 || '%' then 1
-        when g.search_text like '% ' || $1 || '%' then 2 else 3 end
-    from ordinary.groups g where g.search_text like '%' || $1 || '%'
+  select kind, id, name from (${found(0, 'people')} union all ${found(1, 'groups')}
   ) found order by distance, sort_name, kind, key`;
 
 /** @param {import('pg').Client} connection to a database with the filled tables of the service */

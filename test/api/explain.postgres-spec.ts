@@ -65,6 +65,18 @@ describe('on a hundred thousand users', () => {
     },
   );
 
+  it.each(['anna berd', 'be anna', 'person 77', 'qxander mia hol'])(
+    'a search for the words %s limits the rows by each of them in one scan of an index',
+    async (query) => {
+      const found = await statementsOf(() => ask(`{ search(query: "${query}", first: 3) { totalCount } }`));
+      const plans = await plansOf(found.filter(({ text }) => text.includes('search_text')));
+      const conditions = [...plans.join('\n').matchAll(/_search .*\n +Index Cond: (.*)/g)];
+      const limits = conditions.map(([, condition]) => condition?.match(/~~|@>/g)?.length);
+      expect(limits.length).toBeGreaterThan(0);
+      expect(Math.min(...limits.map(Number))).toBe(query.split(' ').length);
+    },
+  );
+
   /** One after the other: a request waits for a connection only for a limited time. */
   async function plansOf(statements: SentStatement[]): Promise<string[]> {
     const plans: string[] = [];

@@ -48,6 +48,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     '',
     'search: "qx"',
     'search: "qxander"',
+    'search: "qxander be"',
     'schoolYear: "3D"',
     'schoolYears: ["3D", "4A"]',
     'updatedSince: "2026-01-02T03:00:00Z"',
@@ -85,6 +86,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     '',
     'search: "qx"',
     'search: "qxander"',
+    'search: "qxander be"',
     'parent: {id: "group-1"}',
     'ids: ["group-7", "GROUP-8"]',
     'emails: ["group-7@example.org", "unknown"]',
@@ -114,6 +116,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
     'origin: NESTED',
     'search: "qx"',
     'search: "qxander"',
+    'search: "qxander be"',
     'schoolYear: "3D"',
     'schoolYears: ["3D", "4A"]',
   ].flatMap((filter): [string, string, string, string][] =>
@@ -134,7 +137,7 @@ export const LISTS: [root: string, list: string, args: string, selection: string
   ),
   ['group(group: {id: "group-2"}) { % }', 'parents', '', GROUPS],
   ['group(group: {id: "group-1"}) { % }', 'subgroups', '', GROUPS],
-  ...['qx', 'qxander'].flatMap((query): [string, string, string, string][] => [
+  ...['qx', 'qxander', 'qxander be'].flatMap((query): [string, string, string, string][] => [
     [
       '%',
       'search',
