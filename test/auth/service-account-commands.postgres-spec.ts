@@ -90,7 +90,10 @@ describe('directory service-account', () => {
     expect(decode((JSON.parse(rotated.stdout) as { token: string }).token)).toMatch(/^library:dirsa_/);
 
     const revoked = await run('service-account', 'revoke', 'library', '--json');
-    expect([revoked.code, revoked.stdout]).toEqual([0, '{"id":"library"}\n']);
+    expect([revoked.code, JSON.parse(revoked.stdout)]).toEqual([
+      0,
+      { id: 'library', database: expect.stringMatching(/^database «\w+» at 127\.0\.0\.1:\d+$/) as string },
+    ]);
     expect((await run('service-account', 'list', '--json')).stdout.trim()).toBe('[]');
     const again = await run('service-account', 'rotate', 'library');
     expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
