@@ -1,3 +1,4 @@
+/** @isolated The suite changes the environment. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
