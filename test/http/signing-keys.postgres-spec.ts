@@ -95,7 +95,7 @@ describe('the generated key of two processes', () => {
       steps.push((await rotate('--json')).stdout);
       expect([...(await restartEach(replicas))]).toEqual([200]);
     }
-    expect(steps).toEqual(['{"step":"added"}\n', '{"step":"changed"}\n']);
+    expect(steps.map((step) => (JSON.parse(step) as { step: string }).step)).toEqual(['added', 'changed']);
     const status = async () =>
       Promise.all(
         replicas.each.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}${lastOfOld}`)).status),
