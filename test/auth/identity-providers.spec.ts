@@ -21,7 +21,7 @@ const sections = page
   .split(/^## /m)
   .slice(1)
   .map((section) => {
-    const [, settings = ''] = /```sh\n(.*?)```/s.exec(section) ?? [];
+    const [, settings = ''] = /```text\n(.*?)```/s.exec(section) ?? [];
     const [, token = '{}'] = /```json\n(.*?)```/s.exec(section) ?? [];
     const environment: Environment = parseEnv(settings);
     return { section, environment, token: JSON.parse(token) as Documented };
