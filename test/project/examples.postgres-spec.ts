@@ -54,7 +54,7 @@ describe('the examples, with a service on the sample', () => {
     const port = await findFreePort();
     // The sample contains the default port of the page. A file of one's own names the scopes of the model.
     const sample = readFileSync('sample/clients.json', 'utf8').replaceAll(':5173/', `:${port}/`);
-    writeFileSync(clients, sample.replace('"openid profile read ', '"openid profile read contact '));
+    writeFileSync(clients, sample.replace('"openid profile ', '"openid profile contact '));
     service = await ServiceProcess.start({
       DATABASE_URL: database.url,
       AUTH_EMBEDDED_CLIENTS: clients,
