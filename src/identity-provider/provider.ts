@@ -156,7 +156,7 @@ function resourceServer(
   client: Client | undefined,
 ): ResourceServer {
   // The resources of RFC 9728 are paths of this service.
-  const own = [issuer, audience, ...PROTECTED_PATHS.map((path) => `${issuer}${path}`)];
+  const own = [issuer, `${issuer}/`, audience, ...PROTECTED_PATHS.map((path) => `${issuer}${path}`)];
   if (!own.includes(resource)) {
     throw new InvalidTarget('resource must be this service');
   }

@@ -153,6 +153,17 @@ describe('the token endpoint', () => {
     },
   );
 
+  it.each(['', '/', '/graphql/v1', '/changes/v1'])(
+    'grants a token for the resource «BASE_URL%s»',
+    async (path) => {
+      const response = await ask(
+        { scope: 'read', resource: `${issuer}${path}` },
+        basic('basic', 'basic-secret'),
+      );
+      expect(decodeJwt(await tokenOf(response))).toMatchObject({ scope: 'read' });
+    },
+  );
+
   it('rejects another audience with invalid_target', async () => {
     const response = await ask({ resource: 'https://other.example/' }, basic('basic', 'basic-secret'));
     expect(await response.json()).toMatchObject({ error: 'invalid_target' });
