@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Field } from '../common/field.js';
-import { foldAddress } from '../common/identity.js';
+import { foldAddress, foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
@@ -78,6 +78,7 @@ export async function findIdBy(
 }
 
 function conditionOf(name: string, value: string, fields: readonly Field[], values: Values): string | null {
+  if (name === 'id') return lookupCondition({ table: 'users' }, 'id', 'u', values.add(foldId(value)));
   if (name === 'email')
     return lookupCondition({ table: 'users' }, 'email', 'u', values.add(foldAddress(value)));
   if (name === 'uuid')

@@ -66,7 +66,6 @@ async function checkUser(config: Config, value: string): Promise<Finding> {
   const { userClaim, userField } = config.auth.rules;
   const what = 'token: user';
   const said = `${userClaim} is ${value}`;
-  if (userField === 'id') return ok(what, `${said}, which is the id of the user`);
   try {
     const { fields } = config.directory.mapping.users;
     const id = await withDatabase(

@@ -125,7 +125,7 @@ describe('`check --token`', () => {
           'ok token: aud: urn:test:directory is this service',
           'ok token: signature: by a key of the issuer',
           'ok token: scopes: read',
-          'ok token: user: sub is anna, which is the id of the user',
+          'warning token: user: sub is anna, which the service looks up as id: the database cannot be read from here',
         ]),
       );
       const bad = await check(await issuer.sign({ header: { typ: 'JWT' }, payload: { aud: 'urn:other' } }));
@@ -143,6 +143,30 @@ describe('`check --token`', () => {
       const opaque = await issuer.opaque({ active: true, sub: 'anna', scope: 'read' }, 'opaque-and-secret');
       expect((await check(opaque)).lines).toContain('ok token: scopes: read');
     } finally {
+      await issuer.stop();
+    }
+  });
+
+  it('looks the user up', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({ ldif: LDIF });
+    try {
+      const { database } = service.config;
+      const check = async (sub: string) => {
+        const file = join(process.env['TMPDIR'] ?? '/tmp', 'token-of-user.txt');
+        const authorization = await issuer.sign({ payload: { sub, scope: 'read' } });
+        writeFileSync(file, authorization.replace('Bearer ', ''));
+        const { stdout } = await runCommand(['check', '--token', file, '--json'], {
+          DATABASE_URL: database.kind === 'postgres' ? database.url : '',
+          ...issuer.environment,
+        });
+        const { findings } = JSON.parse(stdout) as { findings: { what: string; text: string }[] };
+        return findings.find(({ what }) => what === 'token: user')?.text;
+      };
+      expect(await check('Anna')).toBe('sub is Anna, which is the id of anna');
+      expect(await check('nobody')).toBe('sub is nobody, which is the id of no user, or of several');
+    } finally {
+      await service.stop();
       await issuer.stop();
     }
   });
