@@ -12,7 +12,6 @@ const STAMP = 'inputs.sha256';
 const EMBEDDED = ['pglite.worker.mjs', 'create-database.mjs'];
 const INPUTS = {
   main: 'dist/main.js',
-  follower: 'dist/follower.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.

@@ -7,6 +7,7 @@ import { ProcessIndicator } from './health/indicators.js';
 import { createLog, NestLog } from './monitoring/log.js';
 import { MetricsService } from './monitoring/metrics/metrics.service.js';
 import { History } from './monitoring/status/history.js';
+import { MirrorFollowing } from './mirror/following.js';
 import { openApp } from './open-app.js';
 import { WorkerLink } from './start/worker-link.js';
 
@@ -19,12 +20,11 @@ export async function serveWorker(config: Config): Promise<void> {
   const log = new NestLog(createLog(config), position === 'first' ? [] : REPORTED_BY_FIRST);
   Logger.overrideLogger(log);
   const link = new WorkerLink();
-  const { following, counts, otherProcesses, ending } = link;
+  const { counts, otherProcesses, ending } = link;
   const own = configOfWorker(config);
   const kind = PRESET_NAMES.find((name) => name === server);
   const given = kind === undefined ? own : configFor(own, kind);
   const opened = await openApp(given, kind !== undefined, ending, () => ({
-    following,
     counts,
     otherProcesses,
     log,
@@ -50,6 +50,9 @@ async function listen(
   if (!ending.aborted) {
     await app.listen(port, host);
     await messenger.notify('listening');
+    const following = app.get(MirrorFollowing);
+    void following.otherServer.then((server) => messenger.notify('otherServer', server));
+    void following.start();
   }
   if (!ending.aborted) await once(ending, 'abort');
   const signal = String(ending.reason);

@@ -115,6 +115,12 @@ export class DirectoryDataSource extends DataSource {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
+  /** For sessions of their own. */
+  get url(): string {
+    if (this.database.kind !== 'postgres') throw new Error('The database has no URL');
+    return this.database.url;
+  }
+
   get statements(): StatementPool {
     if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
     return this.ownStatements;

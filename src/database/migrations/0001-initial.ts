@@ -1,0 +1,341 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * All tables. Text is folded by the application and compared byte by byte (collation "C"), so that pages have the same order on
+ * every server.
+ */
+export class Initial1763683200100 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of STATEMENTS) await runner.query(statement);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop materialized view database_complete');
+    await runner.query(`drop table ${TABLES}`);
+    await runner.query('drop function carried_values(jsonb), note_revision_uuid()');
+  }
+}
+
+const TABLES = `webhooks, access_log, service_account_secrets, service_accounts, embedded_keys, mirror_state, revisions, changes,
+  effective_memberships, nestings, "references", names, groups, users, entries, pictures`;
+
+/** The entries of the directory, and what they name. */
+const ENTRIES = [
+  `create table entries (
+    key integer generated always as identity constraint entries_pk primary key,
+    uuid uuid not null constraint entries_uuid_unique unique,
+    kind text not null constraint entries_kind_known check (kind in ('person', 'group')),
+    dn text not null,
+    dn_key uuid not null,
+    id_folded text collate "C",
+    stamp text not null,
+    attributes jsonb not null,
+    content bytea not null,
+    digest bytea not null,
+    reason text,
+    notes jsonb
+  )`,
+  'create index entries_by_dn on entries (dn_key)',
+  'create index entries_by_id on entries (id_folded)',
+  'create index entries_in_quarantine on entries (key) where reason is not null or notes is not null',
+  // The keys by which entries are named: of their DNs, and where the model has such forms, of ids and others.
+  `create table names (
+    name uuid not null constraint names_pk primary key,
+    key integer not null constraint names_entry_fk references entries on delete cascade
+  )`,
+  'create index names_by_entry on names (key)',
+  `create table "references" (
+    from_key integer not null constraint references_from_fk references entries on delete cascade,
+    field text collate "C" not null,
+    target uuid not null,
+    named_as smallint not null constraint references_named_as_known check (named_as between 0 and 7),
+    from_sort_name text collate "C",
+    constraint references_pk primary key (from_key, field, target)
+  )`,
+  'create index references_by_target on "references" (target, field, from_sort_name, from_key)',
+  `create table pictures (
+    sha256 bytea not null constraint pictures_pk primary key,
+    bytes bytea not null,
+    constraint pictures_sha256_length check (octet_length(sha256) = 32)
+  )`,
+  // Compressing JPEG data again costs time and saves no space.
+  'alter table pictures alter column bytes set storage external',
+];
+
+const level = (table: string, column: string) =>
+  `${column} smallint not null default 0 constraint ${table}_${column}_known check (${column} between 0 and 2)`;
+
+/** What queries read. A page of users keeps space free, so that a new version of a row fits on the page of the old one. */
+const OBJECTS = [
+  `create table users (
+    key integer constraint users_pk primary key constraint users_entry_fk references entries on delete cascade,
+    entry_uuid uuid not null constraint users_entry_uuid_unique unique,
+    id text not null,
+    id_folded text collate "C" not null,
+    name text not null,
+    given_name text,
+    family_name text,
+    email text,
+    school_year text collate "C",
+    photo bytea constraint users_photo_fk references pictures,
+    picture bytea constraint users_picture_fk references pictures,
+    field_values jsonb,
+    is_active boolean not null,
+    sort_name text collate "C" not null,
+    search_text text collate "C" not null,
+    search_pairs text[] collate "C" not null,
+    group_count integer not null default 0,
+    ${level('users', 'visible_to')},
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    constraint users_id_unique unique (id_folded) deferrable initially deferred
+  ) with (fillfactor = 80)`,
+  `create table groups (
+    key integer constraint groups_pk primary key constraint groups_entry_fk references entries on delete cascade,
+    entry_uuid uuid not null constraint groups_entry_uuid_unique unique,
+    id text not null,
+    id_folded text collate "C" not null,
+    name text not null,
+    description text,
+    website text,
+    email text,
+    field_values jsonb,
+    sort_name text collate "C" not null,
+    search_text text collate "C" not null,
+    search_pairs text[] collate "C" not null,
+    member_count integer not null default 0,
+    ${level('groups', 'visible_to')},
+    ${level('groups', 'members_visible_to')},
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    shown_updated_at timestamptz(3),
+    constraint groups_id_unique unique (id_folded) deferrable initially deferred
+  )`,
+  `create table nestings (
+    outer_key integer not null constraint nestings_outer_fk references groups on delete cascade,
+    inner_key integer not null constraint nestings_inner_fk references groups on delete cascade,
+    role smallint not null constraint nestings_role_known check (role between 1 and 3),
+    constraint nestings_pk primary key (outer_key, inner_key),
+    constraint nestings_not_itself check (outer_key <> inner_key)
+  )`,
+  `create table effective_memberships (
+    group_key integer not null constraint effective_memberships_group_fk references groups on delete cascade,
+    user_key integer not null constraint effective_memberships_user_fk references users on delete cascade,
+    role smallint not null constraint effective_memberships_role_known check (role between 1 and 3),
+    direct_role smallint,
+    inherited_from integer[] not null,
+    user_sort_name text collate "C" not null,
+    group_sort_name text collate "C" not null,
+    user_id text not null,
+    user_name text not null,
+    user_school_year text collate "C",
+    user_has_photo boolean not null,
+    user_has_picture boolean not null,
+    user_field_values json,
+    group_id text not null,
+    group_name text not null,
+    user_visible_to smallint not null default 0,
+    group_visible_to smallint not null default 0,
+    group_members_visible_to smallint not null default 0,
+    constraint effective_memberships_pk primary key (group_key, user_key),
+    constraint effective_memberships_direct_role_known check (direct_role between 1 and role),
+    constraint effective_memberships_origin
+      check ((direct_role is not distinct from role) = (cardinality(inherited_from) = 0))
+  )`,
+  // Memberships carry the values of custom fields of their users, unless they are long (docs/adr/0039).
+  `create function carried_values(field_values jsonb) returns json language sql immutable parallel safe as $$
+    select case when octet_length(field_values::text) <= 500 then field_values::json end $$`,
+];
+
+/** The last ones are of hidden rows only, so that they cost nothing where no rule matches. */
+const INDEXES = [
+  'users_by_name on users (sort_name, key)',
+  `users_by_school_year on users (coalesce(school_year, ''), sort_name, key)`,
+  'users_by_update on users (updated_at, key)',
+  'users_by_activity on users (is_active, sort_name, key)',
+  'users_by_address on users (lower(email collate "C"))',
+  'users_search on users using gin (search_text gin_trgm_ops)',
+  'users_search_pairs on users using gin (search_pairs)',
+  'users_photo on users (photo) where photo is not null',
+  'users_picture on users (picture) where picture is not null',
+  'groups_by_name on groups (sort_name, key)',
+  'groups_by_member_count on groups (member_count, sort_name, key)',
+  'groups_by_member_count_descending on groups ((-member_count), sort_name, key)',
+  'groups_by_update on groups (updated_at, key)',
+  'groups_by_shown_update on groups (coalesce(shown_updated_at, updated_at), key)',
+  'groups_search on groups using gin (search_text gin_trgm_ops)',
+  'groups_search_pairs on groups using gin (search_pairs)',
+  'nestings_by_inner on nestings (inner_key)',
+  'effective_memberships_by_user_name on effective_memberships (group_key, user_sort_name, user_key) include (role)',
+  'effective_memberships_by_role on effective_memberships (group_key, (-role), user_sort_name, user_key)',
+  `effective_memberships_by_group_name on effective_memberships (user_key, group_sort_name, group_key)
+     include (role, group_id, group_name)`,
+  'users_hidden on users (key) where visible_to > 0',
+  'groups_hidden on groups (key) where visible_to > 0 or members_visible_to > 0',
+  'effective_memberships_of_hidden_users on effective_memberships (group_key, user_key) where user_visible_to > 0',
+  `effective_memberships_of_hidden_groups on effective_memberships (user_key, group_key)
+     where group_visible_to > 0 or group_members_visible_to > 0`,
+].map((definition) => `create index ${definition}`);
+
+/** Revisions, the log of changes, and the state of the mirror. The log has no foreign keys: its rows outlive users and groups. */
+const LOG = [
+  `create table revisions (
+    id integer generated always as identity constraint revisions_pk primary key,
+    uuid uuid not null default gen_random_uuid() constraint revisions_uuid_unique unique,
+    applied_at timestamptz(3) not null,
+    users_created integer not null,
+    users_updated integer not null,
+    users_deleted integer not null,
+    groups_created integer not null,
+    groups_updated integer not null,
+    groups_deleted integer not null,
+    memberships_added integer not null,
+    memberships_changed integer not null,
+    memberships_removed integer not null,
+    attributes_lost jsonb not null default '{}',
+    confirmed boolean not null,
+    changed json
+  )`,
+  'create index revisions_applied_at on revisions (applied_at)',
+  `create table changes (
+    id bigint generated always as identity constraint changes_pk primary key,
+    revision integer not null,
+    at timestamptz(3) not null,
+    kind smallint not null constraint changes_kind_known check (kind between 1 and 9),
+    user_key integer,
+    user_id text,
+    user_uuid uuid,
+    group_key integer,
+    group_id text,
+    group_uuid uuid,
+    role_before smallint constraint changes_role_before_known check (role_before between 1 and 3),
+    role_after smallint constraint changes_role_after_known check (role_after between 1 and 3),
+    id_before text constraint changes_id_before_of_update check (kind in (2, 5) or id_before is null),
+    id_folded text collate "C",
+    user_visible_to smallint not null default 0,
+    group_visible_to smallint not null default 0,
+    members_visible_to smallint not null default 0,
+    outside_of smallint not null default 0,
+    audience integer[],
+    admin_audience integer[],
+    constraint changes_of_user
+      check ((kind not in (4, 5, 6)) = (user_key is not null) and (user_key is null) = (user_id is null)),
+    constraint changes_of_group
+      check ((kind not in (1, 2, 3)) = (group_key is not null) and (group_key is null) = (group_id is null)),
+    constraint changes_of_role
+      check ((kind in (8, 9)) = (role_before is not null) and (kind in (7, 9)) = (role_after is not null)),
+    constraint changes_of_deleted check ((kind in (3, 6)) = (id_folded is not null))
+  )`,
+  'create index changes_by_time on changes (at, id)',
+  'create index changes_by_kind on changes (kind, id)',
+  'create index changes_by_user on changes (user_key, id) where user_key is not null',
+  'create index changes_by_group on changes (group_key, id) where group_key is not null',
+  'create index changes_by_deleted_id on changes (kind, id_folded, id) where id_folded is not null',
+  'create index changes_by_deleted_user_uuid on changes (user_uuid, id) where kind = 3',
+  'create index changes_by_deleted_group_uuid on changes (group_uuid, id) where kind = 6',
+  `create index changes_hidden on changes (id)
+     where user_visible_to > 0 or group_visible_to > 0 or members_visible_to > 0 or outside_of > 0`,
+  // The key encrypts the numbers of rows in cursors. gen_random_uuid has 122 random bits. No change was hidden up to
+  // changes_open_to; null while there are no rules (docs/adr/0038).
+  `create table mirror_state (
+    only_row boolean not null default true constraint mirror_state_pk primary key,
+    state text not null constraint mirror_state_known
+      check (state in ('NEVER_RUN', 'IDLE', 'RUNNING', 'FAILING', 'BLOCKED')),
+    as_of timestamptz(3),
+    reason text,
+    blocked_plan text,
+    source_fingerprint text,
+    mode text,
+    refusals text,
+    context_csns text[] not null default '{}',
+    read_whole_at timestamptz,
+    leader bigint not null default 0,
+    user_count integer not null default 0,
+    group_count integer not null default 0,
+    revision integer constraint mirror_state_revision_fk references revisions,
+    revision_uuid uuid,
+    change_count integer not null default 0,
+    changes_pruned_to bigint not null default 0,
+    changes_clock timestamptz(3) not null default now(),
+    changes_clock_doubted_since timestamptz(3),
+    changes_open_to bigint,
+    hides boolean not null default false,
+    hides_in_log boolean not null default false,
+    open_revision_uuid uuid generated always as (case when hides then null else revision_uuid end) stored,
+    open_log_revision_uuid uuid generated always as (case when hides or hides_in_log then null else revision_uuid end) stored,
+    cursor_key bytea not null constraint mirror_state_cursor_key_length check (octet_length(cursor_key) = 16)
+      default substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16),
+    constraint mirror_state_one_row check (only_row)
+  )`,
+  // The search path is fixed because a restore of data alone runs without one.
+  `create function note_revision_uuid() returns trigger language plpgsql set search_path from current as $$
+    begin
+      new.revision_uuid := (select r.uuid from revisions r where r.id = new.revision);
+      return new;
+    end $$`,
+  `create trigger mirror_state_revision_uuid before insert or update of revision on mirror_state
+     for each row execute function note_revision_uuid()`,
+  // Ids of changes start above those of every earlier database, unless it had more than a million changes per second. A cursor of
+  // an earlier log is therefore never valid in this one.
+  `insert into mirror_state (state, changes_pruned_to) values ('NEVER_RUN',
+     setval(pg_get_serial_sequence('changes', 'id'), (extract(epoch from clock_timestamp()) * 1000000)::bigint))`,
+];
+
+/** Data of the service itself. */
+const SERVICE = [
+  `create table service_accounts (
+    id text not null constraint service_accounts_pk primary key,
+    name text not null,
+    description text,
+    contact text,
+    purpose text,
+    scopes text[] not null,
+    limited_to uuid[],
+    limited_scopes text[],
+    created_at timestamptz(3) not null,
+    expires_at timestamptz(3),
+    last_used_at timestamptz(3),
+    revoked_at timestamptz(3),
+    constraint service_accounts_id_form check (id ~ '^[a-z0-9][a-z0-9-]{1,63}$')
+  )`,
+  `create table service_account_secrets (
+    sha256 bytea not null constraint service_account_secrets_pk primary key,
+    service_account_id text not null
+      constraint service_account_secrets_account_fk references service_accounts on delete cascade,
+    created_at timestamptz(3) not null,
+    expires_at timestamptz(3),
+    constraint service_account_secrets_sha256_length check (octet_length(sha256) = 32)
+  )`,
+  'create index service_account_secrets_by_account on service_account_secrets (service_account_id)',
+  `create table access_log (
+    day date not null,
+    principal text not null,
+    acting_for text not null,
+    field text not null,
+    requests bigint not null,
+    people bigint not null,
+    constraint access_log_pk primary key (day, principal, acting_for, field),
+    constraint access_log_counted check (requests > 0 and people > 0)
+  )`,
+  'create table embedded_keys (name text not null constraint embedded_keys_pk primary key, value jsonb not null)',
+  `create table webhooks (
+    id text not null constraint webhooks_pk primary key,
+    cursor text not null,
+    attempts integer not null default 0,
+    failing_since timestamptz(3),
+    next_attempt_at timestamptz(3),
+    disabled_at timestamptz(3),
+    failure text
+  )`,
+];
+
+const STATEMENTS = [
+  'create extension if not exists pg_trgm',
+  ...ENTRIES,
+  ...OBJECTS,
+  ...INDEXES,
+  ...LOG,
+  ...SERVICE,
+  // pg_restore fills it last, after all tables and constraints, also with several jobs: see IS_COMPLETE.
+  'create materialized view database_complete as select true as is_complete',
+];
