@@ -161,13 +161,7 @@ describe('a service with all its dependencies', () => {
         expect([query, canaries.foundIn(body)]).toEqual([query, []]);
       }
     }
-    for (const path of [
-      '/',
-      '/_health',
-      '/_readiness',
-      '/metrics',
-      '/photo/v1/anna',
-    ]) {
+    for (const path of ['/', '/_health', '/_readiness', '/metrics', '/photo/v1/anna']) {
       const { headers, body } = await send(service, { path });
       expect([path, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([path, []]);
     }
