@@ -141,7 +141,10 @@ describe('scopes', () => {
         return false;
       return valuesAt(data, path).every((value) => value === null);
     });
-    expect(empty.map(({ path }) => path.join('.'))).toEqual([]);
+    // The subgroup is the one group that the user is in directly.
+    expect(empty.map(({ path }) => path.join('.'))).toEqual([
+      'group.subgroups.nodes.membership.role.inheritedFrom',
+    ]);
   });
 
   it.each(BY_NAME)(

@@ -109,6 +109,9 @@ export function argumentsOf(coordinate: string): string | undefined {
   const object = schema.getType(type);
   const isConnection =
     isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
+  if (name === 'membership' && type.startsWith('Group')) return 'user: {id: "zoe"}';
+  // That of a payload has no arguments.
+  if (name === 'membership' && !type.endsWith('Payload')) return 'group: {id: "outer"}';
   return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
 }
 
