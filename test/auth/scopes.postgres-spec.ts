@@ -141,10 +141,7 @@ describe('scopes', () => {
         return false;
       return valuesAt(data, path).every((value) => value === null);
     });
-    // The subgroup is the one group that the user is in directly.
-    expect(empty.map(({ path }) => path.join('.'))).toEqual([
-      'group.subgroups.nodes.membership.role.inheritedFrom',
-    ]);
+    expect(empty.map(({ path }) => path.join('.'))).toEqual([]);
   });
 
   it.each(BY_NAME)(

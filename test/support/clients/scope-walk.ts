@@ -109,7 +109,8 @@ export function argumentsOf(coordinate: string): string | undefined {
   const object = schema.getType(type);
   const isConnection =
     isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
-  if (name === 'membership' && type.startsWith('Group')) return 'user: {id: "zoe"}';
+  // She inherits her role in all groups of the cycle.
+  if (name === 'membership' && type.startsWith('Group')) return 'user: {id: "zora"}';
   // That of a payload has no arguments.
   if (name === 'membership' && !type.endsWith('Payload')) return 'group: {id: "outer"}';
   return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
@@ -121,11 +122,13 @@ export const LDIF = buildLdif(
     { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
     { id: 'mia', name: 'Mia Middle', schoolYear: '2A' },
     { id: 'zoe', name: 'Zoë' },
+    { id: 'zora', name: 'Zora' },
   ],
   [
     { id: 'outer', name: 'Outer', members: ['@middle', 'mia'] },
-    { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
+    { id: 'middle', name: 'Middle', members: ['@inner', '@small', 'anna'], owners: ['mia'] },
     { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], owners: ['anna'] },
+    { id: 'small', name: 'Small', members: ['@outer', 'zora'] },
     { id: 'zoo', name: 'Zoo', members: ['zoe', 'mia'], owners: ['anna'] },
     { id: 'far', name: 'Far', members: ['mia'] },
   ],
