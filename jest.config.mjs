@@ -35,18 +35,13 @@ const common = {
 };
 
 /** Tests that share one PostgreSQL server. */
-const withServers = (displayName, store, testMatch) => ({
+const withServers = (displayName, ...testMatch) => ({
   ...common,
   displayName,
-  globals: { STORE: store },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testMatch,
 });
-
-/** End-to-end tests use the endpoint: those that depend on SQL run on both stores, all others on one. */
-const endToEnd = (store) =>
-  withServers(store, store, ['<rootDir>/test/**/*.e2e-spec.ts', `<rootDir>/test/**/*.${store}-spec.ts`]);
 
 export default {
   // Ends tests that hang. It is several times as long as the longest test, because other processes may share the cores.
@@ -68,10 +63,9 @@ export default {
         '<rootDir>/test/**/*.spec.ts',
       ],
     },
-    withServers('processes', 'postgres', ['<rootDir>/test/**/*.process-spec.ts']),
-    { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
-    endToEnd('postgres'),
+    withServers('processes', '<rootDir>/test/**/*.process-spec.ts'),
+    withServers('postgres', '<rootDir>/test/**/*.e2e-spec.ts', '<rootDir>/test/**/*.postgres-spec.ts'),
     // For npm run test:endurance on a machine without other load: they take minutes, and measure times.
-    withServers('endurance', 'postgres', ['<rootDir>/test/**/*.endurance-spec.ts']),
+    withServers('endurance', '<rootDir>/test/**/*.endurance-spec.ts'),
   ],
 };

@@ -1,6 +1,6 @@
 // Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -8,8 +8,6 @@ import { rolldown } from 'rolldown';
 /** As deep as the directories of dist/, because modules find files relative to themselves. */
 const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
-/** Programs of the embedded database, which Node.js starts in a process or a thread of their own. */
-const EMBEDDED = ['pglite.worker.mjs', 'create-database.mjs'];
 const INPUTS = {
   service: 'dist/main.js',
   follower: 'dist/follower.js',
@@ -23,10 +21,9 @@ const MAIN = "import '../../bin/require-node.cjs';\nimport('./service.js');\n";
 /** Packages that stay in node_modules. */
 const EXTERNAL = [
   /^node:/,
-  // They contain native code or WebAssembly.
+  // They contain native code.
   /^sharp$/,
   /^@node-rs\//,
-  /^@electric-sql\//,
   // Few processes load them.
   /^@redis\//,
   /^@opentelemetry\//,
@@ -54,7 +51,6 @@ export async function bundleService() {
     strictExecutionOrder: true,
   });
   await bundle.close();
-  for (const name of EMBEDDED) cpSync(join('dist/database/embedded', name), join(unfinished, name));
   writeFileSync(join(unfinished, 'main.js'), MAIN);
   writeFileSync(join(unfinished, STAMP), stamp);
   rmSync(OUTPUT, { recursive: true, force: true });

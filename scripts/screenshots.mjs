@@ -31,7 +31,7 @@ const service = spawn(process.execPath, ['dist/bundled/main.js'], {
   env: {
     PATH: process.env.PATH,
     PORT: port,
-    DATABASE_URL: `pglite:${join(work, 'mirror')}`,
+    DATABASE_URL: `embedded:${join(work, 'mirror')}`,
     CORS_ORIGINS: CLUB_PAGE,
   },
 });

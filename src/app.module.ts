@@ -2,7 +2,6 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AccessLogModule } from './access-log/access-log.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ChangesModule } from './changes/changes.module.js';
-import { LocalCommandsServer } from './commands/local/local-commands.server.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, type Waiting } from './database/database.module.js';
@@ -86,7 +85,7 @@ export class AppModule {
         MonitoringModule.forRoot(config, otherProcesses),
         ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
       ],
-      providers: [GracefulShutdown, LocalCommandsServer],
+      providers: [GracefulShutdown],
     };
   }
 }

@@ -83,7 +83,7 @@ if (process.argv[2] !== 'serve') {
 try {
   await program.parseAsync();
 } catch (error) {
-  // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.
+  // Open handles would keep the process alive. This exit is safe: the database continues without this process.
   process.exit(error instanceof CommanderError ? endOfUse(error) : explain(error));
 }
 

@@ -102,7 +102,6 @@ async function create(
 /** The follower reads from the primary only. */
 function ofFollower(config: Config): Config {
   const { database } = config;
-  if (database.kind !== 'postgres') return config;
   const poolSize = Math.min(database.poolSize, POOL_SIZE);
   return { ...config, database: { ...database, replicaUrls: [], poolSize } };
 }

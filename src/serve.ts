@@ -3,10 +3,8 @@ import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
 import { type Config, ConfigError, configFor, readValues } from './config/config.js';
-import { nameDatabase } from './config/settings/database.js';
 import type { PresetName } from './config/model/presets/presets.js';
 import { openApp } from './open-app.js';
-import { isCreated } from './database/embedded/database-creation.js';
 import { databaseError } from './database/statements/database-error.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
 import { FollowerProcess } from './mirror/follower-process.js';
@@ -33,9 +31,6 @@ export async function serve(config: Config): Promise<void> {
   logBeginning();
   const ending = watchSignals();
   if (!isInTerminal()) reportChanges({ config, values: readValues() });
-  const { database } = config;
-  if (database.kind === 'pglite' && !isCreated(database.directory))
-    new Logger('Service').log(`Creating the ${nameDatabase(database)}, once`);
   const kind = await recognize(config.directory, ending);
   await serveKind(kind === null ? config : configFor(config, kind), ending, kind !== null);
 }
@@ -103,11 +98,8 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
   }
 }
 
-/** The embedded database has a single connection, which a second process cannot share. */
-function followingFor(config: Config): MirrorFollowing | null {
-  const { database, directory } = config;
-  if (database.kind === 'pglite') return null;
-  return new FollowerProcess(new URL('./follower.js', import.meta.url), directory.server, config);
+function followingFor(config: Config): MirrorFollowing {
+  return new FollowerProcess(new URL('./follower.js', import.meta.url), config.directory.server, config);
 }
 
 /** One process cannot replace itself without failed requests: on SIGHUP it logs what a restart would change. */

@@ -49,7 +49,7 @@ export async function measureUnderLoad({ quick }, runStep) {
 async function measureEmbedded(resources) {
   const directory = mkdtempSync(join(tmpdir(), 'directory-embedded-'));
   resources.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const environment = { NODE_ENV: 'development', DATABASE_URL: `pglite:${directory}` };
+  const environment = { NODE_ENV: 'development', DATABASE_URL: `embedded:${directory}` };
   const service = await FollowingService.start(environment, /Ready at/, resources);
   await sleep(REST_MS);
   return memoryOf(service.pid);

@@ -3,12 +3,11 @@ import type { DataSource } from 'typeorm';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
-import { DatabaseInUseError } from '../database/connections/database-start.error.js';
 import { unencryptedPassword } from '../database/connections/pool-options.js';
 import { checkReplica } from '../database/connections/replica.js';
 import { readSchemaState, type SchemaState } from '../database/connections/schema-state.js';
 import { Database } from '../database/database.js';
-import { isCreated } from '../database/embedded/database-creation.js';
+import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import {
   readReconciliations,
   type Reconciliation,
@@ -27,7 +26,6 @@ import { ServiceAccountEntity } from '../service-accounts/service-account.entity
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { checkWebhooks } from './check-webhooks.js';
 import { withDatabase } from './context.js';
-import { executeInService, isObject, throughService } from './local/execute-in-service.js';
 import { expiresSoon } from './service-account-list.js';
 
 /** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
@@ -36,28 +34,20 @@ const HARMFUL = 30_000;
 
 /** Checks the database, and changes nothing in it: the service creates and migrates the tables. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
-  const { database } = config;
-  if (database.kind === 'pglite' && !isCreated(database.directory))
-    return [ok('database', `none yet: the first start creates it in ${database.directory}`)];
+  const { embedded } = config.database;
+  if (embedded !== null && !EmbeddedServer.isCreated(embedded))
+    return [ok('database', `none yet: the first start creates it in ${embedded}`)];
   try {
-    return await throughService(
-      config,
-      (directory) => executeInService(directory, { operation: 'check', args: [] }, areFindings, null),
-      () => withDatabase(config, (dataSource) => checkOpenDatabase(config, dataSource), { migrates: false }),
-    );
+    return await withDatabase(config, (dataSource) => checkOpenDatabase(config, dataSource), {
+      migrates: false,
+    });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    if (error instanceof DatabaseInUseError) return [warning('database', text, 'DatabaseInUseError')];
     return [problem('database', text, codeOf(error))];
   }
 }
 
-function areFindings(value: unknown): value is Finding[] {
-  return Array.isArray(value) && value.every((each) => isObject(each) && typeof each['what'] === 'string');
-}
-
-/** Checks a database that is open, in a command or in the service that holds the embedded one. */
-export async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   const { database, directory } = config;
   const schema = await readSchemaState(dataSource);
   const risk = unencryptedPassword(database);
@@ -65,7 +55,7 @@ export async function checkOpenDatabase(config: Config, dataSource: DirectoryDat
     describeSchema(schema),
     ...(risk === null ? [] : [warning('database password', risk)]),
     ...(await checkReplicas(database, dataSource)),
-    ...(database.kind === 'pglite' ? [] : [await checkClock(dataSource)]),
+    await checkClock(dataSource),
   ];
   if (schema.pending > 0) return findings;
   const state = new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand());
@@ -90,9 +80,8 @@ async function checkReplicas(
   database: Config['database'],
   dataSource: DirectoryDataSource,
 ): Promise<Finding[]> {
-  const urls = database.kind === 'postgres' ? database.replicaUrls : [];
   return Promise.all(
-    urls.map(async (url) => {
+    database.replicaUrls.map(async (url) => {
       const what = `read replica ${new URL(url).host}`;
       const failure = await checkReplica(url, dataSource.pool);
       return failure === null ? ok(what) : problem(what, failure);

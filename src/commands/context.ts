@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { nameDatabase } from '../config/settings/database.js';
 import { type OpeningOptions, DirectoryDataSource } from '../database/connections/data-source.js';
 import { DatabaseStartError } from '../database/connections/database-start.error.js';
-import { isCreated } from '../database/embedded/database-creation.js';
+import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';
 import { withLateProgress } from './progress.js';
@@ -15,7 +15,7 @@ interface CommandOptions extends OpeningOptions {
 
 /** Whether the settings name an embedded database that no service has used yet. */
 export function isMissing({ database }: Pick<Config, 'database'>): boolean {
-  return database.kind === 'pglite' && !isCreated(database.directory);
+  return database.embedded !== null && !EmbeddedServer.isCreated(database.embedded);
 }
 
 /**

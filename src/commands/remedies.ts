@@ -91,8 +91,6 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
     '28000': 'Correct the user in DATABASE_URL, or let pg_hba.conf of PostgreSQL admit this machine',
     '3D000': 'Create the database: create database NAME owner ROLE (docs/install.md)',
     '42501': 'Make the role the owner of the database: alter database NAME owner to ROLE',
-    DatabaseInUseError:
-      'If it is the service: its page /_readiness, and directoryStatus, show the state of the mirror',
   },
 };
 

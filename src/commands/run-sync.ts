@@ -3,6 +3,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.js';
+import { addressOf } from '../config/settings/embedded-address.js';
 import { Database } from '../database/database.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { Revisions } from '../database/revisions/revisions.js';
@@ -44,9 +45,8 @@ export async function runSync(
   }
 }
 
-function withDirectory(config: Config, directory: string): Config {
-  const { database } = config;
-  return database.kind === 'pglite' ? { ...config, database: { ...database, directory } } : config;
+function withDirectory(config: Config, embedded: string): Config {
+  return { ...config, database: { ...config.database, embedded, url: addressOf(embedded).url } };
 }
 
 async function runIn(config: Config, options: RunOptions, creates: boolean): Promise<SyncResult> {

@@ -4,8 +4,8 @@ import { BadUserInputError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
 import type { AccountChanges, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
+import type { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { addExamples, DEFAULT_WIDTH, paint, printWritten } from './help.js';
-import { withAccounts } from './service-account-access.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
 import {
   DAY,
@@ -249,4 +249,22 @@ function printToken(
 function toJson(account: Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo' | 'limitedScopes'>): object {
   const { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt } = account;
   return { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt };
+}
+
+/** @param creates whether an embedded database is created if there is none */
+async function withAccounts<Result>(
+  config: Config,
+  work: (accounts: ServiceAccountsService) => Promise<Result>,
+  creates = false,
+): Promise<Result> {
+  const [{ withDatabase }, accounts, { ServiceAccountEntity }] = await Promise.all([
+    import('./context.js'),
+    import('../service-accounts/service-accounts.service.js'),
+    import('../service-accounts/service-account.entity.js'),
+  ]);
+  return withDatabase(
+    config,
+    (dataSource) => work(new accounts.ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity))),
+    { creates },
+  );
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { BadUserInputError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
-import type { RotationStep, RotationWay } from '../media/signing/signing-keys.js';
+import type { RotationStep } from '../media/signing/signing-keys.js';
 import { addExamples, printWritten } from './help.js';
 
 const SENTENCES: Readonly<Record<RotationStep, string>> = {
@@ -34,14 +34,12 @@ async function rotate(config: Config, isUrgent: boolean): Promise<RotationStep> 
     const message = 'The keys are in URL_SIGNING_KEYS: change the setting as docs/operations.md describes';
     throw new BadUserInputError(message, 'URL_SIGNING_KEYS');
   }
-  // While a command uses the embedded database, no process serves.
-  const inSteps: RotationWay = config.database.kind === 'pglite' ? 'once' : 'steps';
   const [{ withDatabase }, { EmbeddedKeys }, { rotateGenerated }] = await Promise.all([
     import('./context.js'),
     import('../database/embedded/embedded-keys.js'),
     import('../media/signing/signing-keys.js'),
   ]);
   return withDatabase(config, (dataSource) =>
-    rotateGenerated(new EmbeddedKeys(dataSource), isUrgent ? 'replace' : inSteps),
+    rotateGenerated(new EmbeddedKeys(dataSource), isUrgent ? 'replace' : 'steps'),
   );
 }

@@ -16,28 +16,16 @@ export function addWebhookCommands(program: Command): void {
 }
 
 async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; json?: true }): Promise<void> {
-  const [{ withDatabase }, { enableWebhook: enable }, { executeInService, throughService }] =
-    await Promise.all([
-      import('./context.js'),
-      import('../webhooks/enable-webhook.js'),
-      import('./local/execute-in-service.js'),
-    ]);
+  const [{ withDatabase }, { enableWebhook: enable }] = await Promise.all([
+    import('./context.js'),
+    import('../webhooks/enable-webhook.js'),
+  ]);
   const config = readConfig();
-  const request = { operation: 'enableWebhook', args: [id, fromNow === true] } as const;
-  await throughService(
-    config,
-    (directory) => executeInService(directory, request, isNull, 'check'),
-    () =>
-      withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true).then(() => null)),
-  );
+  await withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true));
   printWritten(
     config,
     json === true,
     { id, enabled: true },
     (where) => `The webhook ${id} is enabled ${where}.`,
   );
-}
-
-function isNull(value: unknown): value is null {
-  return value === null;
 }

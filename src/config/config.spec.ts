@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import fc from 'fast-check';
 import { modelSetting } from '../../test/support/builders/model-file.js';
@@ -29,7 +29,7 @@ describe('the configuration', () => {
       production: false,
       baseUrl: 'http://127.0.0.1:3000',
       basePath: '',
-      database: { kind: 'pglite' },
+      database: { embedded: resolve('.data') },
       auth: { issuer: null, audiences: ['http://127.0.0.1:3000'], introspection: null },
       urlSigningKeys: null,
     });
@@ -283,7 +283,7 @@ describe('the configuration', () => {
   it.each([
     ['postgres://reader@replica.example.org/directory, postgresql://127.0.0.1:5433/directory', true],
     ['replica.example.org', false],
-    ['postgres://replica.example.org/directory,pglite:.data/replica', false],
+    ['postgres://replica.example.org/directory,embedded:.data/replica', false],
   ])('accepts read replicas by their URLs: %s', (urls, isGood) => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1/directory', DATABASE_REPLICA_URLS: urls };
     expect(problemsOf(environment)).toHaveLength(isGood ? 0 : 1);

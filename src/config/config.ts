@@ -217,16 +217,16 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFil
   };
 }
 
-/** An embedded database has one process, and the embedded identity provider keeps its sessions in one. */
-function workersOf({ WORKERS, DATABASE_URL, AUTH_URL }: Settings): number {
-  if (DATABASE_URL.startsWith('pglite:') || AUTH_URL === undefined) return 1;
+/** The embedded identity provider keeps its sessions in one process. */
+function workersOf({ WORKERS, AUTH_URL }: Settings): number {
+  if (AUTH_URL === undefined) return 1;
   return WORKERS ?? availableParallelism();
 }
 
 /** The configuration of one of several workers, which share connections and previews. */
 export function configOfWorker(config: Config): Config {
   const { database, limits, workers } = config;
-  if (database.kind !== 'postgres' || workers === 1) return config;
+  if (workers === 1) return config;
   const shareOf = (sum: number) => Math.ceil(sum / workers);
   const poolSize = Math.max(LEAST_CONNECTIONS, shareOf(database.poolSize));
   const previewPoolSize = shareOf(database.previewPoolSize);

@@ -1,3 +1,4 @@
+import { isEmbedded } from './settings/database.js';
 import { namesSampleDirectory } from './settings/directory.js';
 import { splitUrls } from './settings/directory-settings.js';
 import { explorerAddresses } from './settings/explorer.js';
@@ -15,7 +16,6 @@ interface Contradiction {
 const REFUSED = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
 const refusesEmbedded = ({ NODE_ENV, ALLOW_EMBEDDED }: Settings) =>
   NODE_ENV === 'production' && !ALLOW_EMBEDDED;
-const isEmbedded = ({ DATABASE_URL }: Settings) => DATABASE_URL.startsWith('pglite:');
 const explorerUris = (settings: Settings) => explorerAddresses(baseUrlOf(settings));
 /** One day more than a delivery is repeated. */
 const MIN_DAYS_OF_WEBHOOKS = 4;
@@ -155,12 +155,6 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     about: ['ALLOW_EMBEDDED', 'DIRECTORY_URL'],
     exists: (settings) => refusesEmbedded(settings) && namesSampleDirectory(settings),
     problem: `DIRECTORY_URL is empty or names the sample: that directory ${REFUSED}`,
-  },
-  {
-    about: ['WORKERS', 'DATABASE_URL'],
-    exists: (settings) => (settings.WORKERS ?? 1) > 1 && isEmbedded(settings),
-    problem:
-      'WORKERS above 1 only goes with a DATABASE_URL that begins with postgres://: an embedded database has one process',
   },
   {
     about: ['WORKERS', 'AUTH_URL'],

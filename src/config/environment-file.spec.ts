@@ -68,9 +68,8 @@ describe('the file of settings', () => {
   });
 
   it.each([
-    ['DATABASE_URL', 'pglite:.data/own', `pglite:${directory}/.data/own`],
     ['DATABASE_URL', 'embedded:.data', `embedded:${directory}/.data`],
-    ['DATABASE_URL', 'pglite:/data', 'pglite:/data'],
+    ['DATABASE_URL', 'embedded:/data', 'embedded:/data'],
     [
       'DATABASE_URL',
       'postgres://a@b/c?sslrootcert=ca.pem&x=y',

@@ -83,6 +83,6 @@ function withAbsolutePaths(name: string, value: string, directory: string): stri
   if (PATHS.includes(name) || name.endsWith('_FILE')) return resolve(directory, value);
   if (!/_URLS?$/.test(name)) return value;
   return value
-    .replace(/^((?:file|pglite|embedded):)(?!\/)(.+)/, absolute)
+    .replace(/^((?:file|embedded):)(?!\/)(.+)/, absolute)
     .replace(/([?&]ssl(?:cert|key|rootcert)=)([^&,]+)/g, absolute);
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Paths of default settings: files of the working directory, or else of this package, which has the database. */
 export const SAMPLE_DIRECTORY = 'sample/directory.ldif';
 export const SAMPLE_CLIENTS = 'sample/clients.json';
-export const DEFAULT_DATABASE = '.data/mirror';
+export const DEFAULT_DATABASE = '.data';
 
 /** The model file of the sample directory. */
 export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));

@@ -81,7 +81,7 @@ describe('production', () => {
 
   it('does not call a misspelled setting embedded', () => {
     expect(problemsOf({ ...PRODUCTION, DATABASE_URL: 'postgres//localhost' })).toEqual([
-      'DATABASE_URL must be postgres://user:password@host/database or pglite:directory',
+      'DATABASE_URL must be postgres://user:password@host/database or embedded:directory',
     ]);
   });
 });

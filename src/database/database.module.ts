@@ -43,15 +43,13 @@ export class DatabaseModule {
     waiting: Waiting | null = null,
     options: OpeningOptions = {},
   ): DynamicModule {
-    // An embedded database is never temporarily unavailable.
-    const waitingFor = database.kind === 'pglite' ? null : waiting;
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
           dataSourceFactory: () =>
-            openWithRetry(new DirectoryDataSource(database, entities, options), waitingFor),
+            openWithRetry(new DirectoryDataSource(database, entities, options), waiting),
         }),
       ],
     };

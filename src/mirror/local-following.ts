@@ -127,11 +127,10 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
     });
   }
 
-  /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */
+  /** One process synchronizes, and the others wait until it ends. */
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database, directory } = this.config;
     const { signal } = this.stopping;
-    if (database.kind === 'pglite') return this.lead(follower, signal, settled);
     const restarting = new RestartingFollower(follower, this.dataSource.manager, directory);
     const work = async (term: Term) => {
       this.isWaiting = false;
@@ -195,14 +194,13 @@ export class LocalFollowing extends MirrorFollowing implements OnModuleDestroy, 
    * which waits for transactions that write.
    */
   private async keepIndexes(signal: AbortSignal): Promise<void> {
-    const { database, directory } = this.config;
+    const { directory } = this.config;
     try {
       await this.dataSource.keepValueIndexes(
         [
           ...valueIndexesOf('users', directory.mapping.users.fields),
           ...valueIndexesOf('groups', directory.mapping.groups.fields),
         ],
-        database.kind === 'postgres',
         signal,
       );
     } catch (error) {

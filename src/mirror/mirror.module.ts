@@ -1,6 +1,4 @@
 import { Module } from '@nestjs/common';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { Leadership } from './sync/leadership.js';
 import { LocalFollowing } from './local-following.js';
 import { MirrorState } from './status/mirror-state.js';
@@ -9,7 +7,7 @@ import { Synchronizer } from './sync/synchronizer.js';
 /** The mirror of the directory. This module is the only writer of its rows. */
 @Module({
   providers: [
-    { provide: Leadership, inject: [CONFIG], useFactory: (config: Config) => Leadership.ofService(config) },
+    { provide: Leadership, useFactory: () => Leadership.ofService() },
     LocalFollowing,
     MirrorState,
     Synchronizer,

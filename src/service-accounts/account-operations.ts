@@ -38,12 +38,3 @@ export interface IssuedToken {
   readonly account: ServiceAccountEntity;
   readonly token: string;
 }
-
-/** What an operator does with accounts, in the database or through the service that holds it. */
-export interface AccountOperations {
-  create(account: NewServiceAccount): Promise<IssuedToken>;
-  describeAll(): Promise<DescribedAccount[]>;
-  update(id: string, changes: AccountChanges): Promise<ServiceAccountEntity>;
-  rotate(id: string, overlapSeconds: number): Promise<IssuedToken>;
-  revoke(id: string): Promise<void>;
-}

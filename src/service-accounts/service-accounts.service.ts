@@ -8,7 +8,6 @@ import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import type {
   AccountChanges,
-  AccountOperations,
   DescribedAccount,
   IssuedToken,
   NewServiceAccount,
@@ -18,7 +17,7 @@ import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-acco
 
 /** Creates, changes, lists, rotates and revokes service accounts for an operator. */
 @Injectable()
-export class ServiceAccountsService implements AccountOperations {
+export class ServiceAccountsService {
   constructor(
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {}

@@ -32,7 +32,7 @@ async function runWith(read: () => Config, work: Work): Promise<void> {
   try {
     await work(read());
   } catch (error) {
-    // Open handles would keep the process alive. This exit is safe: the embedded database recovers from a crash.
+    // Open handles would keep the process alive. This exit is safe: the database continues without this process.
     process.exit(explain(error));
   }
 }

@@ -19,7 +19,7 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
     ...(disclosure.introspection ? [`  Reference  ${baseUrl}/reference`] : []),
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
     `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
-    `  Database   ${database.kind === 'pglite' ? `embedded in ${database.directory}` : 'PostgreSQL'}`,
+    `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
   if (auth.issuer === null) {

@@ -51,7 +51,6 @@ describe('custom fields of a model file', () => {
     ).toEqual({ users: { nodes: [{ id: 'anna', phone: '+41 44 7', number: '007' }] } });
 
     const { database } = first.config;
-    if (database.kind !== 'postgres') throw new Error('It is embedded');
     const environment = {
       DIRECTORY_MODEL: SECOND,
       DATABASE_URL: database.url,
@@ -174,7 +173,6 @@ describe('rules of visibility that a model file adds', () => {
     authorization = await first.serviceAccount('read', 'directory', 'write');
     const { directoryFile } = first;
     const { database } = first.config;
-    if (database.kind !== 'postgres') throw new Error('It is embedded');
     [file, away] = [directoryFile, `${directoryFile}.away`];
     environment = {
       DIRECTORY_MODEL: RULES,

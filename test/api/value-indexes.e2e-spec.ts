@@ -25,7 +25,7 @@ describe('the indexes for filters by custom fields', () => {
   const keep = (...fields: Field[]) => {
     const dataSource = service.app.get<DirectoryDataSource>(DataSource);
     const wanted = [...valueIndexesOf('users', fields), ...valueIndexesOf('groups', fields)];
-    return dataSource.keepValueIndexes(wanted, service.config.database.kind === 'postgres', signal);
+    return dataSource.keepValueIndexes(wanted, signal);
   };
 
   const list = () =>

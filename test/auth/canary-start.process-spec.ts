@@ -30,7 +30,7 @@ describe('the output of a process that fails to start', () => {
     ['LOG_LEVEL', secret],
     ['LIMIT_DEPTH', secret],
   ])('contains no secret of %s: %s', async (name, value) => {
-    const environment = { DATABASE_URL: 'pglite:/dev/null/nothing', [name]: value };
+    const environment = { DATABASE_URL: 'embedded:/dev/null/nothing', [name]: value };
     const { code, stdout, stderr } = await runCommand(['service-account', 'list'], environment);
     expect(code).not.toBe(0);
     expect(stdout + stderr).not.toBe('');

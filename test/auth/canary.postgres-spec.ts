@@ -115,7 +115,7 @@ describe('a service with all its dependencies', () => {
   /** Created by the command, which prints the token once. */
   async function createServiceAccount(): Promise<string> {
     const { database } = service.config;
-    const environment = { DATABASE_URL: database.kind === 'postgres' ? database.url : '' };
+    const environment = { DATABASE_URL: database.url };
     const run = (...args: string[]) => runCommand(['service-account', ...args, '--json'], environment);
     const { stdout } = await run('create', '--id', 'canary', '--name', 'Canary', '--scopes', 'read');
     const { token } = JSON.parse(stdout) as { token: string };

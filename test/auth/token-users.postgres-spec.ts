@@ -157,7 +157,7 @@ describe('`check --token`', () => {
         const authorization = await issuer.sign({ payload: { sub, scope: 'read' } });
         writeFileSync(file, authorization.replace('Bearer ', ''));
         const { stdout } = await runCommand(['check', '--token', file, '--json'], {
-          DATABASE_URL: database.kind === 'postgres' ? database.url : '',
+          DATABASE_URL: database.url,
           ...issuer.environment,
         });
         const { findings } = JSON.parse(stdout) as { findings: { what: string; text: string }[] };

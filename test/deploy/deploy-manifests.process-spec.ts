@@ -132,8 +132,8 @@ describe('the compose file', () => {
       });
       const config = readConfig(withSecrets({ ...readImageEnvironment(), ...environment }, secrets));
       expect(config).toMatchObject({ production: true, allowEmbedded: false, host: '0.0.0.0', port: 3000 });
-      expect([config.database.kind, config.redis === null, config.directory.source.kind]).toEqual([
-        'postgres',
+      expect([config.database.embedded, config.redis === null, config.directory.source.kind]).toEqual([
+        null,
         false,
         'ldap',
       ]);
@@ -202,8 +202,8 @@ describe('the manifests', () => {
       allowEmbedded: false,
       port: container.ports[0]?.containerPort,
     });
-    expect([config.database.kind, config.redis === null, config.directory.source.kind]).toEqual([
-      'postgres',
+    expect([config.database.embedded, config.redis === null, config.directory.source.kind]).toEqual([
+      null,
       false,
       'ldap',
     ]);

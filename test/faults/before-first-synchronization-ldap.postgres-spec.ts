@@ -36,7 +36,6 @@ async function count(url: string, authorization: string): Promise<unknown[]> {
 /** A process on the same database that does not synchronize. */
 async function startBeside({ config }: TestService): Promise<{ app: NestFastifyApplication; url: string }> {
   const { database } = config;
-  if (database.kind !== 'postgres') throw new Error('An embedded database has one process only');
   const beside = readConfig({
     PORT: String(await findFreePort()),
     DATABASE_URL: database.url,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { OpenConnections, serverPoolOptions } from '../../src/database/connections/pool-options.js';
+import { OpenConnections, poolOptions } from '../../src/database/connections/pool-options.js';
 import { StatementPool } from '../../src/database/connections/statement-pool.js';
 import { timeLimitsFor } from '../../src/database/connections/time-limits.js';
 import { eventually } from '../support/eventually.js';
@@ -29,10 +29,10 @@ beforeAll(async () => {
 });
 
 function open(url: string, max: number): void {
-  pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, LIMITS, new OpenConnections()) });
+  pool = new pg.Pool({ connectionString: url, ...poolOptions(max, LIMITS, new OpenConnections()) });
   // Errors of idle connections, and of lost ones.
   pool.on('error', () => undefined);
-  statements = new StatementPool(pool, LIMITS, true);
+  statements = new StatementPool(pool, LIMITS);
 }
 
 beforeEach(() => {

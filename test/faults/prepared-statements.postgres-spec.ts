@@ -97,7 +97,7 @@ describe('the process that follows', () => {
   beforeAll(async () => {
     service = await WatchedService.start({ ldif: ldifOf('Anna') });
     const { database } = service.config;
-    client = new pg.Client(database.kind === 'postgres' ? database.url : '');
+    client = new pg.Client(database.url);
     await client.connect();
   });
 

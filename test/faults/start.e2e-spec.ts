@@ -1,31 +1,31 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
 import { TestProcess } from '../support/clients/command.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
-import { createDatabase, store, type TestDatabase } from '../support/servers/store.js';
+import { createDatabase, variable } from '../support/servers/store.js';
 
 const execute = promisify(execFile);
 
 describe('the service, started on the sample', () => {
-  let database: TestDatabase;
+  let directory: string;
   let environment: Environment;
   let url: string;
   const running: TestProcess[] = [];
 
   beforeAll(async () => {
-    database = await createDatabase();
+    directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'start-'));
     const port = await findFreePort();
     url = `http://127.0.0.1:${port}`;
-    environment = { PORT: String(port), DATABASE_URL: database.url };
+    environment = { PORT: String(port), DATABASE_URL: `embedded:${directory}` };
   });
 
   afterAll(async () => {
     for (const process of running) if (!process.hasEnded) await process.kill('SIGKILL');
-    await database.drop();
   });
 
   function start(more: Environment = {}): TestProcess {
@@ -66,7 +66,7 @@ describe('the service, started on the sample', () => {
       `GraphQL    ${url}/graphql/v1`,
       `Health     ${url}/_health  ${url}/_readiness`,
       /Directory {2}\S+sample\/directory.ldif/,
-      store === 'pglite' ? /Database {3}embedded in \S+/ : 'Database   PostgreSQL',
+      `Database   PostgreSQL in ${directory}`,
       'Clients    demo-basic / demo-basic-secret, demo-post / demo-post-secret, demo-app (public)',
     ]) {
       expect(first.stdout).toMatch(line);
@@ -118,15 +118,11 @@ describe('the service, started on the sample', () => {
     const third = start();
     await third.untilPrinted(/Ready at/);
     expect(tokenIn(third)).toBe(tokenIn(first));
-    const beside = await start(store === 'pglite' ? { PORT: String(await findFreePort()) } : {}).end();
+    const beside = await start().end();
     expect([beside.code, withoutFirstLines(beside.stdout)]).toEqual([1, '']);
-    expect(beside.stderr).toMatch(
-      store === 'pglite'
-        ? /^The database directory \S+ is in use by process \d+: [^\n]+\n$/
-        : /^The port \d+ is in use: [^\n]+\n$/,
-    );
+    expect(beside.stderr).toMatch(/^The port \d+ is in use: [^\n]+\n$/);
     expect((await third.kill('SIGTERM')).code).toBe(0);
-    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
+    expect(existsSync(join(directory, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 });
 
@@ -143,7 +139,6 @@ describe('a port that is in use', () => {
     server.close();
     expect([code, withoutFirstLines(stdout)]).toEqual([1, '']);
     expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
-    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
     await database.drop();
   });
 });

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { buildLdif } from '../support/builders/directory.js';
-import { dump, restore } from '../support/builders/dump.js';
+import { dump, load, restore } from '../support/builders/dump.js';
 import { runCommand } from '../support/clients/command.js';
 import { WebhookReceiver } from '../support/clients/webhook-receiver.js';
 import { eventually } from '../support/eventually.js';
@@ -73,13 +72,13 @@ describe('webhooks of a restored database', () => {
   it('continue from the position of the backup, with ids that no lost change had', async () => {
     write('anna', 'ben', 'cleo', 'dan', 'emma');
     await eventually(() => Promise.resolve(deliveredTo('all')), ['USER_CREATED emma']);
-    const backup = dump(database.url);
+    const backup = await dump(database.url);
     write('anna', 'ben', 'cleo', 'dan', 'emma', 'finn');
     await eventually(() => Promise.resolve(deliveredTo('all').at(-1)), 'USER_CREATED finn');
     // Another change than the one that the restore loses, at the same place of the log.
     write('anna', 'ben', 'cleo', 'dan', 'emma', 'gwen');
     await eventually(() => Promise.resolve(deliveredTo('all').at(-1)), 'USER_CREATED gwen');
-    restore(database.url, backup);
+    await restore(database.url, backup);
     write('ben', 'cleo', 'dan', 'emma', 'gwen');
     await eventually(() => Promise.resolve(deliveredTo('deleted').at(-1)), 'USER_DELETED anna');
     // A receiver that leaves out ids that it knows has everything of the restored log.
@@ -91,17 +90,13 @@ describe('webhooks of a restored database', () => {
   });
 
   it('do not begin silently at another place if only the documented tables are restored', async () => {
-    const tables = TABLES.map((each) => `--table=${each}`);
-    const backup = execFileSync('pg_dump', ['--data-only', ...tables, database.url]);
+    const backup = await dump(database.url, TABLES);
     await service.process.kill('SIGTERM');
     const restored = await createDatabase('template0');
     databases.push(restored);
     const settings = { ...environment, DATABASE_URL: restored.url };
     await runCommand(['service-account', 'list'], settings);
-    execFileSync('psql', ['--quiet', '--single-transaction', '--set=ON_ERROR_STOP=1', restored.url], {
-      input: backup,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    });
+    await load(restored.url, backup);
     service = await ServiceProcess.start(settings);
     const lost = 'changes after its position are no longer kept';
     await eventually(() => statesOf(restored), [lost, lost]);

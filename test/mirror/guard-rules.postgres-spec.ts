@@ -122,7 +122,6 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     ['another filter of inactive users', modelOf(RULES, '(title=x)'), 0],
   ])('is not held after a start with %s', async (_, model, visible) => {
     const { database } = service.config;
-    if (database.kind !== 'postgres') throw new Error('It is embedded');
     const before = await readRevision(service);
     await service.app.close();
     const next = await TestService.start({

@@ -204,7 +204,7 @@ describe('a process that has lost the lease without noticing', () => {
   it('applies nothing after another process has the lease', async () => {
     const service = await TestService.start({ ldif: directoryOfVersion(1) });
     const { database } = service.config;
-    const observer = await Observer.open(database.kind === 'postgres' ? database.url : '');
+    const observer = await Observer.open(database.url);
     try {
       const before = await observer.lease();
       const [first] = await Promise.all([observer.contents()]);

@@ -178,7 +178,6 @@ describe('a start with another model', () => {
 
   function databaseUrl(): string {
     const { database } = first.config;
-    if (database.kind !== 'postgres') throw new Error('It is embedded');
     return database.url;
   }
 

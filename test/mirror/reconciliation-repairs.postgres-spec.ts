@@ -178,7 +178,7 @@ describe('a reconciliation of the contents of a server with the mirror', () => {
       ...directorySettings(slapd),
       ...intervals({ identities: NEVER, contents: NEVER }),
       PORT: String(await findFreePort()),
-      DATABASE_URL: database.kind === 'postgres' ? database.url : '',
+      DATABASE_URL: database.url,
     });
     expect(checked.stdout).toMatch(/reconciliation: identities of 2000 entries compared at \S+Z/);
   });

@@ -136,7 +136,7 @@ describe.each([
     const checked = await runCommand(['check'], {
       ...directorySettings(slapd),
       PORT: String(await findFreePort()),
-      DATABASE_URL: database.kind === 'postgres' ? database.url : '',
+      DATABASE_URL: database.url,
       DIRECTORY_RECONCILE_CONTENTS_SECONDS: '86400',
       DIRECTORY_RECONCILE_SECONDS: '86400',
     });

@@ -16,7 +16,7 @@ let environment: Environment;
 
 beforeAll(() => {
   work = mkdtempSync(join(tmpdir(), 'command-line-'));
-  environment = { DATABASE_URL: `pglite:${join(work, 'mirror')}` };
+  environment = { DATABASE_URL: `embedded:${join(work, 'mirror')}` };
 });
 
 afterAll(() => {

@@ -27,7 +27,7 @@ afterAll(() => {
   for (const directory of [installation, elsewhere]) rmSync(directory, { recursive: true });
 });
 
-const OWN = `DATABASE_URL=pglite:.data/own
+const OWN = `DATABASE_URL=embedded:.data/own
 DIRECTORY_URL=file:people.ldif
 `;
 
@@ -129,7 +129,7 @@ describe('a command', () => {
     const { port } = silent.address() as AddressInfo;
     const connected = once(silent, 'connection');
     const command = TestProcess.start('cli', ['sync', '--dry-run'], {
-      DATABASE_URL: `pglite:${join(installation, '.data/own')}`,
+      DATABASE_URL: `embedded:${join(installation, '.data/own')}`,
       DIRECTORY_URL: `ldap://127.0.0.1:${port}`,
       DIRECTORY_BASE_DN: 'dc=a',
       DIRECTORY_MODEL: modelFile(),

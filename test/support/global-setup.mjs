@@ -1,4 +1,4 @@
-// Runs once before all end-to-end tests: creates a migrated database of each kind, of which each test file gets a copy.
+// Runs once before all end-to-end tests: starts PostgreSQL, and creates a migrated database, of which each test file gets a copy.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleService } from '../../scripts/bundle-service.mjs';
@@ -13,16 +13,7 @@ export default async function setUp() {
     throw new Error('The tests need a build: npm run compile');
   makeWorkDirectory();
   const work = process.env.TEST_WORK_DIRECTORY;
-  await Promise.all([
-    bundleService(),
-    startServer(join(work, 'postgres')),
-    makeEmbedded(join(work, 'template')),
-  ]);
-}
-
-async function makeEmbedded(directory) {
-  await migrate({ kind: 'pglite', directory, timeoutSeconds: 60 });
-  process.env.TEST_PGLITE_TEMPLATE = directory;
+  await Promise.all([bundleService(), startServer(join(work, 'postgres'))]);
 }
 
 async function startServer(directory) {
@@ -33,7 +24,13 @@ async function startServer(directory) {
   await client.connect();
   await client.query(`create database ${TEMPLATE}`);
   await client.end();
-  await migrate({ kind: 'postgres', url: postgres.url(TEMPLATE), poolSize: 2, timeoutSeconds: 60 });
+  await migrate({
+    url: postgres.url(TEMPLATE),
+    embedded: null,
+    poolSize: 2,
+    previewPoolSize: 2,
+    timeoutSeconds: 60,
+  });
   process.env.TEST_POSTGRES_URL = postgres.url('postgres');
   process.env.TEST_POSTGRES_TEMPLATE = TEMPLATE;
 }

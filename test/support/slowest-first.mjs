@@ -6,7 +6,6 @@ import TestSequencer from '@jest/test-sequencer';
  */
 const SLOWEST = [
   'behaviors/samba.postgres-spec.ts',
-  'commands.pglite-spec.ts',
   'reconciliation.postgres-spec.ts',
   'reconciliation-repairs.postgres-spec.ts',
   'signing-keys.postgres-spec.ts',

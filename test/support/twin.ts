@@ -14,7 +14,6 @@ export class TwinService {
 
   /** It has the model of the other service, unless the environment names another. */
   static async start({ config: other }: TestService, environment: Environment = {}): Promise<TwinService> {
-    if (other.database.kind !== 'postgres') throw new Error('Only PostgreSQL serves two processes');
     const config = readConfig({
       PORT: String(await findFreePort()),
       BASE_URL: other.baseUrl,

@@ -2,6 +2,9 @@ import { parseUrl } from '../../common/url.js';
 import { DEFAULT_DATABASE, resolveFile } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { integer, list, text } from '../value-kinds.js';
+import { addressOf } from './embedded-address.js';
+
+const EMBEDDED = 'embedded:';
 
 function isPostgresUrl(value: string): boolean {
   return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
@@ -14,11 +17,11 @@ const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
 export const DATABASE_SETTINGS = {
   DATABASE_URL: secret(
     text
-      .refine((value) => /^pglite:.+/.test(value) || isPostgresUrl(value), {
-        error: 'must be postgres://user:password@host/database or pglite:directory',
+      .refine((value) => /^embedded:.+/.test(value) || isPostgresUrl(value), {
+        error: 'must be postgres://user:password@host/database or embedded:directory',
       })
-      .default(`pglite:${DEFAULT_DATABASE}`),
-    'Database of the mirror: postgres://user:password@host/database, or pglite:DIRECTORY for the embedded one.',
+      .default(`${EMBEDDED}${DEFAULT_DATABASE}`),
+    'Database of the mirror: postgres://user:password@host/database, or embedded:DIRECTORY for a PostgreSQL that the service brings and starts.',
   ),
   DATABASE_REPLICA_URLS: secret(
     replicaUrls.default([]),
@@ -34,22 +37,25 @@ export const DATABASE_SETTINGS = {
   ),
 };
 
-export type DatabaseConfig =
-  | { readonly kind: 'pglite'; readonly directory: string; readonly timeoutSeconds: number }
-  | {
-      readonly kind: 'postgres';
-      readonly url: string;
-      /** URLs of read replicas. */
-      readonly replicaUrls: readonly string[];
-      readonly poolSize: number;
-      readonly previewPoolSize: number;
-      readonly timeoutSeconds: number;
-    };
+export interface DatabaseConfig {
+  readonly url: string;
+  /** The directory of the embedded server that has the URL. Null: another server. */
+  readonly embedded: string | null;
+  /** URLs of read replicas. */
+  readonly replicaUrls: readonly string[];
+  readonly poolSize: number;
+  readonly previewPoolSize: number;
+  readonly timeoutSeconds: number;
+}
+
+export function isEmbedded({ DATABASE_URL }: { readonly DATABASE_URL: string }): boolean {
+  return DATABASE_URL.startsWith(EMBEDDED);
+}
 
 /** The name of a database for operators, without user information. */
-export function nameDatabase(database: DatabaseConfig): string {
-  if (database.kind === 'pglite') return `embedded database in ${database.directory}`;
-  const { host, pathname } = new URL(database.url);
+export function nameDatabase({ url, embedded }: Pick<DatabaseConfig, 'url' | 'embedded'>): string {
+  if (embedded !== null) return `embedded database in ${embedded}`;
+  const { host, pathname } = new URL(url);
   return `database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host}`;
 }
 
@@ -57,17 +63,13 @@ export function buildDatabase(
   settings: ValuesOf<typeof DATABASE_SETTINGS>,
   previewPoolSize: number,
 ): DatabaseConfig {
-  const timeoutSeconds = settings.DATABASE_TIMEOUT_SECONDS;
-  if (settings.DATABASE_URL.startsWith('pglite:')) {
-    const directory = resolveFile(settings.DATABASE_URL.slice('pglite:'.length));
-    return { kind: 'pglite', directory, timeoutSeconds };
-  }
+  const embedded = isEmbedded(settings) ? resolveFile(settings.DATABASE_URL.slice(EMBEDDED.length)) : null;
   return {
-    kind: 'postgres',
-    url: settings.DATABASE_URL,
+    url: embedded === null ? settings.DATABASE_URL : addressOf(embedded).url,
+    embedded,
     replicaUrls: settings.DATABASE_REPLICA_URLS,
     poolSize: settings.DATABASE_POOL_SIZE,
     previewPoolSize,
-    timeoutSeconds,
+    timeoutSeconds: settings.DATABASE_TIMEOUT_SECONDS,
   };
 }

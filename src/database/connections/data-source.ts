@@ -9,14 +9,9 @@ import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
 import { databaseError, isIncomplete } from '../statements/database-error.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
-import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
+import { EmbeddedServer } from '../embedded/embedded-server.js';
 import { MIGRATIONS } from '../migrations/migrations.js';
-import {
-  createPreviewPool,
-  OpenConnections,
-  embeddedPoolOptions,
-  serverPoolOptions,
-} from './pool-options.js';
+import { createPreviewPool, OpenConnections, poolOptions } from './pool-options.js';
 import { keepValueIndexes } from '../fields/value-indexes.js';
 import type { Writer } from '../statements/statement.js';
 import { PreparingClient } from './preparing-client.js';
@@ -39,9 +34,9 @@ export interface OpeningOptions {
   readonly prepares?: boolean;
 }
 
-/** The TypeORM data source. It migrates the database, and runs PGlite itself for a `pglite:` URL. */
+/** The TypeORM data source. It migrates the database, and starts the server of an `embedded:` URL. */
 export class DirectoryDataSource extends DataSource {
-  private embedded: EmbeddedPostgres | null = null;
+  private embedded: EmbeddedServer | null = null;
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
   private readonly connections: OpenConnections;
@@ -61,37 +56,25 @@ export class DirectoryDataSource extends DataSource {
       migrations: MIGRATIONS,
       installExtensions: false,
       uuidExtension: 'pgcrypto',
-      ...(database.kind === 'postgres' ? { url: database.url } : {}),
-      extra:
-        database.kind === 'postgres'
-          ? {
-              ...serverPoolOptions(database.poolSize, limits, connections),
-              ...(own.prepares === true ? { Client: PreparingClient } : {}),
-            }
-          : embeddedPoolOptions(limits, connections),
+      url: database.url,
+      extra: {
+        ...poolOptions(database.poolSize, limits, connections),
+        ...(own.prepares === true ? { Client: PreparingClient } : {}),
+      },
     });
     this.connections = connections;
     this.timeLimits = limits;
   }
 
   override async initialize(): Promise<this> {
-    if (this.database.kind === 'pglite') {
-      this.embedded = await EmbeddedPostgres.start(this.database.directory);
-      this.setOptions({
-        host: this.embedded.host,
-        // The name of the socket contains it, and the driver would take PGPORT.
-        port: 5432,
-        username: 'postgres',
-        database: 'postgres',
-        password: 'none',
-      });
-    }
+    const { embedded } = this.database;
     try {
+      if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
       await super.initialize();
       await refuseSharedSessions(this.database);
       await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
       this.ownPreviewPool = createPreviewPool(this.database, this.timeLimits, this.connections);
-      this.ownStatements = new StatementPool(this.pool, this.timeLimits, this.database.kind === 'postgres');
+      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -106,7 +89,7 @@ export class DirectoryDataSource extends DataSource {
     } finally {
       this.ownPreviewPool = null;
       this.ownStatements = null;
-      await this.embedded?.stop();
+      await this.embedded?.close();
       this.embedded = null;
     }
   }
@@ -121,11 +104,10 @@ export class DirectoryDataSource extends DataSource {
     return this.ownStatements;
   }
 
-  /**
-   * The pool of preview transactions. PGlite has one connection, so there it is the pool of all statements.
-   */
+  /** The pool of preview transactions. */
   get previewPool(): pg.Pool {
-    return this.ownPreviewPool ?? this.pool;
+    if (this.ownPreviewPool === null) throw new ServiceUnavailableError('The database is not open');
+    return this.ownPreviewPool;
   }
 
   get receivedBytes(): number {
@@ -150,7 +132,6 @@ export class DirectoryDataSource extends DataSource {
   }
 
   private async migrate(): Promise<void> {
-    // The migration uses a single connection because PGlite has no second one.
     const runner = this.createQueryRunner();
     try {
       await runner.query('set statement_timeout = 0');
@@ -179,7 +160,7 @@ export class DirectoryDataSource extends DataSource {
   private async stopQuietly(): Promise<void> {
     try {
       if (this.isInitialized) await super.destroy();
-      await this.embedded?.stop();
+      await this.embedded?.close();
     } catch {
       // The caller throws the first error.
     }
@@ -189,7 +170,6 @@ export class DirectoryDataSource extends DataSource {
 
 /** Runs before any lock is taken: with shared sessions, two processes would hold the same lock. */
 async function refuseSharedSessions(database: Config['database']): Promise<void> {
-  if (database.kind === 'pglite') return;
   // If the server has no free slots for two more connections, the check runs again later
   // (src/database/connections/pooler-monitor.ts).
   if (await sharesSessions(database.url).catch(() => false))
@@ -216,7 +196,6 @@ async function refuseForeignTables(manager: EntityManager): Promise<void> {
 
 function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
-  if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
   const message = `The ${nameDatabase(database)} cannot be used: ${reasonOf(error)}`;
   // A temporary failure can be retried; a wrong password or a missing table cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);

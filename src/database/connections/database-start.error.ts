@@ -14,9 +14,6 @@ export class DatabaseAwayError extends DatabaseStartError {
   }
 }
 
-/** Another process uses the embedded database. */
-export class DatabaseInUseError extends DatabaseStartError {}
-
 /** Why a server cannot be used, for the log. Socket errors may have a code but no message. */
 export function reasonOf(error: unknown): string {
   const { message = '', code } = error as { message?: string; code?: string };

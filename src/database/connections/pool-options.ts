@@ -5,9 +5,6 @@ import type { Config } from '../../config/config.js';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 import type { DatabaseTimeLimits } from './time-limits.js';
 
-/** Milliseconds to wait for the only connection of the embedded database, which a revision holds. */
-const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
-
 /** Settings that every connection receives once. */
 const greeting = ({ statement }: DatabaseTimeLimits) =>
   // Planning small pages again each time costs more than it gains (docs/adr/0004). JIT compilation is off
@@ -17,7 +14,6 @@ const greeting = ({ statement }: DatabaseTimeLimits) =>
 
 /** A warning if a password crosses the network to PostgreSQL unencrypted; null if it does not. */
 export function unencryptedPassword(database: Config['database']): string | null {
-  if (database.kind === 'pglite') return null;
   const hosts = [database.url, ...database.replicaUrls].flatMap((connectionString) => {
     // The driver decides, also by its variables, such as PGSSLMODE.
     const { host, password, ssl } = new pg.Client({ connectionString });
@@ -29,11 +25,7 @@ export function unencryptedPassword(database: Config['database']): string | null
 }
 
 /** Options of a pool of at most `max` connections to a server. */
-export function serverPoolOptions(
-  max: number,
-  limits: DatabaseTimeLimits,
-  connections: OpenConnections,
-): object {
+export function poolOptions(max: number, limits: DatabaseTimeLimits, connections: OpenConnections): object {
   const text = `${greeting(limits)}; set idle_in_transaction_session_timeout = ${limits.idle}`;
   return {
     Client: SocketClient,
@@ -46,24 +38,6 @@ export function serverPoolOptions(
       // A connection that does not answer is useless.
       const options = { query_timeout: limits.connection };
       await client.query({ text, ...options });
-    },
-  };
-}
-
-/** Options of a pool with one connection. It never times out, because its end would end all of PGlite. */
-export function embeddedPoolOptions(limits: DatabaseTimeLimits, connections: OpenConnections): object {
-  return {
-    Client: SocketClient,
-    max: 1,
-    connectionTimeoutMillis: EMBEDDED_CONNECTION_TIMEOUT,
-    idleTimeoutMillis: 0,
-    keepAlive: true,
-    onConnect: async (client: pg.ClientBase) => {
-      receive(client, connections);
-      // PGlite has a single session as long as it runs. A new connection finds the prepared statements of the
-      // previous one, which the driver does not know.
-      await client.query('discard all');
-      await client.query(greeting(limits));
     },
   };
 }
@@ -107,11 +81,10 @@ export function createPreviewPool(
   database: Config['database'],
   limits: DatabaseTimeLimits,
   connections: OpenConnections,
-): pg.Pool | null {
-  if (database.kind === 'pglite') return null;
+): pg.Pool {
   const pool = new pg.Pool({
     connectionString: database.url,
-    ...serverPoolOptions(database.previewPoolSize, limits, connections),
+    ...poolOptions(database.previewPoolSize, limits, connections),
   });
   // An idle connection was lost. The next preview transaction opens another one.
   pool.on('error', () => undefined);

@@ -39,7 +39,6 @@ export class PoolerMonitor implements OnModuleInit, OnModuleDestroy {
 
   /** @throws DatabaseStartError when a read replica is behind a pooler that shares sessions */
   async onModuleInit(): Promise<void> {
-    if (this.config.database.kind === 'pglite') return;
     await this.check();
     const shared = this.found.find(({ isShared }) => isShared === true);
     if (shared !== undefined)
@@ -63,7 +62,6 @@ export class PoolerMonitor implements OnModuleInit, OnModuleDestroy {
   /** Checks the primary and the replicas, and stops using those whose sessions are shared. */
   async check(): Promise<void> {
     const { database } = this.config;
-    if (database.kind === 'pglite') return;
     const wereShared = new Set(
       this.found.filter(({ isShared }) => isShared === true).map(({ server }) => server),
     );

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import { Incident } from '../../common/incident.js';
-import { OpenConnections, serverPoolOptions } from './pool-options.js';
+import { OpenConnections, poolOptions } from './pool-options.js';
 import { DatabaseHeartbeat } from './heartbeat.js';
 import { StatementPool } from './statement-pool.js';
 import { timeLimitsFor } from './time-limits.js';
@@ -62,12 +62,12 @@ export class ReadReplica {
     const limits = timeLimitsFor(timeoutSeconds);
     this.pool = new pg.Pool({
       connectionString: url,
-      ...serverPoolOptions(poolSize, limits, this.connections),
+      ...poolOptions(poolSize, limits, this.connections),
       connectionTimeoutMillis: CONNECTION_TIMEOUT,
     });
     // An idle connection was lost. The next reader opens another one.
     this.pool.on('error', () => undefined);
-    this.statements = new StatementPool(this.pool, limits, true);
+    this.statements = new StatementPool(this.pool, limits);
   }
 
   async watch(signal: AbortSignal): Promise<void> {

@@ -7,15 +7,13 @@ describe('read replicas', () => {
     const revision = new CurrentRevision();
     const primary = { pool: new pg.Pool() };
     const server = {
-      kind: 'postgres',
+      embedded: null,
       url: 'postgres://127.0.0.1/directory',
       poolSize: 1,
       previewPoolSize: 1,
       timeoutSeconds: 5,
     } as const;
     expect(Replicas.of({ ...server, replicaUrls: [] }, revision, primary)).toBeNull();
-    const embedded = { kind: 'pglite', directory: 'mirror', timeoutSeconds: 5 } as const;
-    expect(Replicas.of(embedded, revision, primary)).toBeNull();
     const two = Replicas.of(
       { ...server, replicaUrls: ['postgres://a/directory', 'postgres://b/directory'] },
       revision,

@@ -24,7 +24,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     revision: CurrentRevision,
     primary: Pick<DirectoryDataSource, 'pool'>,
   ): Replicas | null {
-    if (database.kind === 'pglite' || database.replicaUrls.length === 0) return null;
+    if (database.replicaUrls.length === 0) return null;
     const hasHad = async (id: string) => id === revision.known?.id || hasHadRevision(primary.pool, id);
     return new Replicas(
       database.replicaUrls.map((url) => new ReadReplica(url, database, hasHad)),

@@ -39,15 +39,13 @@ export class StatementPool {
   /** Oldest first. */
   private readonly unanswered = new Set<Unanswered>();
   private timer: NodeJS.Timeout | null = null;
-  private readonly pipelines: Pipelines | null;
+  private readonly pipelines: Pipelines;
 
-  /** @param isPipelined whether short statements share connections */
   constructor(
     private readonly pool: Pool,
     private readonly limits: DatabaseTimeLimits,
-    isPipelined: boolean,
   ) {
-    this.pipelines = isPipelined ? new Pipelines(pool, this) : null;
+    this.pipelines = new Pipelines(pool, this);
   }
 
   /**
@@ -56,7 +54,7 @@ export class StatementPool {
    */
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return observe(statement, values, (done) => {
-      if (!statement.isShort || this.pipelines?.send(statement, values, done) !== true) {
+      if (!statement.isShort || !this.pipelines.send(statement, values, done)) {
         this.runAlone(statement, values, done);
       }
     });

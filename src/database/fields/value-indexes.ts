@@ -27,15 +27,12 @@ export function valueIndexesOf(table: 'users' | 'groups', fields: readonly Field
 /**
  * Creates the missing indexes and drops those that no field needs. An index that an interruption has left invalid is
  * created again. Only the leader calls this.
- * @param isConcurrent whether other processes may write meanwhile
  */
 export async function keepValueIndexes(
   runner: QueryRunner,
   wanted: readonly ValueIndex[],
-  isConcurrent: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const concurrently = isConcurrent ? 'concurrently' : '';
   const existing = (await runner.query(
     `select c.relname as name, i.indisvalid as "isValid"
      from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -47,12 +44,12 @@ export async function keepValueIndexes(
   for (const { name } of existing) {
     if (kept.has(name) && names.has(name)) continue;
     signal.throwIfAborted();
-    await runner.query(`drop index ${concurrently} if exists ${name}`);
+    await runner.query(`drop index concurrently if exists ${name}`);
   }
   const missing = wanted.filter(({ name }) => !kept.has(name));
   for (const { name, definition } of missing) {
     signal.throwIfAborted();
-    await runner.query(`create index ${concurrently} ${name} ${definition}`);
+    await runner.query(`create index concurrently ${name} ${definition}`);
   }
   // The planner has no statistics of an expression before.
   if (missing.length > 0) await runner.query('analyze users, groups');

@@ -55,17 +55,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     };
   }
 
-  async onModuleInit(): Promise<void> {
+  onModuleInit(): void {
     const risk = unencryptedPassword(this.config.database);
     if (risk !== null) this.logger.warn(risk);
-    if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
-    else {
-      this.database.revision.onUnknownRevision = () => {
-        // If this fails, the next reader queries again.
-        this.readRevision().catch(() => undefined);
-      };
-      await this.readRevision();
-    }
+    this.listening = this.listen(this.config.database.url);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -129,7 +122,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     } catch (error) {
       // The revision may have been applied nevertheless. The next query finds out.
       this.isHeard = false;
-      if (this.config.database.kind === 'pglite') await this.readRevision().catch(() => undefined);
       throw error;
     }
   }
@@ -209,18 +201,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.isHeard = false;
     this.database.pause();
     this.pausing.note(`The database is not queried at the moment: ${reason}`);
-  }
-
-  /** Queries the embedded database, which no other process changes. */
-  private async readRevision(): Promise<void> {
-    const { revision } = this.database;
-    let isReliable = false;
-    while (!isReliable) {
-      revision.beginQuery();
-      const state = await this.readState();
-      isReliable = revision.noteAnswer(revisionIn(state), changesIn(state));
-    }
-    this.isHeard = true;
   }
 
   private noteHidden({ hides, hidesInLog }: Pick<MirrorReading, 'hides' | 'hidesInLog'>): void {

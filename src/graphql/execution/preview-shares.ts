@@ -8,7 +8,7 @@ import type { RequestContext } from '../http/request-context.js';
 
 /**
  * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
- * further previews wait as long as for a connection. The embedded database has one connection, for which all wait in turn.
+ * further previews wait as long as for a connection.
  */
 @Injectable()
 export class PreviewShares {
@@ -18,7 +18,7 @@ export class PreviewShares {
   private readonly byPrincipal = new Map<string, LimitFunction>();
 
   constructor(@Inject(CONFIG) { database }: Pick<Config, 'database'>) {
-    this.most = database.kind === 'pglite' ? Infinity : Math.ceil(database.previewPoolSize / 2);
+    this.most = Math.ceil(database.previewPoolSize / 2);
     this.waitMs = timeLimitsFor(database.timeoutSeconds).connection;
   }
 

@@ -4,8 +4,8 @@ import { arraysOf } from '../../common/chunks.js';
 import { inspectPicture } from '../../media/rendering/inspect-picture.js';
 
 /**
- * Maximum number of bytes of pictures that are collected before they are written together. The driver and the embedded database keep
- * buffers of the size of the largest statement.
+ * Maximum number of bytes of pictures that are collected before they are written together. The driver keeps buffers
+ * of the size of the largest statement.
  */
 const BATCH_BYTES = 250_000;
 /** Maximum number of bytes of one picture. An unprocessed photo from a camera is smaller. */

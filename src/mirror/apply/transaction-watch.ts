@@ -173,17 +173,13 @@ export async function inApplyingTransaction<Result>(
   work: (manager: EntityManager) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  // An embedded database has no URL, and no other session can block it.
-  const { url } = dataSource.options as PostgresDataSourceOptions;
+  const { url = '' } = dataSource.options as PostgresDataSourceOptions;
   const ends = [signal, leadership.signal].filter((each) => each !== undefined);
   let watch: TransactionWatch | null = null;
   try {
     return await dataSource.transaction(async (manager) => {
-      if (url === undefined) await manager.query(`select ${WITHOUT_TIMEOUT}`);
-      else {
-        watch = await TransactionWatch.begin(url, manager, leadership);
-        watch.start(AbortSignal.any(ends));
-      }
+      watch = await TransactionWatch.begin(url, manager, leadership);
+      watch.start(AbortSignal.any(ends));
       await leadership.admit(manager);
       return work(manager);
     });

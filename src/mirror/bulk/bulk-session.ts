@@ -1,5 +1,4 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { TransactionSource } from '../apply/transaction-watch.js';
 
 /** Memory of PostgreSQL for each sort or hash table of a bulk run, of which a statement has several. */
@@ -14,11 +13,6 @@ export class BulkSession implements TransactionSource {
   private limit = '0';
 
   constructor(private readonly dataSource: DataSource) {}
-
-  /** The embedded database has one connection, which a session would take from all requests. */
-  static isPossible({ options }: DataSource): boolean {
-    return (options as PostgresDataSourceOptions).url !== undefined;
-  }
 
   get options(): DataSource['options'] {
     return this.dataSource.options;

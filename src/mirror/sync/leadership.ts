@@ -1,5 +1,4 @@
 import type { EntityManager } from 'typeorm';
-import type { Config } from '../../config/config.js';
 import { admitToLease, NotLeadingError } from '../../database/leadership/leader-lease.js';
 import type { Term } from '../../database/leadership/leader-session.js';
 
@@ -14,9 +13,9 @@ export class Leadership {
 
   private constructor(private readonly isRequired: boolean) {}
 
-  /** Of several processes, one leads. An embedded database has only one process. */
-  static ofService({ database }: Config): Leadership {
-    return new Leadership(database.kind === 'postgres');
+  /** Of several processes, one leads. */
+  static ofService(): Leadership {
+    return new Leadership(true);
   }
 
   /**

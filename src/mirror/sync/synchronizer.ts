@@ -140,8 +140,7 @@ export class Synchronizer {
     const { signal = new AbortController().signal } = options;
     const { mapping } = this.config.directory;
     // A dry run reports every change, and keeps all of them in memory.
-    const isInMemory = options.dryRun === true || !BulkSession.isPossible(this.dataSource);
-    const session = isInMemory ? null : new BulkSession(this.dataSource);
+    const session = options.dryRun === true ? null : new BulkSession(this.dataSource);
     try {
       const isFirst = before.revision === null;
       const planned = await planSource(this.dataSource, source, session, {

@@ -1,68 +1,145 @@
-import { execFileSync } from 'node:child_process';
+import pg from 'pg';
+import { DataSource, type QueryRunner } from 'typeorm';
+import { MIGRATIONS } from '../../../src/database/migrations/migrations.js';
 
-/** Markers in the script of pg_restore: the first table, and the content of the table of users. */
-const FIRST_TABLE = '\nCREATE ';
-const USERS = '\n-- Data for Name: users;';
-
-/** Creates a backup of a database with pg_dump. */
-export function dump(url: string): Buffer {
-  return execFileSync('pg_dump', ['--format=custom', url], { maxBuffer: 100_000_000 });
+/** The content of a database: what pg_dump writes, without the definitions, which are those of the migrations. */
+export interface Backup {
+  readonly tables: readonly { readonly name: string; readonly columns: string; readonly rows: string }[];
+  readonly sequences: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** Restores a backup in place; clients stay connected. */
-export function restore(url: string, backup: Buffer): void {
-  execFileSync(
-    'pg_restore',
-    ['--clean', '--if-exists', '--single-transaction', '--exit-on-error', `--dbname=${url}`],
-    { input: backup },
-  );
+const TABLES = `
+  select c.relname as name, string_agg(format('%I', a.attname), ', ' order by a.attnum) as columns
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
+  group by c.relname order by c.relname`;
+const SEQUENCES = `
+  select format('%I', sequencename) as name, last_value::text as value from pg_sequences
+  where schemaname = 'public' and last_value is not null`;
+const FUNCTIONS = `
+  select p.oid::regprocedure::text as name from pg_proc p
+  where p.pronamespace = 'public'::regnamespace
+    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`;
+/** As in a restore, triggers and keys take no part. */
+const WITHOUT_TRIGGERS = 'set session_replication_role = replica';
+
+type Query = (text: string, values?: unknown[]) => Promise<unknown>;
+
+/** @param only the names of tables; default: all */
+export async function dump(url: string, only?: readonly string[]): Promise<Backup> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('begin isolation level repeatable read');
+  const { rows } = await client.query<{ name: string; columns: string }>(TABLES);
+  const tables: { name: string; columns: string; rows: string }[] = [];
+  for (const table of rows.filter(({ name }) => only?.includes(name) ?? true)) {
+    const content = await client.query<{ text: string }>(
+      `select coalesce(json_agg(t), '[]')::text as text from ${table.name} t`,
+    );
+    tables.push({ ...table, rows: content.rows[0]?.text ?? '[]' });
+  }
+  const sequences = await client.query<{ name: string; value: string }>(SEQUENCES);
+  await client.end();
+  return { tables, sequences: only === undefined ? sequences.rows : [] };
+}
+
+/** Restores a backup in place and in one transaction, like `pg_restore --clean --single-transaction`. Clients stay connected. */
+export async function restore(url: string, backup: Backup): Promise<void> {
+  await withRunner(url, async (runner) => {
+    const query: Query = (text, values) => runner.query(text, values);
+    await runner.startTransaction();
+    await drop(query);
+    await create(runner);
+    await fill(query, backup.tables);
+    await complete(query, backup);
+    await runner.commitTransaction();
+  });
+}
+
+/** Adds the content of a backup to tables, like a dump with `--data-only`. */
+export async function load(url: string, backup: Backup): Promise<void> {
+  await withRunner(url, (runner) => fill((text, values) => runner.query(text, values), backup.tables));
 }
 
 /** Restores a backup in place without a transaction, so that other sessions see each step. */
 export class SteppedRestore {
-  private constructor(
+  constructor(
     private readonly url: string,
-    /** The settings at the beginning of the script. */
-    private readonly settings: string,
-    private readonly parts: readonly [dropping: string, filling: string, rest: string],
+    private readonly backup: Backup,
   ) {}
 
-  static of(url: string, backup: Buffer): SteppedRestore {
-    const output = execFileSync('pg_restore', ['--clean', '--if-exists', '--file=-'], {
-      input: backup,
-      maxBuffer: 100_000_000,
-    });
-    // Newer releases enclose the script in psql commands.
-    const script = output.toString().replace(/^\\(un)?restrict .*$/gm, '');
-    const created = script.indexOf(FIRST_TABLE);
-    const users = script.indexOf(USERS);
-    const settings = script.slice(0, script.search(/\n(ALTER|DROP) /));
-    return new SteppedRestore(url, settings, [
-      script.slice(0, created),
-      script.slice(created, users),
-      script.slice(users),
-    ]);
-  }
-
   /** Drops all tables. */
-  drop(): void {
-    this.run(this.parts[0]);
+  drop(): Promise<void> {
+    return withRunner(this.url, (runner) => drop((text) => runner.query(text)));
   }
 
   /** Creates the tables and fills them up to the table of users. */
-  fillInPart(): void {
-    this.run(this.parts[1]);
-  }
-
-  /** Fills the other tables, and creates keys, indexes and constraints. */
-  complete(): void {
-    this.run(this.parts[2]);
-  }
-
-  private run(script: string): void {
-    execFileSync('psql', ['--quiet', '--no-psqlrc', '--set=ON_ERROR_STOP=1', this.url], {
-      input: `${this.settings}\n${script}`,
-      stdio: ['pipe', 'ignore', 'pipe'],
+  fillInPart(): Promise<void> {
+    return withRunner(this.url, async (runner) => {
+      await runner.startTransaction();
+      await create(runner);
+      await runner.commitTransaction();
+      await fill((text, values) => runner.query(text, values), this.parts[0]);
     });
   }
+
+  /** Fills the other tables. */
+  complete(): Promise<void> {
+    return withRunner(this.url, async (runner) => {
+      const query: Query = (text, values) => runner.query(text, values);
+      await fill(query, this.parts[1]);
+      await complete(query, this.backup);
+    });
+  }
+
+  private get parts(): [Backup['tables'], Backup['tables']] {
+    const { tables } = this.backup;
+    const users = tables.findIndex(({ name }) => name === 'users');
+    return [tables.slice(0, users), tables.slice(users)];
+  }
+}
+
+async function withRunner(url: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
+  const dataSource = new DataSource({ type: 'postgres', url, installExtensions: false });
+  await dataSource.initialize();
+  const runner = dataSource.createQueryRunner();
+  try {
+    await work(runner);
+  } finally {
+    await runner.release();
+    await dataSource.destroy();
+  }
+}
+
+async function drop(query: Query): Promise<void> {
+  const tables = (await query(TABLES)) as { name: string }[];
+  await query('drop materialized view database_complete');
+  await query(`drop table ${tables.map(({ name }) => name).join(', ')} cascade`);
+  const functions = (await query(FUNCTIONS)) as { name: string }[];
+  await query(`drop function ${functions.map(({ name }) => name).join(', ')} cascade`);
+}
+
+/** Creates empty tables. */
+async function create(runner: QueryRunner): Promise<void> {
+  for (const Migration of MIGRATIONS) await new Migration().up(runner);
+  const tables = (await runner.query(TABLES)) as { name: string }[];
+  await runner.query('refresh materialized view database_complete with no data');
+  await runner.query(`truncate ${tables.map(({ name }) => name).join(', ')}`);
+}
+
+async function fill(query: Query, tables: Backup['tables']): Promise<void> {
+  await query(WITHOUT_TRIGGERS);
+  for (const { name, columns, rows } of tables)
+    await query(
+      `insert into ${name} (${columns}) overriding system value
+       select ${columns} from json_populate_recordset(null::${name}, $1)`,
+      [rows],
+    );
+}
+
+async function complete(query: Query, { sequences }: Backup): Promise<void> {
+  for (const { name, value } of sequences) await query('select setval($1::regclass, $2)', [name, value]);
+  await query('set session_replication_role = origin');
+  // pg_restore does it last, too.
+  await query('refresh materialized view database_complete');
 }

@@ -8,7 +8,6 @@ import type { ServiceProcess } from '../servers/service-processes.js';
 import { Shell } from './shell.js';
 import { MIRROR_DN, MIRROR_PASSWORD, ROOT_PASSWORD, SUFFIX } from '../servers/slapd.mjs';
 import { createDatabase, type TestDatabase, variable } from '../servers/store.js';
-import { findPostgres } from '../servers/system-packages.mjs';
 
 /** Servers and settings of all pages. */
 export interface CommandEnvironment {
@@ -35,11 +34,21 @@ npm() {
     *) command npm "$@" ;;
   esac
 }
+# No client of PostgreSQL is installed.
+psql() {
+  node --input-type=module -e "
+    import pg from 'pg';
+    const client = new pg.Client({ database: 'postgres' });
+    await client.connect();
+    await client.query(process.argv.at(-1));
+    await client.end();
+  " -- "$@"
+}
 # The servers of the tests accept the current user. Commands that would change the machine are not run.
 sudo() {
   if [ "$1" = -u ]; then shift 2; fi
   case "$1" in
-    psql | createdb | ldapadd | ldapmodify | ldap/* | ./directory) "$@" ;;
+    psql | ldapadd | ldapmodify | ldap/* | ./directory) "$@" ;;
     *) echo "Not here: $1" >&2; return 1 ;;
   esac
 }
@@ -86,7 +95,7 @@ export class PageShell {
     if (needs.slapd !== 'bare') writeFileSync(join(directory, 'mirror-password'), MIRROR_PASSWORD);
     writeFileSync(join(directory, 'change.ldif'), shownLdif());
     const shell = new Shell(directory, {
-      PATH: `${process.env.PATH ?? ''}:${findPostgres() ?? ''}:/usr/sbin`,
+      PATH: `${process.env.PATH ?? ''}:/usr/sbin`,
       HOME: directory,
       TMPDIR: process.env.TMPDIR,
       NO_COLOR: '1',

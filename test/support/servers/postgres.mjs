@@ -1,22 +1,24 @@
 // A PostgreSQL of the tests: a temporary cluster on a Unix socket and a free port of the loopback interface.
-import { execFile, execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { findFreePort } from '../ports.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import { findPostgres } from './system-packages.mjs';
+import {
+  findServerAccount,
+  isRoot,
+  PostgresPrograms,
+} from '../../../dist/database/embedded/postgres-programs.js';
 
 export { findFreePort };
 
 const execute = promisify(execFile);
 
-/** PostgreSQL refuses to run as root: it runs as the user of its package. */
-const readId = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-export const findPostgresUser = () =>
-  process.getuid?.() === 0 ? { uid: readId('-u'), gid: readId('-g') } : {};
+/** PostgreSQL refuses to run as root. */
+export const findPostgresUser = () => (isRoot() ? findServerAccount() : {});
 
 /** Settings of all servers of the tests. */
 const SETTINGS = {
@@ -36,8 +38,8 @@ const SETTINGS = {
  */
 export async function startPostgres(directory, more = {}, environment = {}) {
   const server = await prepare(directory, more, environment);
-  const locale = ['-E', 'UTF8', '--locale=C.UTF-8'];
-  await server.run('initdb', '-D', server.data, '-U', 'postgres', '-A', 'trust', ...locale, '-N');
+  const locale = ['-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  await server.run('initdb', '-U', 'postgres', '-A', 'trust', ...locale, '-N');
   await server.start();
   return server;
 }
@@ -50,24 +52,47 @@ export async function startPostgres(directory, more = {}, environment = {}) {
  */
 export async function startPostgresReplica(directory, primary, more = {}) {
   const server = await prepare(directory, more);
-  const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres'];
-  await server.run('pg_basebackup', '-D', server.data, ...from, '-R', '-X', 'stream', '-c', 'fast', '-N');
+  await copyFiles(primary, server);
   await server.start();
   return server;
 }
 
+/** A base backup by the functions of the server, because the package has no pg_basebackup. */
+async function copyFiles(primary, replica) {
+  const client = new pg.Client(primary.url('postgres'));
+  await client.connect();
+  try {
+    await client.query("select pg_backup_start('replica', true)");
+    // It fails for a file that ends meanwhile. The replica repeats such changes from the log.
+    await execute('cp', ['-a', primary.data, replica.data]).catch(() => undefined);
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+    rmSync(join(replica.data, 'postmaster.pid'));
+    const from = `host=127.0.0.1 port=${primary.port} user=postgres`;
+    const files = {
+      backup_label: rows[0].labelfile,
+      'standby.signal': '',
+      'postgresql.auto.conf': `primary_conninfo = '${from}'\n`,
+    };
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(replica.data, name), text);
+      giveToPostgres(join(replica.data, name));
+    }
+  } finally {
+    await client.end();
+  }
+}
+
 async function prepare(directory, more, environment = {}) {
-  const programs = findPostgres();
-  if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
+  const programs = new PostgresPrograms(isRoot() ? findServerAccount() : null);
   mkdirSync(directory, { recursive: true });
   giveToPostgres(directory);
   return new TestPostgres(programs, directory, await findFreePort(), more, environment);
 }
 
-/** Gives the user that PostgreSQL runs as write access to a directory. */
-export function giveToPostgres(directory) {
+/** Gives a file or directory to the user that PostgreSQL runs as. */
+export function giveToPostgres(path) {
   const { uid, gid } = findPostgresUser();
-  if (uid !== undefined) chownSync(directory, uid, gid);
+  if (uid !== undefined) chownSync(path, uid, gid);
 }
 
 class TestPostgres {
@@ -75,7 +100,6 @@ class TestPostgres {
   #directory;
   #settings;
   #environment;
-  #identity = findPostgresUser();
   #server = null;
   #ended = Promise.resolve();
 
@@ -95,17 +119,16 @@ class TestPostgres {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
   }
 
-  async run(program, ...args) {
-    await execute(join(this.#programs, program), args, this.#identity);
+  async run(name, ...given) {
+    const { program, args, options } = this.#programs.call(name, this.data, ...given);
+    await execute(program, args, options);
   }
 
   async start() {
-    const options = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const server = spawnBound(join(this.#programs, 'postgres'), ['-D', this.data, ...options], {
-      stdio: 'ignore',
-      env: { ...process.env, ...this.#environment },
-      ...this.#identity,
-    });
+    const settings = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const { program, args, options } = this.#programs.call('postgres', this.data, ...settings);
+    const env = { ...process.env, ...options.env, ...this.#environment };
+    const server = spawnBound(program, args, { ...options, stdio: 'ignore', env });
     this.#server = server;
     // The server may have ended before: Ctrl-C stops it, too.
     this.#ended = new Promise((resolve) => server.once('exit', resolve));
@@ -113,7 +136,7 @@ class TestPostgres {
   }
 
   async stop() {
-    await this.run('pg_ctl', '-D', this.data, '-m', 'immediate', 'stop').catch(() => undefined);
+    await this.run('pg_ctl', 'stop', '-m', 'immediate').catch(() => undefined);
     await this.#ended;
   }
 
@@ -135,7 +158,7 @@ class TestPostgres {
   }
 
   async promote() {
-    await this.run('pg_ctl', '-D', this.data, '-w', 'promote');
+    await this.run('pg_ctl', 'promote', '-w');
   }
 
   /** @returns the ids of the paused processes */

@@ -1,13 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
-
-/** The database of the tests of this run: every end-to-end test runs on both. */
-declare const STORE: 'pglite' | 'postgres';
-
-export const store = STORE;
 
 /** A database of a test, migrated and empty. */
 export interface TestDatabase {
@@ -20,23 +12,6 @@ export async function createDatabase(
   template = variable('TEST_POSTGRES_TEMPLATE'),
   name = `test_${randomBytes(6).toString('hex')}`,
 ): Promise<TestDatabase> {
-  return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name, template);
-}
-
-/** `cp` takes a tenth of the time in which PGlite creates or unpacks a database, or Node.js copies one. */
-function createEmbedded(name: string): TestDatabase {
-  const directory = join(variable('TEST_WORK_DIRECTORY'), name);
-  execFileSync('cp', ['-r', variable('TEST_PGLITE_TEMPLATE'), directory]);
-  return {
-    url: `pglite:${directory}`,
-    drop: () => {
-      rmSync(directory, { recursive: true, force: true });
-      return Promise.resolve();
-    },
-  };
-}
-
-async function createOnServer(name: string, template: string): Promise<TestDatabase> {
   const server = variable('TEST_POSTGRES_URL');
   // Copying the files takes half of the processor time of writing them to the log of the server.
   await administrate(server, `create database ${name} template ${template} strategy file_copy`);

@@ -9,7 +9,6 @@ import { delimiter, join } from 'node:path';
  * and Samba of the tests needs that port on an address of its own.
  */
 const NEEDED = [
-  { name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null },
   { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null, services: ['slapd'] },
   { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
@@ -67,15 +66,6 @@ export function findFaketime() {
   const root = '/usr/lib';
   const found = readdirSync(root).map((name) => join(root, name, 'faketime', 'libfaketimeMT.so.1'));
   return found.find(existsSync) ?? null;
-}
-
-/** Returns the directory of PostgreSQL's programs, newest version first, or null. */
-export function findPostgres() {
-  const root = '/usr/lib/postgresql';
-  if (!existsSync(root)) return null;
-  const versions = readdirSync(root).sort((left, right) => Number(right) - Number(left));
-  const found = versions.find((version) => existsSync(`${root}/${version}/bin/initdb`));
-  return found === undefined ? null : `${root}/${found}/bin`;
 }
 
 function run(command, ...args) {
