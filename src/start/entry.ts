@@ -10,10 +10,17 @@ type Work = (config: Config) => Promise<void>;
 
 /** Runs the main function of the first process. A failure ends the process with its reason and exit code. */
 export function runEntry(work: Work): Promise<void> {
+  process.once('SIGINT', () => process.once('exit', endBySignal));
   return runWith(() => {
     loadEnvironmentFile();
     return readUsableConfig();
   }, work);
+}
+
+/** A shell and npm take the process for interrupted only if the signal itself ends it. They see 130, and npm reports no error. */
+function endBySignal(): void {
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
 }
 
 /**

@@ -17,8 +17,6 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 
 /** Effects of the last commands of a page. */
 const LAST_OUTPUT: Readonly<Record<string, RegExp>> = {
-  // The account of the backup exists again.
-  'docs/operations.md': /^ *demo\b/m,
   // The account is in the database of the settings.
   'README.md': /^Service account reports is created in the embedded database in \S+\/\.data\/own\./m,
 };

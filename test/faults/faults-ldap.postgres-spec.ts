@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FakeLdapServer, result } from '../support/servers/fake-ldap-server.js';
@@ -30,6 +31,8 @@ const rename = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
 const repaint = (id: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: jpegPhoto\njpegPhoto:: ${randomBytes(WEIGHT).toString('base64')}\n`;
+
+const logged = jest.spyOn(Logger.prototype, 'log');
 
 /** A service that follows a server through a proxy. */
 class Follower {
@@ -193,6 +196,9 @@ describe('a faulty directory server', () => {
         },
       ),
     ]);
+    expect(logged).toHaveBeenCalledWith(
+      expect.stringMatching(/^The directory server is reachable again after \d+ s$/),
+    );
   });
 
   it('that is slow is followed slowly', async () => {

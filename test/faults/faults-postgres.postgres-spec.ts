@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import sharp from 'sharp';
 import { Revisions } from '../../src/database/revisions/revisions.js';
@@ -33,6 +34,8 @@ let photo: Buffer;
 /** The URL of a photo. */
 let photoPath: string;
 let revision = 0;
+const logged = jest.spyOn(Logger.prototype, 'log');
+const lasting = (text: string) => expect.stringMatching(new RegExp(`^${text} after \\d+ s$`)) as string;
 
 function directoryOf(number: number): string {
   return buildLdif(
@@ -265,6 +268,7 @@ describe('a PostgreSQL that', () => {
       await expectBack();
       expect(revisions.current?.number ?? 0).toBeGreaterThan(served);
     }
+    expect(logged).toHaveBeenCalledWith(lasting('The database is reachable again'));
   });
 
   it('becomes read-only is unavailable for all requests, and recovers when it is writable', async () => {
@@ -278,6 +282,7 @@ describe('a PostgreSQL that', () => {
       await administrate(`set ${setting} = off`, `alter system reset ${setting}`, 'select pg_reload_conf()');
     }
     await expectBack();
+    expect(logged).toHaveBeenCalledWith(lasting('The database accepts writes again and is queried'));
   });
 
   it('has no connection left causes 503, and recovers when it has', async () => {

@@ -27,6 +27,7 @@ let redis: TestRedis;
 let first: TestService;
 let second: TestService;
 const warned = jest.spyOn(Logger.prototype, 'warn');
+const logged = jest.spyOn(Logger.prototype, 'log');
 const unhandled: unknown[] = [];
 const noteUnhandled = (error: unknown) => unhandled.push(error);
 
@@ -92,6 +93,9 @@ describe('a service without its Redis', () => {
     const headers = newAddress();
     expect(left(await sendRequest(first, headers), 'requests')).toBe(REQUESTS - 1);
     expect(left(await sendRequest(second, headers), 'requests')).toBe(REQUESTS - 2);
+    expect(logged).toHaveBeenCalledWith(
+      expect.stringMatching(/^Redis is reachable, and limits are shared again after \d+ s$/),
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
@@ -28,6 +29,7 @@ const OPEN = [
   `access to * by dn.exact="${MIRROR_DN}" read by * none`,
 ];
 const hide = (what: string) => [OPEN[0] ?? '', `access to ${what} by * none`, OPEN[1] ?? ''];
+const logged = jest.spyOn(Logger.prototype, 'log');
 const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
 
 describe('the deletion guard', () => {
@@ -60,6 +62,7 @@ describe('the deletion guard', () => {
       expect(await readPeople(directory.service)).toEqual(before);
       await directory.slapd.restart({ acl: OPEN });
       await eventually(readState, ['IDLE', null]);
+      expect(logged).toHaveBeenCalledWith(expect.stringMatching(/^No plan is blocked any more after \d+ s$/));
       expect(await readPeople(directory.service)).toEqual(before);
       expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
     },
@@ -98,6 +101,9 @@ describe('the deletion guard', () => {
       `dn: uid=new,${YEAR}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\n`,
     );
     await eventually(async () => (await readIds(directory.service)).includes('new'), true);
+    expect(logged).toHaveBeenCalledWith(
+      expect.stringMatching(/^The blocked plan was confirmed: revision \d+, after \d+ s$/),
+    );
   });
 });
 

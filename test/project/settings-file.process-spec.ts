@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestProcess } from '../support/clients/command.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
 
 /** An installation with the file of settings beside the program, and another working directory. */
 let installation: string;
@@ -138,6 +139,18 @@ describe('a command', () => {
     process.kill(command.id, signal);
     const ended = await command.end();
     expect([ended.code ?? code, ended.stderr]).toEqual([code, '']);
+  });
+
+  it.each(['1', '2'])('that serves with %s processes is ended by the signal of Ctrl+C', async (WORKERS) => {
+    const service = TestProcess.start('main', [], {
+      ...{ WORKERS, PORT: String(await findFreePort()), AUTH_URL: 'https://login.example.org' },
+      DATABASE_URL: `embedded:${join(installation, '.data/own')}`,
+      DIRECTORY_URL: `file:${join(installation, 'people.ldif')}`,
+    });
+    await service.untilPrinted(/graphql\/v1/);
+    process.kill(service.id, 'SIGINT');
+    await service.end();
+    expect([service.signal, service.stderr]).toEqual(['SIGINT', '']);
   });
 
   it('is silent if the reader of its output ends', () => {

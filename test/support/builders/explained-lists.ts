@@ -257,7 +257,7 @@ export async function rowsRead(
     [...values],
   );
   const plan = lines.map((line) => Object.values(line).join()).join('\n');
-  const scans = plan.matchAll(/Scan[^\n]* on (?:users|groups)\b[^\n]*\(actual rows=(\d+) loops=(\d+)\)/g);
+  const scans = plan.matchAll(/Scan[^\n]* on (?:users|groups)\b[^\n]*\(actual rows=([\d.]+) loops=(\d+)\)/g);
   return [...scans].map(([, rows, loops]) => Number(rows) * Number(loops));
 }
 

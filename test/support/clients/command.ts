@@ -50,6 +50,10 @@ export class TestProcess {
     return this.child.exitCode;
   }
 
+  get signal(): string | null {
+    return this.child.signalCode;
+  }
+
   get hasEnded(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
