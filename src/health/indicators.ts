@@ -50,7 +50,9 @@ export class IdentityProviderIndicator {
     const reachable = await this.isReachable(issuer);
     if (reachable) this.incident.end('The identity provider is reachable again');
     else
-      this.incident.note('The identity provider cannot be reached: only tokens that known keys verify are accepted');
+      this.incident.note(
+        'The identity provider cannot be reached: only tokens that known keys verify are accepted',
+      );
     return reachable ? indicator.up({ reachable }) : indicator.degraded({ reachable });
   }
 
