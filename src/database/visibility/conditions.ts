@@ -36,7 +36,7 @@ const FEW_GROUPS = 16;
 /** A set, which PostgreSQL hashes once. With an array it looks up each of its groups for each row. */
 const LIMITED_GROUPS = '(select unnest(l.groups) from limited l)';
 const LIMITED_USERS = `(
-    select a.user_key from all_memberships a where a.group_key = any ((select l.roots from limited l)::integer[]))`;
+    select a.user_key from all_memberships a where a.group_key in (select unnest(l.roots) from limited l))`;
 
 /** @param isLimited whether the viewer is limited to the groups of the relation `limited` */
 export function conditionsFor(hasRules: boolean, isLimited: boolean): Conditions {
