@@ -9,8 +9,7 @@ import { rolldown } from 'rolldown';
 const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
 const INPUTS = {
-  service: 'dist/main.js',
-  follower: 'dist/follower.js',
+  main: 'dist/main.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.

@@ -8,28 +8,18 @@ import type { PreviewedChange } from './change.model.js';
 type Values = Readonly<Record<string, unknown>> | null;
 
 /**
- * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
- * those beside them. Fields that the token cannot read, or that only some viewers see, are left out.
+ * The differences between an entry before and after a change (pure). Fields that the token cannot read, or that only some viewers
+ * see, are left out, and so are references, because what they name may be hidden.
  * @param object the field of the payload that has the object
- * @param beside has the stored names of the fields whose attribute another field changes
  */
 export function changesOfFields(
   object: string,
   fields: readonly Field[],
-  {
-    before,
-    after,
-    beside = {},
-  }: { readonly before: Values; readonly after: Values; readonly beside?: object },
+  { before, after }: { readonly before: Values; readonly after: Values },
   principal: Principal,
 ): PreviewedChange[] {
   return fields
-    .filter(
-      (field) =>
-        isReadable(field, principal) &&
-        // What a reference names may be hidden.
-        (isChangeable(field) || (field.reference === undefined && storedName(field) in beside)),
-    )
+    .filter((field) => isReadable(field, principal) && isShown(field))
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
       return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
@@ -59,8 +49,8 @@ function isReadable({ scopes, visibleTo }: Field, principal: Principal): boolean
   return visibleTo === undefined && (scopes === undefined || hasScopes(principal, scopes));
 }
 
-function isChangeable({ name, change }: Field): boolean {
-  return name === 'id' || change !== undefined;
+function isShown({ name, reader, reference }: Field): boolean {
+  return name === 'id' || (reference === undefined && reader !== 'picture' && reader !== 'none' && name !== 'createdAt');
 }
 
 /** A value as responses have it, as text. */

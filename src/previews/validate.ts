@@ -68,23 +68,6 @@ export function validateNewGroup(
   return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
 }
 
-/**
- * Returns an entry with new values of its fields (pure).
- * @throws BadUserInputError when the mirror would not show one of them
- */
-export function withChange<Entry extends object>(
-  entry: Entry,
-  change: FieldChanges,
-  fields: readonly FieldDefinition[],
-): Entry {
-  const given = fields.flatMap((field): [string, unknown][] => {
-    const text = change[field.name];
-    if (text === undefined) return [];
-    return [[storedName(field), text === null ? null : parsed(field, text, field.name)]];
-  });
-  return { ...entry, ...Object.fromEntries(given) };
-}
-
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
   const given = input as Readonly<Record<string, unknown>>;
   const checked = fields.flatMap((field): [string, Text][] => {

@@ -1,5 +1,5 @@
 import { createApp } from '../../src/create-app.js';
-import { LocalFollowing } from '../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { parsePosition } from '../../src/sources/ldap/position.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
@@ -114,7 +114,7 @@ describe('a service that is started while a plan is held', () => {
 
       const app = await createApp(service.config);
       await app.init();
-      await app.get(LocalFollowing).start();
+      await app.get(MirrorFollowing).start();
       expect((await app.get(MirrorState).get()).state).toBe(SyncState.BLOCKED);
       await slapd.restart({ acl: everything });
       await eventually(async () => (await app.get(MirrorState).get()).state, SyncState.IDLE);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/create-app.js';
-import { LocalFollowing } from '../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { isEmpty } from '../../src/mirror/plan/plan.js';
 import { openSource } from '../../src/sources/open-source.js';
@@ -79,7 +79,7 @@ describe('a server in trouble', () => {
   async function startAgain(): Promise<void> {
     app = await createApp(service.config);
     await app.init();
-    await app.get(LocalFollowing).start();
+    await app.get(MirrorFollowing).start();
   }
 
   /** A polled server reports the second of a change: until it is over, changes in it are read again. */

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
-import { LocalFollowing } from '../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { type Run, runChannel } from '../../src/mirror/sync/runs.js';
 import { checkDirectory } from '../../src/sources/check/check-directory.js';
@@ -184,7 +184,7 @@ describe.each(KINDS)('$name, by the numbers of changes', (kind) => {
     runs.length = 0;
     service.app = await createApp(service.config);
     await service.app.listen(service.config.port, service.config.host);
-    await service.app.get(LocalFollowing).start();
+    await service.app.get(MirrorFollowing).start();
   }
 
   async function withPosition(edit: (position: StoredPosition) => object) {

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { BareTables } from '../../src/mirror/apply/bare-tables.js';
 import { createApp } from '../../src/create-app.js';
-import { LocalFollowing } from '../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { isEmpty } from '../../src/mirror/plan/plan.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
@@ -298,7 +298,7 @@ describe('a second start', () => {
 
       const second = await createApp(service.config);
       await second.init();
-      await second.get(LocalFollowing).start();
+      await second.get(MirrorFollowing).start();
       const after = await second.get(MirrorState).get();
       await second.close();
       expect(after).toMatchObject({ state: 'IDLE', revision: before.revision });
