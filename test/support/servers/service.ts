@@ -162,7 +162,6 @@ export class TestService {
   /** Runs one full synchronization, like the command. */
   async synchronize(options: RunOptions = {}): Promise<RevisionOutcome> {
     const { config, app } = this;
-    if (config.database.kind !== 'postgres') throw new Error('The database is not PostgreSQL');
     const session = await Session.open(config.database.url);
     const directory = await openDirectory(config.directory, [], new AbortController().signal);
     try {
