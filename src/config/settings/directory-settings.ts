@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseUrl } from '../../common/url.js';
 import { SAMPLE_DIRECTORY } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
-import { certificates, integer, readable, text, yesOrNo } from '../value-kinds.js';
+import { certificates, integer, readable, text, wholeNumber, yesOrNo } from '../value-kinds.js';
 
 const distinguishedName = text;
 
@@ -68,7 +68,7 @@ export const DIRECTORY_SETTINGS = {
     'Seconds between two requests of a server that does not push changes, and between two signs that the mirror is current.',
   ),
   DIRECTORY_SCAN_SECONDS: setting(
-    integer(1, 86_400, 60).optional(),
+    wholeNumber(1, 86_400).optional(),
     'Seconds between two scans, which compare all entries with the mirror. Default: 50 times the duration of the last scan, between 30 seconds and 10 minutes.',
   ),
   DIRECTORY_GUARD_PERCENT: setting(
