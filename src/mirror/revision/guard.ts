@@ -44,6 +44,8 @@ export interface RevisionCounts {
 }
 
 const NOUN = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
+/** As messages name them. */
+const NAMES = { users: 'people', groups: 'groups', memberships: 'memberships' } as const;
 
 /**
  * Counts the entries that remain and lose something, before the rows are written.
@@ -90,19 +92,19 @@ export async function findReasonToHold(
   losses: Losses,
   { mapping, percent, windowSeconds, isFirst }: GuardOptions,
 ): Promise<string | null> {
-  if (isFirst) return counts.users.created === 0 ? 'The first run found no users in the directory' : null;
+  if (isFirst) return counts.users.created === 0 ? 'The first run found no people in the directory' : null;
   const { users, groups, memberships } = counts;
   if (users.deleted + groups.deleted + memberships.removed + Object.keys(losses).length === 0) return null;
   const [facts] = await writer.query<Facts[]>(READ_FACTS, [windowSeconds]);
   if (facts === undefined) return null;
   if (facts.users > 0 && facts.users + users.created - users.deleted === 0)
-    return 'The directory no longer contains users';
+    return 'The directory no longer contains people';
   const deleted = { users: users.deleted, groups: groups.deleted, memberships: memberships.removed };
   for (const kind of ['users', 'groups', 'memberships'] as const) {
     if (deleted[kind] === 0) continue;
     const stored = kind === 'memberships' ? (await countMemberships(writer)) + deleted[kind] : facts[kind];
-    const excess = findExcess(deleted[kind], stored, facts[`${kind}Before`], percent);
-    if (excess !== null) return `It would delete ${excess} ${kind}${describeBefore(facts[`${kind}Before`])}`;
+    const excess = describeExcess(kind, deleted[kind], stored, facts[`${kind}Before`], percent);
+    if (excess !== null) return `It would delete ${excess}`;
   }
   return findExcessiveLoss(writer, losses, facts, { mapping, percent });
 }
@@ -151,8 +153,9 @@ async function findExcessiveLoss(
         `select count(*)::integer as count from ${NOUN[kind]} e join entries b on b.key = e.key where ${isHeld}`,
       );
       const before = facts.lost[key] ?? 0;
-      const excess = findExcess(lost, (row?.count ?? 0) + lost, before, Math.max(percent, leastPercent));
-      if (excess !== null) return `It would take ${what} from ${excess} ${NOUN[kind]}${describeBefore(before)}`;
+      const held = (row?.count ?? 0) + lost;
+      const excess = describeExcess(NOUN[kind], lost, held, before, Math.max(percent, leastPercent));
+      if (excess !== null) return `It would take ${what} from ${excess}`;
     }
   }
   return null;
@@ -165,13 +168,17 @@ async function findExcessiveLoss(
  * @param before number that was deleted within the window
  * @returns null if the number is allowed
  */
-function findExcess(now: number, stored: number, before: number, percent: number): string | null {
+function describeExcess(
+  kind: keyof typeof NAMES,
+  now: number,
+  stored: number,
+  before: number,
+  percent: number,
+): string | null {
   const allowed = Math.max(ALWAYS_ALLOWED, Math.floor(((stored + before) * percent) / 100));
-  return now === 0 || now + before <= allowed ? null : `${now} of ${stored}, more than ${allowed},`;
-}
-
-function describeBefore(before: number): string {
-  return before > 0 ? `, after ${before} shortly before` : '';
+  if (now === 0 || now + before <= allowed) return null;
+  const earlier = before > 0 ? ` after ${before} shortly before` : '';
+  return `${now} of ${stored} ${NAMES[kind]}${earlier}: at most ${allowed} are let through`;
 }
 
 function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {
