@@ -1,101 +1,130 @@
-import { GroupRole } from '../groups/group.model.js';
-import type { PlanReport } from './plan-report.js';
-import { describePlan, describeQuarantined } from './plan-text.js';
+import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/revision/listed-changes.js';
+import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';
 
-const NOTHING = { created: [], updated: [], deleted: [] };
-const EMPTY: PlanReport = { people: NOTHING, groups: NOTHING, memberships: [], nestings: [] };
-const { MEMBER, ADMIN, OWNER } = GroupRole;
+const NONE: ListedChanges = { entries: [], memberships: [], quarantined: [] };
+const [MEMBER, ADMIN, OWNER] = [1, 2, 3] as const;
 
-function named(...ids: string[]) {
-  return ids.map((id) => ({ id, name: `Name of ${id}` }));
+function listed(
+  change: ListedEntry['change'],
+  ids: string[],
+  more: Partial<ListedEntry> = {},
+): ListedEntry[] {
+  return ids.map((id) => ({
+    kind: 'person',
+    change,
+    id,
+    formerId: null,
+    dn: `uid=${id}`,
+    fields: [],
+    ...more,
+  }));
 }
 
-describe('a plan as text', () => {
-  it('lists added, changed and deleted entries', () => {
-    const report: PlanReport = {
-      ...EMPTY,
-      people: {
-        created: named('anna'),
-        updated: [
-          { id: 'ben', name: 'Ben', formerId: 'benjamin', fields: ['id', 'photo'] },
-          { id: 'cleo', name: 'Cleo', formerId: 'cleo', fields: [] },
-        ],
-        deleted: named('dan'),
-      },
-    };
-    expect(describePlan(report, 20)).toEqual([
-      'People',
-      '  + anna  Name of anna',
-      '  ~ ben  Ben (was benjamin): id, photo',
-      '  ~ cleo  Cleo: no visible attribute',
-      '  - dan  Name of dan',
+function membership(
+  group: string,
+  member: string,
+  before: number | null,
+  after: number | null,
+  isGroup = false,
+): ListedMembership {
+  return { group, member, isGroup, before, after };
+}
+
+describe('the changes of a dry run as text', () => {
+  it('list added, changed and deleted entries', () => {
+    const entries = [
+      ...listed('created', ['anna']),
+      ...listed('updated', ['ben'], { formerId: 'benjamin', fields: ['id', 'photo'] }),
+      ...listed('updated', ['cleo']),
+      ...listed('deleted', ['dan']),
+    ];
+    expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
+      'Users',
+      '  + anna  uid=anna',
+      '  ~ ben  uid=ben (was benjamin): id, photo',
+      '  ~ cleo  uid=cleo: no visible attribute',
+      '  - dan  uid=dan',
     ]);
   });
 
-  it('lists added, removed and changed members of each group, nested groups included', () => {
-    const report: PlanReport = {
-      ...EMPTY,
-      memberships: [
-        { group: 'club', user: 'anna', before: null, after: MEMBER },
-        { group: 'club', user: 'ben', before: ADMIN, after: null },
-        { group: 'club', user: 'cleo', before: MEMBER, after: OWNER },
-        { group: 'club', user: 'dan', before: OWNER, after: OWNER },
-        { group: 'band', user: 'anna', before: null, after: ADMIN },
-      ],
-      nestings: [{ group: 'club', subgroup: 'team', before: null, after: MEMBER }],
-    };
-    expect(describePlan(report, 20)).toEqual([
+  it('list added, removed and changed members of each group, nested groups included', () => {
+    const memberships = [
+      membership('band', 'anna', null, ADMIN),
+      membership('club', 'anna', null, MEMBER),
+      membership('club', 'ben', ADMIN, null),
+      membership('club', 'cleo', MEMBER, OWNER),
+      membership('club', 'team', null, MEMBER, true),
+    ];
+    expect(describeChanges({ ...NONE, memberships }, 20)).toEqual([
       'Members',
       '  band: + anna ADMIN',
-      '  club: + anna MEMBER, + @team MEMBER, - ben (was ADMIN), cleo MEMBER → OWNER, dan OWNER (by other attributes)',
+      '  club: + anna MEMBER, + @team MEMBER, - ben (was ADMIN), cleo MEMBER → OWNER',
     ]);
   });
 
-  it('truncates each kind of entry separately', () => {
+  it('are truncated for each kind separately', () => {
     const ids = ['a', 'b', 'c', 'd'];
-    const report: PlanReport = {
-      people: { ...NOTHING, created: named(...ids), deleted: named('z') },
-      groups: NOTHING,
-      memberships: [
-        ...ids.map((user) => ({ group: 'club', user, before: null, after: MEMBER })),
-        { group: 'club', user: 'z', before: MEMBER, after: null },
-        ...ids.map((group) => ({ group, user: 'z', before: null, after: MEMBER })),
-      ],
-      nestings: [],
+    const ofClub = [...ids.map((id) => membership('club', id, null, 1)), membership('club', 'z', 1, null)];
+    const changes = {
+      ...NONE,
+      entries: [...listed('created', ids), ...listed('deleted', ['z'])],
+      memberships: [...ids.map((group) => membership(group, 'z', null, 1)), ...ofClub],
     };
-    expect(describePlan(report, 2)).toEqual([
-      ...['People', '  + a  Name of a', '  + b  Name of b', '  + … and 2 more', '  - z  Name of z'],
+    expect(describeChanges(changes, 2)).toEqual([
+      ...['Users', '  + a  uid=a', '  + b  uid=b', '  + … and 2 more', '  - z  uid=z'],
       ...['Members', '  a: + z MEMBER', '  b: + z MEMBER', '  … and 3 more'],
     ]);
-    expect(describePlan({ ...EMPTY, memberships: report.memberships.slice(0, 5) }, 2)).toEqual([
+    expect(describeChanges({ ...NONE, memberships: ofClub }, 2)).toEqual([
       'Members',
       '  club: + a MEMBER, + b MEMBER, … and 2 more, - z (was MEMBER)',
     ]);
   });
 
-  it('only counts the members of a deleted group', () => {
-    const report: PlanReport = {
-      ...EMPTY,
-      groups: { ...NOTHING, deleted: named('club', 'empty') },
-      memberships: [{ group: 'club', user: 'anna', before: MEMBER, after: null }],
-      nestings: [{ group: 'club', subgroup: 'team', before: ADMIN, after: null }],
-    };
-    expect(describePlan(report, 20)).toEqual([
+  it('only count the members of a deleted group', () => {
+    const entries = listed('deleted', ['club', 'empty'], { kind: 'group' });
+    const memberships = [membership('club', 'anna', 1, null), membership('club', 'team', 2, null, true)];
+    expect(describeChanges({ ...NONE, entries, memberships }, 20)).toEqual([
       'Groups',
-      '  - club  Name of club, and with it 2 members',
-      '  - empty  Name of empty',
+      '  - club  uid=club, and with it 2 members',
+      '  - empty  uid=empty',
     ]);
   });
 
-  it('escapes control characters of the directory', () => {
-    const report = {
-      ...EMPTY,
-      people: { ...NOTHING, created: [{ id: 'a\u001b[2J', name: 'Ann\u202ea\nb' }] },
-    };
-    expect(describePlan(report, 20)).toEqual(['People', '  + a\\u001b[2J  Ann\\u202ea\\u000ab']);
-    const left = { kind: 'person', uuid: null, id: null, attribute: 'mail', reason: 'is not UTF-8' } as const;
-    expect(describeQuarantined([{ ...left, dn: 'uid=\u0007' }], 20)).toEqual([
+  it('have escaped control characters of the directory', () => {
+    const entries = listed('created', ['a\u001b[2J'], { dn: 'Ann\u202ea\nb' });
+    expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
+      'Users',
+      '  + a\\u001b[2J  Ann\\u202ea\\u000ab',
+    ]);
+    const left = { kind: 'person', attribute: 'mail', reason: 'is not UTF-8' } as const;
+    expect(describeLeftOut([{ ...left, dn: 'uid=\u0007' }], 20)).toEqual([
+      'Left out: 1',
       '  ! mail of uid=\\u0007 is not UTF-8',
     ]);
+  });
+});
+
+describe('the changes of a dry run for programs', () => {
+  it('are grouped by kind', () => {
+    const entries = [
+      ...listed('created', ['anna']),
+      ...listed('updated', ['ben'], { formerId: 'benjamin', fields: ['id'] }),
+      ...listed('updated', ['cleo'], { fields: ['name'] }),
+      ...listed('deleted', ['club'], { kind: 'group' }),
+    ];
+    const memberships = [membership('club', 'anna', 1, null), membership('team', 'band', 2, 3, true)];
+    expect(groupedChanges({ ...NONE, entries, memberships })).toEqual({
+      users: {
+        created: [{ id: 'anna', dn: 'uid=anna' }],
+        updated: [
+          { id: 'ben', formerId: 'benjamin', dn: 'uid=ben', fields: ['id'] },
+          { id: 'cleo', formerId: 'cleo', dn: 'uid=cleo', fields: ['name'] },
+        ],
+        deleted: [],
+      },
+      groups: { created: [], updated: [], deleted: [{ id: 'club', dn: 'uid=club' }] },
+      memberships: [{ group: 'club', user: 'anna', before: 'MEMBER', after: null }],
+      nestings: [{ group: 'team', subgroup: 'band', before: 'ADMIN', after: 'OWNER' }],
+    });
   });
 });

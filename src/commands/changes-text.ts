@@ -1,4 +1,5 @@
 import { type GroupRole, roleOf } from '../groups/group.model.js';
+import { counted } from '../common/counted.js';
 import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/revision/listed-changes.js';
 import { printable } from '../common/printable.js';
 
@@ -6,30 +7,26 @@ const SIGNS = { created: '+', updated: '~', deleted: '-' } as const;
 
 /** Formats the changes of a dry run (pure), with at most `limit` of each kind. The others are only counted. */
 export function describeChanges({ entries, memberships }: ListedChanges, limit: number): string[] {
-  const going = new Set(
-    entries.filter(({ kind, change }) => kind === 'group' && change === 'deleted').map(({ id }) => id),
-  );
+  const groups = new Map<string, ListedMembership[]>();
+  for (const each of memberships) groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
   const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : [title, ...lines]);
   const ofKind = (kind: ListedEntry['kind']) =>
     (['created', 'updated', 'deleted'] as const).flatMap((change) =>
       cut(
-        entries.filter((each) => each.kind === kind && each.change === change).map(describeEntry),
+        entries
+          .filter((each) => each.kind === kind && each.change === change)
+          .map((each) => describeEntry(each, groups.get(each.id)?.length ?? 0)),
         limit,
         `  ${SIGNS[change]} `,
       ),
     );
-  // The members of a deleted group would hide all other changes.
-  const groups = new Map<string, ListedMembership[]>();
-  for (const each of memberships)
-    if (!going.has(each.group)) groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
+  const sections = [...section('Users', ofKind('person')), ...section('Groups', ofKind('group'))];
+  // The members of a deleted group are only counted, because their names would hide all other changes.
+  for (const { kind, change, id } of entries) if (kind === 'group' && change === 'deleted') groups.delete(id);
   const members = [...groups].map(
-    ([group, changes]) => `  ${printable(group)}: ${cut(changes.map(describeRole), limit).join(', ')}`,
+    ([group, changes]) => `  ${printable(group)}: ${describeRoles(changes, limit)}`,
   );
-  return [
-    ...section('Users', ofKind('person')),
-    ...section('Groups', ofKind('group')),
-    ...section('Members', cut(members, limit, '  ')),
-  ];
+  return [...sections, ...section('Members', cut(members, limit, '  '))];
 }
 
 /** Formats what the mirror leaves out as lines for a terminal (pure). */
@@ -47,7 +44,11 @@ export function groupedChanges({ entries, memberships }: ListedChanges): object 
     const ofChange = (change: ListedEntry['change']) =>
       entries
         .filter((each) => each.kind === wanted && each.change === change)
-        .map(({ id, dn, fields }) => ({ id, dn, ...(change === 'updated' ? { fields } : {}) }));
+        .map(({ id, formerId, dn, fields }) => ({
+          id,
+          dn,
+          ...(change === 'updated' && { formerId: formerId ?? id, fields }),
+        }));
     return { created: ofChange('created'), updated: ofChange('updated'), deleted: ofChange('deleted') };
   };
   const roles = (isGroup: boolean) =>
@@ -59,12 +60,31 @@ export function groupedChanges({ entries, memberships }: ListedChanges): object 
         before: toRole(before),
         after: toRole(after),
       }));
-  return { users: ofKind('person'), groups: ofKind('group'), memberships: roles(false), nestings: roles(true) };
+  return {
+    users: ofKind('person'),
+    groups: ofKind('group'),
+    memberships: roles(false),
+    nestings: roles(true),
+  };
 }
 
-function describeEntry({ change, id, dn, fields }: ListedEntry): string {
+/** @param members number of memberships that change in the group */
+function describeEntry({ kind, change, id, formerId, dn, fields }: ListedEntry, members: number): string {
   const line = `  ${SIGNS[change]} ${printable(id)}  ${printable(dn)}`;
-  return change === 'updated' ? `${line}: ${fields.join(', ') || 'no visible attribute'}` : line;
+  const former = formerId === null ? '' : ` (was ${printable(formerId)})`;
+  if (change === 'updated') return `${line}${former}: ${fields.join(', ') || 'no visible attribute'}`;
+  const isEmptied = kind === 'group' && change === 'deleted' && members > 0;
+  return isEmptied ? `${line}, and with it ${counted(members, 'member')}` : line;
+}
+
+/** Limits each kind of change separately, so that many additions do not hide a removal. */
+function describeRoles(roles: readonly ListedMembership[], limit: number): string {
+  const kinds = [
+    roles.filter(({ before }) => before === null),
+    roles.filter(({ after }) => after === null),
+    roles.filter(({ before, after }) => before !== null && after !== null),
+  ];
+  return kinds.flatMap((each) => cut(each.map(describeRole), limit)).join(', ');
 }
 
 function describeRole({ member, isGroup, before, after }: ListedMembership): string {

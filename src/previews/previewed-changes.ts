@@ -8,8 +8,8 @@ import type { PreviewedChange } from './change.model.js';
 type Values = Readonly<Record<string, unknown>> | null;
 
 /**
- * The differences between an entry before and after a change (pure). Fields that the token cannot read, or that only some viewers
- * see, are left out, and so are references, because what they name may be hidden.
+ * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
+ * those that share an attribute with them. Fields that the token cannot read, or that only some viewers see, are left out.
  * @param object the field of the payload that has the object
  */
 export function changesOfFields(
@@ -19,7 +19,10 @@ export function changesOfFields(
   principal: Principal,
 ): PreviewedChange[] {
   return fields
-    .filter((field) => isReadable(field, principal) && isShown(field))
+    .filter((field) => {
+      const isKept = before !== null && after !== null;
+      return isReadable(field, principal) && (isChangeable(field) || (isKept && canShare(field)));
+    })
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
       return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
@@ -49,8 +52,13 @@ function isReadable({ scopes, visibleTo }: Field, principal: Principal): boolean
   return visibleTo === undefined && (scopes === undefined || hasScopes(principal, scopes));
 }
 
-function isShown({ name, reader, reference }: Field): boolean {
-  return name === 'id' || (reference === undefined && reader !== 'picture' && reader !== 'none' && name !== 'createdAt');
+function isChangeable({ name, change }: Field): boolean {
+  return name === 'id' || change !== undefined;
+}
+
+/** Whether a field can have the attribute of another one. What a reference names may be hidden. */
+function canShare({ reader, reference }: Field): boolean {
+  return reference === undefined && reader !== 'picture' && reader !== 'none';
 }
 
 /** A value as responses have it, as text. */

@@ -9,6 +9,8 @@ export interface ListedEntry {
   readonly kind: EntryKind;
   readonly change: 'created' | 'updated' | 'deleted';
   readonly id: string;
+  /** The id before an update that changes it. */
+  readonly formerId: string | null;
   readonly dn: string;
   /** The names of the fields that differ, of an update. */
   readonly fields: readonly string[];
@@ -37,25 +39,29 @@ interface LeftOut {
   readonly reason: string;
 }
 
-const DIFFERING = `create temporary table if not exists differing (key integer not null, fields text[] not null) on commit drop`;
+const DIFFERING = `create temporary table if not exists differing (key integer not null, dn text not null, fields text[] not null)
+  on commit drop`;
 
-/** Notes, for a dry run, the fields that differ, before the rows are written. */
+/** Notes, for a dry run, the DNs of entries that change or vanish, and the fields that differ, before the rows are written. */
 export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): Promise<void> {
   await writer.query(DIFFERING);
   for (const kind of ['person', 'group'] as const) {
     const table = kind === 'person' ? 'users' : 'groups';
     const { fields } = mappingOf(mapping, kind);
-    const names = fields.filter(({ reader }) => reader !== 'none').map((field) => [sqlOfStored(field), field.name]);
+    const names = fields
+      .filter(({ reader }) => reader !== 'none')
+      .map((field) => [sqlOfStored(field), field.name]);
     await writer.query(
       `insert into differing
-       select s.key, array(
+       select b.key, b.dn, array(
          select f.name from unnest($1::text[], $2::text[]) as f (stored, name)
          where coalesce(n.row -> f.stored, n.row -> '${FIELD_VALUES}' -> f.stored)
-           is distinct from coalesce(o.row -> f.stored, o.row -> '${FIELD_VALUES}' -> f.stored))
-       from staged s join ${table} e on e.key = s.key
+           is distinct from coalesce(o.row -> f.stored, o.row -> '${FIELD_VALUES}' -> f.stored)) ||
+         case when s.dn <> b.dn then array['dn'] end
+       from entries b join ${table} e on e.key = b.key left join staged s on s.key = b.key
          cross join lateral (select to_jsonb(e) as "row") o
          cross join lateral (select to_jsonb(json_populate_record(null::${table}, s."row")) as "row") n
-       where s.kind = '${kind}' and s.reason is null and s.is_changed`,
+       where s.is_changed or exists (select from gone g where g.key = b.key)`,
       [names.map(([stored]) => stored), names.map(([, name]) => name)],
     );
   }
@@ -69,12 +75,12 @@ function sqlOfStored(field: Field): string {
 export async function listChanges(writer: Writer): Promise<ListedChanges> {
   return {
     entries: await writer.query<ListedEntry[]>(`
-      select s.kind, case when f.key is null then 'created' else 'updated' end as change, s."row" ->> 'id' as id, s.dn,
-        coalesce(d.fields, '{}') as fields
+      select s.kind, case when f.key is null then 'created' else 'updated' end as change, s."row" ->> 'id' as id,
+        case when f.is_renamed then f.id end as "formerId", s.dn, coalesce(d.fields, '{}') as fields
       from staged s left join former f on f.key = s.key left join differing d on d.key = s.key
       where s.reason is null and s.is_changed
       union all
-      select f.kind, 'deleted', f.id, coalesce(s.dn, f.id), '{}' from former f left join staged s on s.key = f.key where f.is_gone
+      select f.kind, 'deleted', f.id, null, d.dn, '{}' from former f join differing d on d.key = f.key where f.is_gone
       order by 1, 2, 3`),
     memberships: await writer.query<ListedMembership[]>(`
       select coalesce(g.id, fg.id) as "group", coalesce(u.id, fu.id) as member, false as "isGroup",

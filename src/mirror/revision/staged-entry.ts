@@ -187,7 +187,7 @@ export class EntryStager {
 }
 
 /** PostgreSQL stores no NUL in JSON. */
-function rawValueOf(bytes: Buffer): RawValue {
+export function rawValueOf(bytes: Buffer): RawValue {
   const text = decodeUtf8(bytes);
   return text === null || text.includes('\0') ? { base64: bytes.toString('base64') } : text;
 }
