@@ -115,7 +115,7 @@ export class EntryReader {
     return isList(field) ? this.list(attribute, field, values) : this.parse(attribute, field, first);
   }
 
-  /** Returns the targets of references, as `user_references` has them. An entry that a DN names may not exist yet. */
+  /** Returns the targets of references, as the table `references` has them. An entry that a DN names may not exist yet. */
   private targets(attribute: string, field: Field, values: readonly Buffer[]): string[] | null {
     const most = isList(field) ? MOST_REFERENCES : 1;
     if (isList(field) && values.length > most) this.quarantine(attribute, `has more than ${most} values`);

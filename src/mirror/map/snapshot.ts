@@ -54,16 +54,6 @@ export interface Quarantined {
   readonly reason: string;
 }
 
-/** Counts of what was omitted although no entry has an error. */
-export interface Skipped {
-  /** DNs in groups that refer to no mirrored entry. */
-  readonly dangling: number;
-  /** Groups that name themselves, as the placeholder of an empty groupOfNames. */
-  readonly placeholders: number;
-  /** Groups that contain themselves through other groups. */
-  readonly cyclic: number;
-}
-
 /** People and groups of the directory at one moment: all of them, or only those that have changed. */
 export interface Snapshot {
   readonly people: ReadonlyMap<string, MappedPerson>;
