@@ -105,8 +105,12 @@ function toJson(result: SyncResult): object {
     case 'applied':
       return { kind: result.kind, revision: result.announcement.number, counts: result.counts };
     case 'planned': {
-      const { kind, reason, hash, counts, changes } = result;
-      return { kind, reason, hash, counts, ...groupedChanges(changes), quarantined: changes.quarantined };
+      const { kind, reason: heldBecause, hash, counts, changes } = result;
+      return { kind, heldBecause, hash, counts, ...groupedChanges(changes), quarantined: changes.quarantined };
+    }
+    case 'blocked': {
+      const { kind, reason: heldBecause, hash, counts } = result;
+      return { kind, heldBecause, hash, counts };
     }
     default:
       return result;
