@@ -19,6 +19,8 @@ import { isOfDirectory, type Synchronizer } from './synchronizer.js';
 const SCAN_REST_FACTOR = 50;
 const LEAST_REST_MS = 30_000;
 const LONGEST_REST_MS = 600_000;
+/** A scan that may find nothing waits for this multiple of the duration of the last one. */
+const SOON_REST_FACTOR = 9;
 /** Hours after which stamps are ignored once: access rules change what the account sees without another stamp. */
 const WHOLE_HOURS = 24;
 /** Milliseconds without a hint after which the changes are one revision, and the longest time that a change waits for others. */
@@ -132,6 +134,7 @@ async function receive(directory: Directory, queue: HintQueue, signal: AbortSign
   try {
     for await (const hint of directory.hints(signal)) {
       if (hint === 'scan') queue.requestScan();
+      else if (hint === 'scanSoon') queue.requestScanSoon();
       else queue.add(hint);
     }
   } catch (error) {
@@ -142,6 +145,7 @@ async function receive(directory: Directory, queue: HintQueue, signal: AbortSign
 /** The entries to look at. */
 class HintQueue {
   isScanRequested = false;
+  isScanWanted = false;
   private uuids = new Set<string>();
   private later: { readonly at: number; readonly uuids: readonly string[] }[] = [];
   private error: unknown = null;
@@ -159,6 +163,11 @@ class HintQueue {
 
   requestScan(): void {
     this.isScanRequested = true;
+    this.wake();
+  }
+
+  requestScanSoon(): void {
+    this.isScanWanted = true;
     this.wake();
   }
 
@@ -209,6 +218,7 @@ interface Place {
 /** Follows a directory over one connection. */
 class Following {
   private nextScanAt = -Infinity;
+  private scanRestsUntil = -Infinity;
   private confirmedAt = performance.now();
   private isBlocked = false;
   /** The dynamic groups, whose members the server finds by a search, and when they may be read again. */
@@ -228,7 +238,8 @@ class Following {
     for (;;) {
       this.term.signal.throwIfAborted();
       const now = performance.now();
-      if (now >= this.nextScanAt || (queue.isScanRequested && !this.isBlocked)) await this.scan();
+      const isScanRequested = queue.isScanRequested || (queue.isScanWanted && now >= this.scanRestsUntil);
+      if (now >= this.nextScanAt || (isScanRequested && !this.isBlocked)) await this.scan();
       else if (this.isBlocked) await this.awaitDecision();
       else if (queue.size > 0) await this.advance();
       else await this.rest();
@@ -243,6 +254,7 @@ class Following {
     const { synchronizer, reporter, state } = this.dependencies;
     const { directory, session, queue } = this.place;
     queue.isScanRequested = false;
+    queue.isScanWanted = false;
     // What is hinted from now on is newer than the scan.
     const hinted = queue.take();
     const { wholeAt, now } = await state.readScanState(session);
@@ -256,6 +268,7 @@ class Following {
     const spent = performance.now() - begun;
     const { scanSeconds } = this.dependencies.config;
     const rest = Math.min(Math.max(spent * SCAN_REST_FACTOR, LEAST_REST_MS), LONGEST_REST_MS);
+    this.scanRestsUntil = performance.now() + spent * SOON_REST_FACTOR;
     this.nextScanAt = performance.now() + (scanSeconds === null ? rest : scanSeconds * 1000);
     this.confirmedAt = performance.now();
     this.dynamicGroups = directory.mode === null ? [] : await state.readDynamicGroups(session);
@@ -325,13 +338,14 @@ class Following {
     const { directory, session, queue } = this.place;
     const now = performance.now();
     const aliveAt = this.confirmedAt + this.aliveSeconds * 1000;
-    await queue.wait(Math.min(aliveAt, this.nextScanAt) - now);
+    const soonAt = queue.isScanWanted ? this.scanRestsUntil : Infinity;
+    await queue.wait(Math.min(aliveAt, this.nextScanAt, soonAt) - now);
     if (queue.size > 0 || performance.now() < aliveAt) return;
     const asOf = await readClock(session);
     await directory.ping();
     if (directory.mode !== null) await queue.wait(IN_FLIGHT_MS);
     this.confirmedAt = performance.now();
-    if (queue.size > 0 || queue.isScanRequested || directory.mode === 'POLLED') return;
+    if (queue.size > 0 || queue.isScanRequested || queue.isScanWanted || directory.mode === 'POLLED') return;
     await this.dependencies.state.confirm(asOf, this.term.number);
   }
 }

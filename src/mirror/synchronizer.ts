@@ -8,7 +8,7 @@ import { readClock } from '../database/statements/statement.js';
 import { LdifError } from '../ldap/ldif/ldif-error.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
 import type { Directory, Found, Identity, KnownStamp, Listed } from '../sources/directory.js';
-import { SourceError } from '../sources/source.error.js';
+import { ServerBehindError, SourceError } from '../sources/source.error.js';
 import { fingerprintOf } from '../sources/source.js';
 import { PictureStore } from './revision/pictures.js';
 import {
@@ -19,7 +19,7 @@ import {
   writeRevision,
 } from './revision/revision.js';
 import { EntryStager, type StagedEntry } from './revision/staged-entry.js';
-import type { Staging } from './revision/staging.js';
+import { SAME_UUID, type Staging } from './revision/staging.js';
 import type { Session } from './session.js';
 
 /** Number of entries that are mapped and staged together. */
@@ -119,12 +119,13 @@ export class Synchronizer {
       await this.noteScan(session, directory, options, true);
       return outcome;
     }
-    const scan = await this.compare(directory, session, options);
-    if (scan.differing.length > MOST_FETCHED) return this.runOnce(directory, session, { ...options, isWhole: true });
+    const { differing, repeated } = await this.compare(directory, session, options);
+    if (differing.length > MOST_FETCHED) return this.runOnce(directory, session, { ...options, isWhole: true });
     options.progress?.({ stage: 'compare' });
-    const outcome = await this.write(session, directory, { ...options, asOf }, (staging) =>
-      this.stage(directory, staging, scan.differing),
-    );
+    const outcome = await this.write(session, directory, { ...options, asOf }, async (staging) => {
+      await this.stage(directory, staging, differing);
+      await this.stageRepeated(directory, staging, repeated);
+    });
     await this.noteScan(session, directory, options, false);
     return outcome;
   }
@@ -150,11 +151,16 @@ export class Synchronizer {
     { leader = null, asOf, confirm, dryRun, signal, progress }: RunOptions & { readonly asOf: Date | null },
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
+    let lag: string | null = null;
     const request: RevisionRequest = {
       ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
       stage: async (staging) => {
         await stage(staging);
+        if (directory.mode !== null) lag = await this.noteContextCsns(session, directory, { confirm, dryRun });
         progress?.({ stage: 'write' });
+      },
+      requireCurrent: () => {
+        if (lag !== null) throw new ServerBehindError(lag);
       },
       fetch: (identities) => this.fetch(directory, identities),
     };
@@ -180,12 +186,24 @@ export class Synchronizer {
   }
 
   /** Stages the present state of entries, and deletes those that are not found. */
-  private async stage(directory: Directory, staging: Staging, identities: readonly Identity[]): Promise<void> {
+  private async stage(
+    directory: Directory,
+    staging: Staging,
+    identities: readonly Identity[],
+    isForced = false,
+  ): Promise<void> {
     const { entries, missing } = await this.fetch(directory, identities, async (some) => {
-      await staging.add(some);
+      await staging.add(some, isForced);
     });
-    await staging.add(entries);
+    await staging.add(entries, isForced);
     await staging.remove(missing);
+  }
+
+  /** Reads entries again that a scan has listed twice: two in a file can have one identifier, and one can move during the scan. */
+  private async stageRepeated(directory: Directory, staging: Staging, identities: readonly Identity[]): Promise<void> {
+    if (identities.length === 0) return;
+    await staging.forget(identities.map(({ uuid }) => uuid));
+    await this.stage(directory, staging, identities, true);
   }
 
   /** @param take receives entries early, so that not all of them are in memory */
@@ -231,7 +249,8 @@ export class Synchronizer {
     }
     await stager.finish();
     progress?.({ stage: 'compare' });
-    await this.stage(directory, staging, [...(await seen.findMissing()), ...seen.repeated]);
+    await this.stage(directory, staging, await seen.findMissing());
+    await this.stageRepeated(directory, staging, seen.repeated);
   }
 
   /** Finds the entries whose stamps differ, that are new, or that are not listed. */
@@ -239,7 +258,7 @@ export class Synchronizer {
     directory: Directory,
     session: Session,
     { progress, signal }: RunOptions,
-  ): Promise<{ readonly differing: readonly Identity[] }> {
+  ): Promise<{ readonly differing: readonly Identity[]; readonly repeated: readonly Identity[] }> {
     const seen = new SeenEntries(session);
     const differing: Identity[] = [];
     let count = 0;
@@ -249,7 +268,25 @@ export class Synchronizer {
       count += page.length;
       progress?.({ stage: 'read', entries: count });
     }
-    return { differing: [...differing, ...(await seen.findMissing()), ...seen.repeated] };
+    const repeated = new Set(seen.repeated.map(({ uuid }) => uuid));
+    const others = differing.filter(({ uuid }) => !repeated.has(uuid));
+    return { differing: [...others, ...(await seen.findMissing())], repeated: seen.repeated };
+  }
+
+  /**
+   * Notes, in the transaction of a revision, what the server has.
+   * @returns how it lacks what was known
+   */
+  private async noteContextCsns(
+    session: Session,
+    directory: Directory,
+    { confirm, dryRun = false }: Pick<RunOptions, 'confirm' | 'dryRun'>,
+  ): Promise<string | null> {
+    const { contextCsns } = directory;
+    const [state] = await session.query<{ known: string[] }[]>('select context_csns as known from mirror_state');
+    if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
+      await session.query('update mirror_state set context_csns = $1', [contextCsns]);
+    return directory.describeLag(state?.known ?? []);
   }
 
   private async noteScan(
@@ -260,10 +297,10 @@ export class Synchronizer {
   ): Promise<void> {
     if (dryRun) return;
     await session.query(
-      `update mirror_state set context_csns = $1, mode = $2, refusals = $3,
-         read_whole_at = case when $4::boolean then clock_timestamp() else read_whole_at end
-       where $5::bigint is null or leader = $5`,
-      [directory.contextCsns, directory.mode, directory.refusals.join('. ') || null, isWhole, leader],
+      `update mirror_state set mode = $1, refusals = $2,
+         read_whole_at = case when $3::boolean then clock_timestamp() else read_whole_at end
+       where $4::bigint is null or leader = $4`,
+      [directory.mode, directory.refusals.join('. ') || null, isWhole, leader],
     );
   }
 }
@@ -288,7 +325,7 @@ class SeenEntries {
   /** @returns the entries that are new, or whose stamps differ */
   async note(page: readonly Listed[]): Promise<Identity[]> {
     const rows = await this.session.query<{ key: number | null; isSame: boolean | null }[]>(
-      `select e.key, e.stamp = given.stamp and e.kind = given.kind as "isSame"
+      `select e.key, e.stamp = given.stamp and e.kind = given.kind and e.reason is distinct from '${SAME_UUID}' as "isSame"
        from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as given (uuid, kind, stamp, place)
          left join entries e on e.uuid = given.uuid order by given.place`,
       [page.map(({ uuid }) => uuid), page.map(({ kind }) => kind), page.map(({ stamp }) => stamp)],

@@ -25,8 +25,8 @@ export interface Found extends Listed {
   readonly entry: Entry;
 }
 
-/** Where to look for changes: entries by entryUUID, or everywhere. */
-export type Hint = readonly string[] | 'scan';
+/** Where to look for changes: entries by entryUUID, or everywhere, at once or when that costs little. */
+export type Hint = readonly string[] | 'scan' | 'scanSoon';
 
 /** How the changes of a directory are noticed. */
 export type FollowMode = 'PUSHED' | 'COUNTED' | 'POLLED';
@@ -50,8 +50,13 @@ export interface Directory {
   readonly mode: FollowMode | null;
   /** What the server refuses, and what is done instead: one sentence each, without a full stop. */
   readonly refusals: readonly string[];
-  /** The newest contextCSN of each server ID (OpenLDAP); empty for other kinds. */
+  /** The newest contextCSN of each server ID (OpenLDAP), after the last reading of entries; empty for other kinds. */
   readonly contextCsns: readonly string[];
+  /**
+   * Describes how the directory lacks known changes; null if it does not.
+   * @param known the newest contextCSN of each server ID that the mirror has seen
+   */
+  describeLag(known: readonly string[]): string | null;
   /**
    * Yields every user and group once, in pages. If it ends without an error, it is complete.
    * @param known of a scan of identities; null: entries are read with their attributes
@@ -68,7 +73,7 @@ export interface Directory {
 
 /**
  * Opens the directory.
- * @param known the newest contextCSN of each server ID that the mirror has seen: of several servers, one that lacks one is not used
+ * @param known the newest contextCSN of each server ID that the mirror has seen: of several servers, one that has them is preferred
  */
 export async function openDirectory(
   config: DirectoryConfig,

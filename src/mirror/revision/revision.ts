@@ -38,6 +38,8 @@ export interface RevisionRequest {
   readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
+  /** Throws if changes must not be applied that no operator confirms. */
+  readonly requireCurrent?: (() => void) | undefined;
   /** Lists the changes, and writes nothing. */
   readonly dryRun?: boolean | undefined;
   /** Aborts the work between two statements. */
@@ -54,7 +56,7 @@ export type RevisionOutcome =
     } & Summary)
   | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)
   | ({ readonly kind: 'planned'; readonly reason: string | null; readonly hash: string; readonly changes: ListedChanges } & Summary)
-  /** The same changes are held already. */
+  /** The same changes are held already: a command learns why, the leader knows it. */
   | { readonly kind: 'held' }
   /** The hash to confirm is not that of the changes. */
   | { readonly kind: 'refused'; readonly reason: string };
@@ -135,7 +137,7 @@ class Revision {
     if (isEmpty && !isFirst && confirm === undefined && !dryRun) return this.confirmUnchanged(state);
     const hash = isFirst && confirm === undefined && !dryRun ? '' : await readHash(writer);
     if (confirm !== undefined && confirm !== hash) return refuse(isEmpty, hash);
-    if (state.blockedPlan === hash && hash !== '' && confirm === undefined && !dryRun)
+    if (request.leader !== null && state.blockedPlan === hash && hash !== '' && confirm === undefined)
       return { kind: 'held' };
     const isSameModel = state.fingerprint === this.fingerprint;
     const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
@@ -188,6 +190,7 @@ class Revision {
     const hash = given.hash === '' && reason !== null ? await readHash(writer) : given.hash;
     if (request.dryRun === true)
       return { kind: 'planned', reason, hash, counts, changes: await listChanges(writer) };
+    if (!isFirst && !isConfirmed && !changesNothing(counts)) request.requireCurrent?.();
     if (reason !== null && !isConfirmed) return { kind: 'blocked', reason, hash, counts };
     const difference = {
       users: counts.users.created - counts.users.deleted,

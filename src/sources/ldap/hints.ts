@@ -284,6 +284,13 @@ class CountedHints implements HintSource {
     inbox: Inbox,
   ): Promise<void> {
     if (before === latest) return;
+    const numbers = new Set<number>();
+    const note = (entry: Entry) => {
+      const number = this.numberOf(entry);
+      // A later change is found next time. 389 Directory Server gives its suffix the largest number of 32 bits.
+      if (number !== null && number > before && number <= latest) numbers.add(number);
+      return uuidOfEntry(entry, this.directory.uuid);
+    };
     const { filter, control } = this.counter.deleted;
     const changed = this.since(before + 1);
     const deleted: Filter = { kind: 'and', filters: [parseFilter(filter), changed] };
@@ -291,7 +298,7 @@ class CountedHints implements HintSource {
     const uuids: string[] = [];
     try {
       for await (const entry of this.search(suffix, changed)) {
-        const uuid = uuidOfEntry(entry, this.directory.uuid);
+        const uuid = note(entry);
         if (uuid === null) continue;
         uuids.push(uuid);
         if (!isContainer(entry)) continue;
@@ -301,7 +308,7 @@ class CountedHints implements HintSource {
         containers.set(uuid, dnKey);
       }
       for await (const entry of this.search(suffix, deleted, { controls })) {
-        const uuid = uuidOfEntry(entry, this.directory.uuid);
+        const uuid = note(entry);
         if (uuid !== null) uuids.push(uuid);
       }
     } catch (error) {
@@ -309,8 +316,9 @@ class CountedHints implements HintSource {
       if (!(error instanceof LimitExceededError)) throw error;
       inbox.put('scan');
     }
-    // What has no number of its own, such as deletions that the account does not see, is found by a scan.
     if (uuids.length > 0) inbox.put(uuids);
+    // A number without an entry: it was deleted or moved where the account sees nothing, or an entry has changed twice.
+    if (numbers.size < latest - before) inbox.put('scanSoon');
   }
 
   private search(base: string, filter: Filter, options: Parameters<typeof readPaged>[2] = {}): AsyncGenerator<Entry> {

@@ -17,7 +17,7 @@ import { suffixOf } from '../../ldap/naming/naming-context.js';
 import { readContextCsns } from '../../ldap/sync/context-csn.js';
 import { compareVectors, timeOfCsn, vectorOf } from '../../ldap/sync/csn-vector.js';
 import type { Directory, FollowMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
-import { ServerBehindError, SourceError } from '../source.error.js';
+import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
 import { ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
 import { type HintSource, hintSourceOf } from './hints.js';
@@ -34,10 +34,7 @@ type Traits = Pick<ServerTraits, 'pushesChanges' | 'counter'>;
 /** Servers of unknown kinds may report changes. */
 const OTHER: Traits = { pushesChanges: true, counter: null };
 
-/**
- * Connects to the first server that can be used. Of several servers, one that lacks a known change is not.
- * @throws ServerBehindError if each lacks some
- */
+/** Connects to the first server that lacks no known change, or else to the first one that can be used. */
 export async function openServer(
   config: DirectoryConfig,
   source: LdapSourceConfig,
@@ -45,19 +42,23 @@ export async function openServer(
   signal: AbortSignal,
 ): Promise<ServerDirectory> {
   const servers = new LdapServers(source);
-  let behind: string | null = null;
+  const lagging: ServerDirectory[] = [];
+  let used: ServerDirectory | null = null;
   const open = async (connection: LdapConnection) => {
     const directory = new ServerDirectory(config, connection);
     await directory.begin(signal);
-    const lag = source.servers.length > 1 ? directory.describeLag(known) : null;
-    if (lag === null) return directory;
-    directory.close();
-    behind = lag;
+    if (directory.describeLag(known) === null) return directory;
+    lagging.push(directory);
     return null;
   };
-  const opened = await servers.first(open, signal);
-  if (opened === null) throw new ServerBehindError(behind ?? '');
-  return opened;
+  try {
+    const opened = (await servers.first(open, signal)) ?? lagging[0];
+    if (opened === undefined) throw new SourceError('DIRECTORY_URL names no server');
+    used = opened;
+    return opened;
+  } finally {
+    for (const directory of lagging) if (directory !== used) directory.close();
+  }
 }
 
 /** One server, over one connection. */
@@ -65,6 +66,8 @@ export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
   contextCsns: readonly string[] = [];
   private source: HintSource | null = null;
+  /** The suffixes of the databases that have users or groups. */
+  private suffixes: readonly string[] = [];
   private readonly pictures: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
   private showsTimes = true;
@@ -90,8 +93,10 @@ export class ServerDirectory implements Directory {
     signal.addEventListener('abort', close);
     try {
       await requireKind(this.config, this.connection);
-      const { kind } = await readRootDse(this.connection);
-      this.contextCsns = await this.readContextCsns();
+      const { kind, namingContexts } = await readRootDse(this.connection);
+      const suffixes = KINDS.map((each) => suffixOf(this.searches[each].base, namingContexts));
+      this.suffixes = [...new Set(suffixes.filter((suffix) => suffix !== undefined))];
+      await this.readContextCsns();
       await this.probe();
       this.source = await hintSourceOf(this, kind === 'other' ? OTHER : PRESETS[kind]);
     } catch (error) {
@@ -121,10 +126,9 @@ export class ServerDirectory implements Directory {
     return this.config.mapping.users.modifiedAt;
   }
 
-  /** Describes how the server lacks known changes; null if it does not, or shows no contextCSN. */
   describeLag(known: readonly string[]): string | null {
-    if (this.contextCsns.length === 0) return null;
     const before = vectorOf(known);
+    if (before.size > 0 && this.contextCsns.length === 0) return 'The directory server no longer shows its contextCSN';
     const { behind } = compareVectors(before, vectorOf(this.contextCsns));
     if (behind.length === 0) return null;
     const since = timeOfCsn(behind.map((serverId) => before.get(serverId) ?? '').sort().at(-1) ?? '');
@@ -155,8 +159,8 @@ export class ServerDirectory implements Directory {
       }
       if (page.length > 0) yield page;
     }
-    // Reading all entries takes time. What was read at its beginning includes the changes before it.
-    this.contextCsns = await this.readContextCsns();
+    // After the entries, so that another server that has it has all that was read.
+    await this.readContextCsns();
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -173,6 +177,7 @@ export class ServerDirectory implements Directory {
       }
       yield* found.values();
     }
+    if (this.contextCsns.length > 0) await this.readContextCsns();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -252,14 +257,11 @@ export class ServerDirectory implements Directory {
     return `${times} ${hash('sha256', [entry.dn, ...text].join('\n'), 'base64url')}`;
   }
 
-  private async readContextCsns(): Promise<string[]> {
-    const { namingContexts } = await readRootDse(this.connection);
-    const suffixes = new Set(KINDS.map((kind) => suffixOf(this.searches[kind].base, namingContexts)));
+  private async readContextCsns(): Promise<void> {
     const csns: string[] = [];
-    for (const suffix of suffixes)
-      if (suffix !== undefined)
-        csns.push(...(await readContextCsns(this.connection, suffix, { idleTimeout: READ_TIMEOUT_MS })));
-    return [...vectorOf(csns).values()];
+    for (const suffix of this.suffixes)
+      csns.push(...(await readContextCsns(this.connection, suffix, { idleTimeout: READ_TIMEOUT_MS })));
+    this.contextCsns = [...vectorOf(csns).values()];
   }
 
   /** Finds out what the account sees of the first user and group. */

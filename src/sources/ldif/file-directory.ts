@@ -103,6 +103,10 @@ export class FileDirectory implements Directory {
     return found === null ? 'absent' : `${found.ino}-${found.size}-${found.mtimeMs}`;
   }
 
+  describeLag(): null {
+    return null;
+  }
+
   ping(): Promise<void> {
     return Promise.resolve();
   }
