@@ -201,8 +201,8 @@ describe.each([
     // The plan of several notifications equals that of a full reading.
     expect(await sync({ dryRun: true })).toMatchObject({ kind: 'planned', hash: confirm });
     expect(await sync({ confirm })).toMatchObject({ kind: 'applied', hash: confirm });
-    expect(await service.synchronize({ confirm, force: true })).toMatchObject({
-      kind: 'failed',
+    expect(await service.synchronize({ confirm })).toMatchObject({
+      kind: 'refused',
       reason: 'There is nothing left to confirm: the mirror equals the directory',
     });
 

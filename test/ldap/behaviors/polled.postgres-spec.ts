@@ -47,8 +47,6 @@ describe('An emulated server without times, numbers, pages and comparisons', () 
         DIRECTORY_KEY_FILE: file('server.key'),
         DIRECTORY_BIND_DN: MIRROR_DN,
         DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
-        // A photo that changes alone is found by the comparison of contents.
-        DIRECTORY_RECONCILE_CONTENTS_SECONDS: '5',
         ...modelSetting(DISABLING_MODEL),
       },
     };
