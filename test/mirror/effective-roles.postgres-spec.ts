@@ -94,7 +94,7 @@ describe.each([
       for (const [step, sample] of fc.sample(someOf(size), { numRuns: steps, seed: 8 }).entries()) {
         const directory = crowd(sample, step);
         service.replaceDirectory(buildLdif(directory.people, directory.groups));
-        const outcome = await service.synchronize({ force: true });
+        const outcome = await service.synchronize();
         if (outcome.kind !== 'applied') throw new Error(`The run was ${outcome.kind}`);
         const changed = outcome.plan?.memberships.length ?? 0;
         expect([changed > 2000, changed > most]).toEqual([most > 2000, false]);
