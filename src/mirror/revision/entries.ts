@@ -118,7 +118,7 @@ async function noteReferring(writer: Writer, mapping: DirectoryMapping): Promise
     `insert into referring
      select r.from_key, min(m.visible_to) from moved_names m join "references" r on r.target = m.name
        join unnest($1::text[], $2::text[]) as f (field, kind) on f.field = r.field and f.kind = m.kind
-     where not exists (select from staged s where s.key = r.from_key and s.is_changed)
+     where not exists (select from staged s where s.key = r.from_key and s.is_changed and not s.is_respelled)
        and not exists (select from former o where o.key = r.from_key and o.is_gone)
      group by r.from_key`,
     [fields.map(storedName), fields.map(({ reference }) => (reference.to === 'user' ? 'person' : 'group'))],
@@ -181,7 +181,7 @@ async function touchGroups(writer: Writer, now: Date): Promise<void> {
   );
 }
 
-/** Deletes pictures that changed users had and no user has any more. */
+/** Deletes pictures that changed users had and that no user has now. */
 export async function sweepPictures(writer: Writer, { users }: DirectoryMapping): Promise<void> {
   const columns = pictureFields(users.fields).map(({ column, name }) => column ?? name);
   if (columns.length === 0) return;

@@ -12,7 +12,7 @@ export interface ListedEntry {
   /** The id before an update that changes it. */
   readonly formerId: string | null;
   readonly dn: string;
-  /** The names of the fields that differ, of an update. */
+  /** The names of the fields that differ, or `dn`, of an update. */
   readonly fields: readonly string[];
 }
 
@@ -55,12 +55,13 @@ export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): 
       `insert into differing
        select b.key, b.dn, array(
          select f.name from unnest($1::text[], $2::text[]) as f (stored, name)
-         where coalesce(n.row -> f.stored, n.row -> '${FIELD_VALUES}' -> f.stored)
-           is distinct from coalesce(o.row -> f.stored, o.row -> '${FIELD_VALUES}' -> f.stored)) ||
+         where case when f.stored = 'created_at' then n.created_at < e.created_at
+           else coalesce(n.row -> f.stored, n.row -> '${FIELD_VALUES}' -> f.stored)
+             is distinct from coalesce(o.row -> f.stored, o.row -> '${FIELD_VALUES}' -> f.stored) end) ||
          case when s.dn <> b.dn then array['dn'] end
        from entries b join ${table} e on e.key = b.key left join staged s on s.key = b.key
          cross join lateral (select to_jsonb(e) as "row") o
-         cross join lateral (select to_jsonb(json_populate_record(null::${table}, s."row")) as "row") n
+         cross join lateral (select to_jsonb(x) as "row", x.created_at from json_populate_record(null::${table}, s."row") x) n
        where s.is_changed or exists (select from gone g where g.key = b.key)`,
       [names.map(([stored]) => stored), names.map(([, name]) => name)],
     );
@@ -72,7 +73,7 @@ function sqlOfStored(field: Field): string {
 }
 
 /** Lists what the staged entries change, after the rows are written in a transaction that is rolled back. */
-export async function listChanges(writer: Writer): Promise<ListedChanges> {
+export async function listStagedChanges(writer: Writer): Promise<ListedChanges> {
   return {
     entries: await writer.query<ListedEntry[]>(`
       select s.kind, case when f.key is null then 'created' else 'updated' end as change, s."row" ->> 'id' as id,

@@ -1,6 +1,6 @@
 import { chunksOf } from '../../common/chunks.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { Identity } from '../../sources/directory.js';
 import type { StagedEntry } from './staged-entry.js';
 
 export const SAME_UUID = 'has the same entryUUID as another entry';
@@ -50,14 +50,6 @@ const EMPTY = Object.keys(TABLES)
 const ENTRIES = 500;
 const REFERENCES = 20_000;
 
-/** An entry of a directory. */
-export interface Identity {
-  readonly kind: EntryKind;
-  readonly uuid: string;
-  /** Its last known DN; null: unknown. */
-  readonly dn: string | null;
-}
-
 /** Entries of a directory, staged in the transaction of the writer. */
 export class Staging {
   private constructor(readonly writer: Writer) {}
@@ -79,6 +71,12 @@ export class Staging {
     }
   }
 
+  /** Unstages entries. */
+  async forget(uuids: readonly string[]): Promise<void> {
+    for (const table of ['staged', 'staged_references'])
+      await this.writer.query(`delete from ${table} where uuid = any ($1::uuid[])`, [uuids]);
+  }
+
   async remove(uuids: readonly string[]): Promise<void> {
     await this.writer.query(
       `insert into gone select e.key from entries e where e.uuid = any ($1::uuid[])
@@ -98,7 +96,9 @@ export class Staging {
       `update staged s set reason = '${SAME_UUID}', "row" = null, names = '{}'
        from (select uuid from staged group by uuid having count(*) > 1) d where s.uuid = d.uuid`,
     );
+    // Each keeps a row, so that it is listed: of all but one, the identifier is made of the DN.
     await writer.query(`
+      update staged s set uuid = md5(s.dn)::uuid from staged o where s.uuid = o.uuid and s.dn > o.dn;
       delete from staged s using staged o where s.uuid = o.uuid and s.ctid > o.ctid;
       update staged s set key = e.key from entries e where e.uuid = s.uuid and e.kind = s.kind and s.key is null;
       insert into gone select e.key from entries e join staged s on s.uuid = e.uuid where e.kind <> s.kind on conflict do nothing;
@@ -107,7 +107,7 @@ export class Staging {
       // A user and a group can have one id, but not one DN.
       const kind = column === 'id_folded' ? ' and a.kind = e.kind' : '';
       return `
-        select e.kind, e.uuid, e.dn from entries e join (
+        select e.uuid, e.dn from entries e join (
           select s.kind, s.${column} as claim from staged s left join entries b on b.key = s.key
           where b.key is null or b.${column} is distinct from s.${column} or b.reason is not null
           union
@@ -117,7 +117,7 @@ export class Staging {
         ) a on a.claim = e.${column}${kind}
         where not exists (select from staged s where s.key = e.key) and not exists (select from gone g where g.key = e.key)`;
     };
-    return writer.query(`${claims('id_folded')} union ${claims('dn_key')}`);
+    return writer.query<(Identity & object)[]>(`${claims('id_folded')} union ${claims('dn_key')}`);
   }
 
   /** Leaves out entries with the id or DN of others, and finds out what changes. */
@@ -163,7 +163,7 @@ export class Staging {
          select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as given (uuid, kind, digest, stamp)),
        equal as (
          select e.key, e.uuid, given.stamp, e.stamp as before from given join entries e on e.uuid = given.uuid
-         where e.kind = given.kind and e.digest = decode(given.digest, 'hex')),
+         where e.kind = given.kind and e.digest = decode(given.digest, 'hex') and e.reason is distinct from '${SAME_UUID}'),
        stamped as (
          update entries e set stamp = equal.stamp from equal where e.key = equal.key and equal.before <> equal.stamp)
        select uuid from equal`,
