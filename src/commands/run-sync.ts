@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { addressOf } from '../config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../config/settings/embedded-address.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions/revisions.js';
@@ -10,7 +10,7 @@ import { databaseError } from '../database/statements/database-error.js';
 import type { RevisionOutcome } from '../mirror/revision/revision.js';
 import { Session } from '../mirror/session.js';
 import { isOfDirectory, type ProgressStep, type RunOptions, Synchronizer } from '../mirror/synchronizer.js';
-import { openDirectory } from '../sources/directory.js';
+import { openDirectory } from '../sources/open-directory.js';
 import { isMissing, withDatabase } from './context.js';
 import { describeStep, withProgress } from './progress.js';
 
@@ -45,7 +45,7 @@ export async function runSync(
 }
 
 function withDirectory(config: Config, embedded: string): Config {
-  return { ...config, database: { ...config.database, embedded, url: addressOf(embedded).url } };
+  return { ...config, database: { ...config.database, embedded, url: embeddedAddressOf(embedded).url } };
 }
 
 async function runIn(

@@ -5,7 +5,8 @@ import type { PresetName } from '../config/model/presets/presets.js';
 import { readClock } from '../database/statements/statement.js';
 import { LockingRejectionError } from '../ldap/client/bind-error.js';
 import { LdapClosedError, LdapConnectError, LdapError, LdapTimeoutError } from '../ldap/client/ldap-error.js';
-import { type Directory, type Identity, openDirectory } from '../sources/directory.js';
+import type { Directory, Identity } from '../sources/directory.js';
+import { openDirectory } from '../sources/open-directory.js';
 import { readPassword, waitForPassword } from '../sources/ldap/password-file.js';
 import { OtherServerError } from '../sources/source.error.js';
 import type { Term } from './leadership.js';
@@ -121,7 +122,13 @@ export class Follower {
     const queue = new HintQueue();
     const receiving = receive(directory, queue, signal);
     try {
-      await new Following(this.dependencies, this.term, { directory, session, queue }, this.settled, onScan).run();
+      await new Following(
+        this.dependencies,
+        this.term,
+        { directory, session, queue },
+        this.settled,
+        onScan,
+      ).run();
     } finally {
       ending.abort(new Error('The directory was closed'));
       await receiving;
@@ -178,7 +185,8 @@ class HintQueue {
 
   get size(): number {
     const now = performance.now();
-    for (const { uuids } of this.later.filter(({ at }) => at <= now)) for (const uuid of uuids) this.uuids.add(uuid);
+    for (const { uuids } of this.later.filter(({ at }) => at <= now))
+      for (const uuid of uuids) this.uuids.add(uuid);
     this.later = this.later.filter(({ at }) => at > now);
     return this.uuids.size;
   }
@@ -321,7 +329,8 @@ class Following {
     if ([users, groups].every((each) => each.created + each.updated + each.deleted === 0)) return;
     const now = performance.now();
     this.place.queue.addLater(this.dynamicGroups, Math.max(0, this.dynamicRestsUntil - now));
-    this.dynamicRestsUntil = Math.max(now, this.dynamicRestsUntil) + Math.max(spent * DYNAMIC_REST_FACTOR, LEAST_DYNAMIC_REST_MS);
+    this.dynamicRestsUntil =
+      Math.max(now, this.dynamicRestsUntil) + Math.max(spent * DYNAMIC_REST_FACTOR, LEAST_DYNAMIC_REST_MS);
   }
 
   private async awaitDecision(): Promise<void> {

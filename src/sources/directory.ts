@@ -1,7 +1,4 @@
-import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { Entry } from '../ldap/entry.js';
-import { FileDirectory } from './ldif/file-directory.js';
-import { openServer } from './ldap/server-directory.js';
 import type { EntryKind } from './source.js';
 
 /** What identifies an entry, and its last known DN; null: unknown. */
@@ -29,7 +26,7 @@ export interface Found extends Listed {
 export type Hint = readonly string[] | 'scan' | 'scanSoon';
 
 /** How the changes of a directory are noticed. */
-export type FollowMode = 'PUSHED' | 'COUNTED' | 'POLLED';
+export type HintMode = 'PUSHED' | 'COUNTED' | 'POLLED';
 
 /** The stamps of known entries by the key of their DN (keyOfDn). Those whose records are the same need not be parsed. */
 export type KnownStamps = (dnKeys: readonly string[]) => Promise<ReadonlyMap<string, KnownStamp>>;
@@ -47,7 +44,7 @@ export interface KnownStamp {
  */
 export interface Directory {
   /** Null for a file. */
-  readonly mode: FollowMode | null;
+  readonly mode: HintMode | null;
   /** What the server refuses, and what is done instead: one sentence each, without a full stop. */
   readonly refusals: readonly string[];
   /** The newest contextCSN of each server ID (OpenLDAP), after the last reading of entries; empty for other kinds. */
@@ -69,17 +66,4 @@ export interface Directory {
   /** Succeeds if the directory answers, after all hints of earlier changes have been sent. */
   ping(): Promise<void>;
   close(): void;
-}
-
-/**
- * Opens the directory.
- * @param known the newest contextCSN of each server ID that the mirror has seen: of several servers, one that has them is preferred
- */
-export async function openDirectory(
-  config: DirectoryConfig,
-  known: readonly string[],
-  signal: AbortSignal,
-): Promise<Directory> {
-  const { source } = config;
-  return source.kind === 'file' ? new FileDirectory(config, source) : openServer(config, source, known, signal);
 }

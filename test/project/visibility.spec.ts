@@ -21,6 +21,11 @@ const UNRESTRICTED: Readonly<Record<string, string>> = {
 /** Tables that no relation replaces, and the files outside of the mirror that read them. */
 const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   // Both sides are joined with relations. Previews read them after they have found the group and the user for the viewer.
+  entries: [
+    'src/previews/apply-change.ts',
+    'src/previews/mirrored-entries.queries.ts',
+    'src/previews/mirrored-entries.ts',
+  ],
   references: [
     'src/field-references/field-references.queries.ts',
     'src/previews/apply-change.ts',
@@ -28,10 +33,9 @@ const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   ],
   names: [
     'src/field-references/field-references.queries.ts',
-    'src/previews/apply-change.ts',
     'src/previews/mirrored-entries.queries.ts',
+    'src/previews/mirrored-entries.ts',
   ],
-  entries: [],
   pictures: ['src/media/picture.queries.ts'],
   revisions: ['src/changes/change.queries.ts'],
   // Of the service itself, without data of the directory.

@@ -3,13 +3,14 @@ import { hasRules } from '../../config/model/mapping.js';
 import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
 import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
 import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
+import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
-import { listChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
-import { type Identity, readHash, Staging } from './staging.js';
+import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
+import { readHash, Staging } from './staging.js';
 import { MEMBERS, type StagedEntry } from './staged-entry.js';
 
 /** Another process has written a revision, or leads, since this one was begun. */
@@ -189,7 +190,7 @@ class Revision {
     // Nothing is deleted in a first revision, whose hash is rarely needed.
     const hash = given.hash === '' && reason !== null ? await readHash(writer) : given.hash;
     if (request.dryRun === true)
-      return { kind: 'planned', reason, hash, counts, changes: await listChanges(writer) };
+      return { kind: 'planned', reason, hash, counts, changes: await listStagedChanges(writer) };
     if (!isFirst && !isConfirmed && !changesNothing(counts)) request.requireCurrent?.();
     if (reason !== null && !isConfirmed) return { kind: 'blocked', reason, hash, counts };
     const difference = {

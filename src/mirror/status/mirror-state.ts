@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type DirectoryMapping, hasRules, markOfRules, numberOfRules } from '../../config/model/mapping.js';
 import { Database } from '../../database/database.js';
 import { IS_COMPLETE, NOW, statement, type Writer } from '../../database/statements/statement.js';
-import type { FollowMode } from '../../sources/directory.js';
+import type { HintMode } from '../../sources/directory.js';
 import { DataSource } from 'typeorm';
 
 export enum SyncState {
@@ -23,7 +23,7 @@ export interface MirrorStatus {
   /** Identifies the revision. Its number may repeat after a failover or a restore. */
   readonly revisionId: string | null;
   /** How changes are noticed; null for a file, and before the first scan. */
-  readonly mode: FollowMode | null;
+  readonly mode: HintMode | null;
   /** What the server refuses. */
   readonly refusals: string | null;
   /** Whether the revision, or the log of changes, hides something from someone. */

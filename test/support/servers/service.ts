@@ -2,18 +2,20 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
 import type { Scope } from '../../../src/auth/principal.js';
 import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
 import { withRules } from '../../../src/config/model/mapping.js';
 import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
 import { createApp } from '../../../src/create-app.js';
+import { Revisions } from '../../../src/database/revisions/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { Session } from '../../../src/mirror/session.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { RevisionOutcome } from '../../../src/mirror/revision/revision.js';
 import { type RunOptions, Synchronizer } from '../../../src/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
-import { openDirectory } from '../../../src/sources/directory.js';
+import { openDirectory } from '../../../src/sources/open-directory.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
@@ -160,12 +162,16 @@ export class TestService {
   }
 
   /** Runs one full synchronization, like the command. */
-  async synchronize(options: RunOptions = {}): Promise<RevisionOutcome> {
-    const { config, app } = this;
+  async synchronize(options: RunOptions = {}, config = this.config): Promise<RevisionOutcome> {
+    const { app } = this;
+    const synchronizer =
+      config === this.config
+        ? app.get(Synchronizer)
+        : new Synchronizer(config, app.get(DataSource), app.get(Revisions));
     const session = await Session.open(config.database.url);
     const directory = await openDirectory(config.directory, [], new AbortController().signal);
     try {
-      return await app.get(Synchronizer).run(directory, session, { isWhole: true, ...options });
+      return await synchronizer.run(directory, session, { isWhole: true, ...options });
     } finally {
       directory.close();
       session.destroy();
