@@ -31,8 +31,7 @@ const ATTEMPTS = 5;
 
 /** The progress of a run: the number of entries read so far, or the start of a later stage. */
 export type ProgressStep =
-  | { readonly stage: 'read'; readonly entries: number }
-  | { readonly stage: 'compare' | 'write' };
+  { readonly stage: 'read'; readonly entries: number } | { readonly stage: 'compare' | 'write' };
 
 export interface RunOptions extends Pick<RevisionRequest, 'confirm' | 'dryRun' | 'signal'> {
   /** Reads and compares every entry, also those whose stamps are the same. */
@@ -103,12 +102,17 @@ export class Synchronizer {
       try {
         return await this.runOnce(directory, session, options);
       } catch (error) {
-        if (!(error instanceof OutdatedRevisionError) || attempt === ATTEMPTS || options.leader != null) throw error;
+        if (!(error instanceof OutdatedRevisionError) || attempt === ATTEMPTS || options.leader != null)
+          throw error;
       }
     }
   }
 
-  private async runOnce(directory: Directory, session: Session, options: RunOptions): Promise<RevisionOutcome> {
+  private async runOnce(
+    directory: Directory,
+    session: Session,
+    options: RunOptions,
+  ): Promise<RevisionOutcome> {
     // The time must be read before the directory.
     const asOf = await readClock(session);
     const isWhole = options.isWhole === true || !(await this.isOfModel(session));
@@ -120,7 +124,8 @@ export class Synchronizer {
       return outcome;
     }
     const { differing, repeated } = await this.compare(directory, session, options);
-    if (differing.length > MOST_FETCHED) return this.runOnce(directory, session, { ...options, isWhole: true });
+    if (differing.length > MOST_FETCHED)
+      return this.runOnce(directory, session, { ...options, isWhole: true });
     options.progress?.({ stage: 'compare' });
     const outcome = await this.write(session, directory, { ...options, asOf }, async (staging) => {
       await this.stage(directory, staging, differing);
@@ -156,7 +161,8 @@ export class Synchronizer {
       ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
       stage: async (staging) => {
         await stage(staging);
-        if (directory.mode !== null) lag = await this.noteContextCsns(session, directory, { confirm, dryRun });
+        if (directory.mode !== null)
+          lag = await this.noteContextCsns(session, directory, { confirm, dryRun });
         progress?.({ stage: 'write' });
       },
       requireCurrent: () => {
@@ -200,7 +206,11 @@ export class Synchronizer {
   }
 
   /** Reads entries again that a scan has listed twice: two in a file can have one identifier, and one can move during the scan. */
-  private async stageRepeated(directory: Directory, staging: Staging, identities: readonly Identity[]): Promise<void> {
+  private async stageRepeated(
+    directory: Directory,
+    staging: Staging,
+    identities: readonly Identity[],
+  ): Promise<void> {
     if (identities.length === 0) return;
     await staging.forget(identities.map(({ uuid }) => uuid));
     await this.stage(directory, staging, identities, true);
@@ -282,11 +292,14 @@ export class Synchronizer {
     directory: Directory,
     { confirm, dryRun = false }: Pick<RunOptions, 'confirm' | 'dryRun'>,
   ): Promise<string | null> {
+    const [state] = await session.query<{ known: string[] }[]>(
+      'select context_csns as known from mirror_state',
+    );
+    const lag = await directory.describeLag(state?.known ?? []);
     const { contextCsns } = directory;
-    const [state] = await session.query<{ known: string[] }[]>('select context_csns as known from mirror_state');
     if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
       await session.query('update mirror_state set context_csns = $1', [contextCsns]);
-    return directory.describeLag(state?.known ?? []);
+    return lag;
   }
 
   private async noteScan(
@@ -349,9 +362,10 @@ class SeenEntries {
       const keys = rows.map(({ key }) => key).filter((key) => !this.has(key));
       if (keys.length > 0)
         missing.push(
-          ...(await this.session.query<(Identity & object)[]>('select uuid, dn from entries where key = any ($1::integer[])', [
-            keys,
-          ])),
+          ...(await this.session.query<(Identity & object)[]>(
+            'select uuid, dn from entries where key = any ($1::integer[])',
+            [keys],
+          )),
         );
       if (rows.length < 20_000) return missing;
       last = rows.at(-1)?.key ?? last;

@@ -53,7 +53,7 @@ export interface Directory {
    * Describes how the directory lacks known changes; null if it does not.
    * @param known the newest contextCSN of each server ID that the mirror has seen
    */
-  describeLag(known: readonly string[]): string | null;
+  describeLag(known: readonly string[]): Promise<string | null>;
   /**
    * Yields every user and group once, in pages. If it ends without an error, it is complete.
    * @param known of a scan of identities; null: entries are read with their attributes

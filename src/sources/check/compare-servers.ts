@@ -71,7 +71,7 @@ async function* compareWith(
     await directory.begin(signal);
     const found = await readContents(directory);
     const names = { first: first.server.url, other: other.url, baseDn: config.baseDn };
-    yield describe(content, found, names);
+    yield await describe(content, found, names);
     yield* describeHidden(content, found, names);
   } catch (error) {
     if (!(error instanceof LdapError || error instanceof SourceError)) throw error;
@@ -96,8 +96,8 @@ interface Names {
   readonly baseDn: string;
 }
 
-/** Describes how the content of a server differs from that of the first one (pure). */
-function describe(content: Content, found: Content, { first, other, baseDn }: Names): Finding {
+/** Describes how the content of a server differs from that of the first one. */
+async function describe(content: Content, found: Content, { first, other, baseDn }: Names): Promise<Finding> {
   const missing = [...content.identities].filter((uuid) => !found.identities.has(uuid)).length;
   const added = [...found.identities].filter((uuid) => !content.identities.has(uuid)).length;
   const counts = `${missing} users and groups of ${first} are missing there, and ${added} are only there`;
@@ -106,15 +106,17 @@ function describe(content: Content, found: Content, { first, other, baseDn }: Na
       WHAT,
       `${other} has another directory than ${first}: ${baseDn} has another identity. ${counts}`,
     );
-  if (lacks(found, content)) return warning(WHAT, `${other} lags behind ${first} by its contextCSN. ${counts}`);
-  if (lacks(content, found)) return warning(WHAT, `${first} lags behind ${other} by its contextCSN. ${counts}`);
+  if (await lacks(found, content))
+    return warning(WHAT, `${other} lags behind ${first} by its contextCSN. ${counts}`);
+  if (await lacks(content, found))
+    return warning(WHAT, `${first} lags behind ${other} by its contextCSN. ${counts}`);
   if (missing + added === 0)
     return ok(WHAT, `${other} has the same ${content.identities.size} users and groups as ${first}`);
   return problem(WHAT, `${other} has other content than ${first}, or one of them lags. ${counts}`);
 }
 
-function lacks({ directory }: Content, known: Content): boolean {
-  return directory.describeLag(known.directory.contextCsns) !== null;
+async function lacks({ directory }: Content, known: Content): Promise<boolean> {
+  return (await directory.describeLag(known.directory.contextCsns)) !== null;
 }
 
 /** Warns of servers of which a lag cannot be recognized. */

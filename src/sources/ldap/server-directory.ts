@@ -14,13 +14,14 @@ import type { SearchRequest } from '../../ldap/client/requests.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { identityValues, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { suffixOf } from '../../ldap/naming/naming-context.js';
-import { readContextCsns } from '../../ldap/sync/context-csn.js';
+import { readContextCsns, readCsnsSince } from '../../ldap/sync/context-csn.js';
 import { compareVectors, timeOfCsn, vectorOf } from '../../ldap/sync/csn-vector.js';
-import type { Directory, FollowMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
+import type { Directory, HintMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
 import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
 import { ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
-import { type HintSource, hintSourceOf } from './hints.js';
+import type { HintSource } from './hint-source.js';
+import { hintSourceOf } from './hints.js';
 import { LdapServers } from './ldap-servers.js';
 import { requireKind } from './recognize.js';
 
@@ -47,7 +48,7 @@ export async function openServer(
   const open = async (connection: LdapConnection) => {
     const directory = new ServerDirectory(config, connection);
     await directory.begin(signal);
-    if (directory.describeLag(known) === null) return directory;
+    if ((await directory.describeLag(known)) === null) return directory;
     lagging.push(directory);
     return null;
   };
@@ -64,8 +65,10 @@ export async function openServer(
 /** One server, over one connection. */
 export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
-  contextCsns: readonly string[] = [];
+  shownCsns: readonly string[] = [];
   private source: HintSource | null = null;
+  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
+  private newerCsns: readonly string[] = [];
   /** The suffixes of the databases that have users or groups. */
   private suffixes: readonly string[] = [];
   private readonly pictures: ReadonlySet<string>;
@@ -107,7 +110,7 @@ export class ServerDirectory implements Directory {
     }
   }
 
-  get mode(): FollowMode {
+  get mode(): HintMode {
     return this.source?.mode ?? 'POLLED';
   }
 
@@ -126,12 +129,29 @@ export class ServerDirectory implements Directory {
     return this.config.mapping.users.modifiedAt;
   }
 
-  describeLag(known: readonly string[]): string | null {
+  get contextCsns(): readonly string[] {
+    return [...vectorOf([...this.shownCsns, ...this.newerCsns]).values()];
+  }
+
+  async describeLag(known: readonly string[]): Promise<string | null> {
     const before = vectorOf(known);
-    if (before.size > 0 && this.contextCsns.length === 0) return 'The directory server no longer shows its contextCSN';
-    const { behind } = compareVectors(before, vectorOf(this.contextCsns));
+    if (before.size > 0 && this.shownCsns.length === 0)
+      return 'The directory server no longer shows its contextCSN';
+    const findBehind = () => compareVectors(before, vectorOf(this.contextCsns)).behind;
+    const csnsOf = (serverIds: readonly number[]) =>
+      serverIds.map((serverId) => before.get(serverId) ?? '').sort();
+    const [oldest] = csnsOf(findBehind());
+    if (oldest === undefined) return null;
+    const newer: string[] = [];
+    for (const suffix of this.suffixes)
+      for await (const csn of readCsnsSince(this.connection, suffix, oldest, {
+        idleTimeout: READ_TIMEOUT_MS,
+      }))
+        newer.push(csn);
+    this.newerCsns = newer;
+    const behind = findBehind();
     if (behind.length === 0) return null;
-    const since = timeOfCsn(behind.map((serverId) => before.get(serverId) ?? '').sort().at(-1) ?? '');
+    const since = timeOfCsn(csnsOf(behind).at(-1) ?? '');
     return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
   }
 
@@ -152,7 +172,13 @@ export class ServerDirectory implements Directory {
         // An entry that is both counts as a user.
         if (uuid === null || (kind === 'group' && seen.has(uuid))) continue;
         if (kind === 'person') seen.add(uuid);
-        page.push({ kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry: isWhole ? entry : null });
+        page.push({
+          kind,
+          uuid,
+          dn: entry.dn,
+          stamp: this.stampOf(kind, entry),
+          entry: isWhole ? entry : null,
+        });
         if (page.length < (isWhole ? 100 : 500)) continue;
         yield page;
         page = [];
@@ -177,7 +203,7 @@ export class ServerDirectory implements Directory {
       }
       yield* found.values();
     }
-    if (this.contextCsns.length > 0) await this.readContextCsns();
+    if (this.shownCsns.length > 0) await this.readContextCsns();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -208,15 +234,11 @@ export class ServerDirectory implements Directory {
       .map((value) => isEqual(this.uuid, value));
     const search = this.searches[kind];
     const filter = { kind: 'and', filters: [search.filter, { kind: 'or', filters }] } as const;
-    for await (const entry of readPaged(this.connection, { ...search, filter })) this.addFound(kind, entry, found);
+    for await (const entry of readPaged(this.connection, { ...search, filter }))
+      this.addFound(kind, entry, found);
   }
 
-  private async findAt(
-    kind: EntryKind,
-    uuid: string,
-    dn: string,
-    found: Map<string, Found>,
-  ): Promise<void> {
+  private async findAt(kind: EntryKind, uuid: string, dn: string, found: Map<string, Found>): Promise<void> {
     const at = new Map<string, Found>();
     try {
       const search = { ...this.searches[kind], base: dn, scope: 'base' } as const;
@@ -253,7 +275,9 @@ export class ServerDirectory implements Directory {
     const contents = [...entry.attributes]
       .filter(([name, values]) => values.length > 0 && !this.pictures.has(name))
       .sort(([left], [right]) => (left < right ? -1 : 1));
-    const text = contents.map(([name, values]) => `${name} ${values.map((value) => value.toString('base64')).join()}`);
+    const text = contents.map(
+      ([name, values]) => `${name} ${values.map((value) => value.toString('base64')).join()}`,
+    );
     return `${times} ${hash('sha256', [entry.dn, ...text].join('\n'), 'base64url')}`;
   }
 
@@ -261,7 +285,7 @@ export class ServerDirectory implements Directory {
     const csns: string[] = [];
     for (const suffix of this.suffixes)
       csns.push(...(await readContextCsns(this.connection, suffix, { idleTimeout: READ_TIMEOUT_MS })));
-    this.contextCsns = [...vectorOf(csns).values()];
+    this.shownCsns = [...vectorOf(csns).values()];
   }
 
   /** Finds out what the account sees of the first user and group. */

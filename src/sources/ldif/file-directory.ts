@@ -103,8 +103,8 @@ export class FileDirectory implements Directory {
     return found === null ? 'absent' : `${found.ino}-${found.size}-${found.mtimeMs}`;
   }
 
-  describeLag(): null {
-    return null;
+  describeLag(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   ping(): Promise<void> {
