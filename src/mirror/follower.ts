@@ -246,8 +246,9 @@ class Following {
     for (;;) {
       this.term.signal.throwIfAborted();
       const now = performance.now();
-      const isScanRequested = queue.isScanRequested || (queue.isScanWanted && now >= this.scanRestsUntil);
-      if (now >= this.nextScanAt || (isScanRequested && !this.isBlocked)) await this.scan();
+      const isSoon = queue.isScanWanted || (queue.isScanRequested && this.isBlocked);
+      const isRequested = queue.isScanRequested && !this.isBlocked;
+      if (now >= this.nextScanAt || isRequested || (isSoon && now >= this.scanRestsUntil)) await this.scan();
       else if (this.isBlocked) await this.awaitDecision();
       else if (queue.size > 0) await this.advance();
       else await this.rest();
@@ -336,7 +337,8 @@ class Following {
   private async awaitDecision(): Promise<void> {
     const { state } = this.dependencies;
     await sleep(DECISION_INTERVAL_MS, undefined, { signal: this.term.signal });
-    this.place.queue.take();
+    // What is hinted is compared with the whole directory, because the changes that are held are not in the mirror.
+    if (this.place.queue.take().length > 0) this.place.queue.requestScanSoon();
     if ((await state.get()).state === 'BLOCKED') return;
     this.isBlocked = false;
     this.nextScanAt = -Infinity;
