@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
 const INPUTS = {
-  main: 'dist/main.js',
+  service: 'dist/main.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.
