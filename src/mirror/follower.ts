@@ -13,7 +13,7 @@ import type { Term } from './leadership.js';
 import type { RevisionOutcome } from './revision/revision.js';
 import type { RunReporter } from './run-reporter.js';
 import { Session } from './session.js';
-import type { MirrorState } from './status/mirror-state.js';
+import { type MirrorState, SyncState } from './status/mirror-state.js';
 import { isOfDirectory, type Synchronizer } from './synchronizer.js';
 
 /** The next scan waits for this multiple of the duration of the last one, within these milliseconds. */
@@ -29,6 +29,8 @@ const QUIET_MS = 10;
 const LONGEST_BATCH_MS = 200;
 /** Milliseconds after which groups that name a renamed entry are read again. A server rewrites them with an unknown delay. */
 const REFINT_DELAYS_MS = [250, 1000, 5000, 30_000];
+/** Milliseconds between a hint of a moved container and the scan: until then, most servers have rewritten the groups. */
+const SETTLE_MS = 250;
 /** Dynamic groups are read again after this multiple of the time that it took, within these milliseconds. */
 const DYNAMIC_REST_FACTOR = 9;
 const LEAST_DYNAMIC_REST_MS = 2000;
@@ -83,7 +85,7 @@ export class Follower {
           failures = 0;
         });
       } catch (error) {
-        if (signal.aborted) return;
+        if (this.term.signal.aborted) return;
         if (!isOfDirectory(error)) throw error;
         failures++;
         if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);
@@ -155,7 +157,7 @@ class HintQueue {
   isScanWanted = false;
   private uuids = new Set<string>();
   private later: { readonly at: number; readonly uuids: readonly string[] }[] = [];
-  private error: unknown = null;
+  private error: Error | null = null;
   private wake: () => void = () => undefined;
 
   add(uuids: readonly string[]): void {
@@ -179,7 +181,7 @@ class HintQueue {
   }
 
   fail(error: unknown): void {
-    this.error ??= error;
+    this.error ??= error instanceof Error ? error : new Error(String(error));
     this.wake();
   }
 
@@ -202,7 +204,7 @@ class HintQueue {
    * @throws the error with which the hints ended
    */
   async wait(milliseconds: number, before = 0): Promise<void> {
-    if (this.error !== null) throw this.error;
+    this.throwError();
     if (this.size > before || (before === 0 && this.isScanRequested)) return;
     const due = Math.min(milliseconds, ...this.later.map(({ at }) => at - performance.now()));
     await new Promise<void>((resolve) => {
@@ -213,6 +215,10 @@ class HintQueue {
       };
     });
     this.wake = () => undefined;
+    this.throwError();
+  }
+
+  private throwError(): void {
     if (this.error !== null) throw this.error;
   }
 }
@@ -262,6 +268,8 @@ class Following {
   private async scan(): Promise<void> {
     const { synchronizer, reporter, state } = this.dependencies;
     const { directory, session, queue } = this.place;
+    if (queue.isScanRequested && directory.mode !== null)
+      await sleep(SETTLE_MS, undefined, { signal: this.term.signal });
     queue.isScanRequested = false;
     queue.isScanWanted = false;
     // What is hinted from now on is newer than the scan.
@@ -339,7 +347,7 @@ class Following {
     await sleep(DECISION_INTERVAL_MS, undefined, { signal: this.term.signal });
     // What is hinted is compared with the whole directory, because the changes that are held are not in the mirror.
     if (this.place.queue.take().length > 0) this.place.queue.requestScanSoon();
-    if ((await state.get()).state === 'BLOCKED') return;
+    if ((await state.get()).state === SyncState.BLOCKED) return;
     this.isBlocked = false;
     this.nextScanAt = -Infinity;
   }

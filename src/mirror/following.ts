@@ -112,9 +112,14 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     };
     while (!signal.aborted) {
       try {
-        await withLeadership(this.dataSource.url, (term) => this.lead(term, reporter, settled), signal, candidate);
+        await withLeadership(
+          this.dataSource.url,
+          (term) => this.lead(term, reporter, settled),
+          signal,
+          candidate,
+        );
       } catch (error) {
-        if (!signal.aborted) this.reportError(error);
+        if (!this.stopping.signal.aborted) this.reportError(error);
         settled();
       }
       this.term = null;
@@ -164,7 +169,9 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
       await sleep(PRUNE_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       const { changesDays } = this.config.directory;
-      await this.dataSource.transaction((manager) => pruneChanges(manager, changesDays)).catch(() => undefined);
+      await this.dataSource
+        .transaction((manager) => pruneChanges(manager, changesDays))
+        .catch(() => undefined);
     }
   }
 

@@ -73,7 +73,9 @@ export async function withLeadership(
 }
 
 async function tryLock(session: Session): Promise<boolean> {
-  const [row] = await session.query<{ held: boolean }[]>(`select pg_try_advisory_lock(${LEADER_LOCK}) as held`);
+  const [row] = await session.query<{ held: boolean }[]>(
+    `select pg_try_advisory_lock(${LEADER_LOCK}) as held`,
+  );
   return row?.held === true;
 }
 

@@ -104,7 +104,9 @@ export class RunReporter {
     return (step) => {
       if (step.stage !== 'read') {
         if (isLong)
-          this.logger.log(step.stage === 'compare' ? 'All entries are read. Comparing' : 'Writing the changes');
+          this.logger.log(
+            step.stage === 'compare' ? 'All entries are read. Comparing' : 'Writing the changes',
+          );
       } else if (pace.isDue()) {
         isLong = true;
         this.logger.log(`${step.entries} entries read`);

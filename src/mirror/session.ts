@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { destroyConnection, SESSION_SETTINGS, SocketClient } from '../database/connections/socket-client.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';

@@ -169,6 +169,7 @@ export class Synchronizer {
         if (lag !== null) throw new ServerBehindError(lag);
       },
       fetch: (identities) => this.fetch(directory, identities),
+      isRewritten: directory.mode !== null,
     };
     const outcome = await writeRevision(session, request);
     if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);

@@ -37,6 +37,8 @@ export interface RevisionRequest {
   /** Stages what differs. */
   readonly stage: (staging: Staging) => Promise<void>;
   readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
+  /** Whether the directory may rewrite groups when an entry is renamed. */
+  readonly isRewritten?: boolean;
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
@@ -56,7 +58,12 @@ export type RevisionOutcome =
       readonly naming: readonly string[];
     } & Summary)
   | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)
-  | ({ readonly kind: 'planned'; readonly reason: string | null; readonly hash: string; readonly changes: ListedChanges } & Summary)
+  | ({
+      readonly kind: 'planned';
+      readonly reason: string | null;
+      readonly hash: string;
+      readonly changes: ListedChanges;
+    } & Summary)
   /** The same changes are held already: a command learns why, the leader knows it. */
   | { readonly kind: 'held' }
   /** The hash to confirm is not that of the changes. */
@@ -126,26 +133,38 @@ class Revision {
     const { writer, request } = this;
     const { confirm, dryRun = false, signal } = request;
     const begun = await this.readState('');
-    const staging = await Staging.begin(writer);
-    await request.stage(staging);
-    await this.addClaimants(staging);
-    await staging.settle();
+    const staging = await this.stage();
     signal?.throwIfAborted();
     const state = await this.readState(dryRun ? '' : ' for update of s');
     this.requireSame(begun, state);
     const isFirst = state.id === null;
+    const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
-    if (isEmpty && !isFirst && confirm === undefined && !dryRun) return this.confirmUnchanged(state);
-    const hash = isFirst && confirm === undefined && !dryRun ? '' : await readHash(writer);
-    if (confirm !== undefined && confirm !== hash) return refuse(isEmpty, hash);
-    if (request.leader !== null && state.blockedPlan === hash && hash !== '' && confirm === undefined)
-      return { kind: 'held' };
+    if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
+    const hash = isFirst && isPlain ? '' : await readHash(writer);
+    const decided = this.decideByHash(state, hash, isEmpty);
+    if (decided !== null) return decided;
     const isSameModel = state.fingerprint === this.fingerprint;
     const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
     if (dryRun && !isFirst) await noteDiffering(writer, request.config.mapping);
     await writeEntries({ writer, mapping: request.config.mapping, isFirst, now: state.now });
     signal?.throwIfAborted();
     return this.conclude(state, { isFirst, losses, hash, isConfirmed: confirm !== undefined });
+  }
+
+  private async stage(): Promise<Staging> {
+    const staging = await Staging.begin(this.writer);
+    await this.request.stage(staging);
+    await this.addClaimants(staging);
+    if (this.request.isRewritten === true) await this.addNaming(staging);
+    await staging.settle();
+    return staging;
+  }
+
+  private decideByHash(state: State, hash: string, isEmpty: boolean): RevisionOutcome | null {
+    const { confirm, leader } = this.request;
+    if (confirm !== undefined) return confirm === hash ? null : refuse(isEmpty, hash);
+    return leader !== null && hash !== '' && state.blockedPlan === hash ? { kind: 'held' } : null;
   }
 
   /** Entries that claim the id or the DN of another one are read again: one of the two may have changed since. */
@@ -161,8 +180,19 @@ class Revision {
     }
   }
 
+  /** Groups that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
+  private async addNaming(staging: Staging): Promise<void> {
+    const naming = await staging.findNaming();
+    if (naming.length === 0) return;
+    const { entries } = await this.request.fetch(naming);
+    await staging.add(entries);
+    await this.addClaimants(staging);
+  }
+
   private async readState(lock: string): Promise<State> {
-    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [this.request.config.changesDays]);
+    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [
+      this.request.config.changesDays,
+    ]);
     if (state === undefined) throw new Error('The mirror has no state');
     return state;
   }
@@ -301,8 +331,6 @@ async function readCounts(writer: Writer): Promise<RevisionCounts> {
   if (row === undefined) throw new Error('The changes were not counted');
   return row.counts;
 }
-
-const MOST_NAMING = 1000;
 
 async function readNaming(writer: Writer): Promise<string[]> {
   const rows = await writer.query<{ uuid: string }[]>(

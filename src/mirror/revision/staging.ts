@@ -1,7 +1,7 @@
 import { chunksOf } from '../../common/chunks.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
-import type { StagedEntry } from './staged-entry.js';
+import { MEMBERS, type StagedEntry } from './staged-entry.js';
 
 export const SAME_UUID = 'has the same entryUUID as another entry';
 export const SAME_ID = 'has the same id as another entry';
@@ -24,7 +24,8 @@ const TABLES: Readonly<Record<string, string>> = {
   staged: `uuid uuid not null, kind text not null, dn text not null, dn_key uuid not null, id_folded text collate "C",
     stamp text not null, attributes jsonb not null, content bytea not null, digest bytea not null, reason text,
     notes jsonb, names uuid[] not null, "row" json, key integer, is_changed boolean, is_respelled boolean`,
-  staged_references: 'uuid uuid not null, field text collate "C" not null, target uuid not null, named_as smallint not null',
+  staged_references:
+    'uuid uuid not null, field text collate "C" not null, target uuid not null, named_as smallint not null',
   gone: 'key integer primary key',
   former: `key integer primary key, kind text not null, uuid uuid not null, id text not null, id_folded text collate "C" not null,
     visible_to smallint not null, members_visible_to smallint not null, is_gone boolean not null, is_renamed boolean not null,
@@ -49,6 +50,8 @@ const EMPTY = Object.keys(TABLES)
 /** Number of entries, and of references, that are sent in one statement. */
 const ENTRIES = 500;
 const REFERENCES = 20_000;
+/** Number of groups that are read again because of renamed entries. */
+export const MOST_NAMING = 1000;
 
 /** Entries of a directory, staged in the transaction of the writer. */
 export class Staging {
@@ -120,6 +123,15 @@ export class Staging {
     return writer.query<(Identity & object)[]>(`${claims('id_folded')} union ${claims('dn_key')}`);
   }
 
+  /** Entries, as a rule groups, that are not staged and name a DN that a staged entry no longer has. */
+  findNaming(): Promise<Identity[]> {
+    return this.writer.query(
+      `select distinct e.kind, e.uuid, e.dn from staged s join names n on n.key = s.key and not n.name = any (s.names)
+         join "references" r on r.target = n.name and r.field = '${MEMBERS}' join entries e on e.key = r.from_key
+       where s.reason is null and not exists (select from staged o where o.key = e.key) limit ${MOST_NAMING}`,
+    );
+  }
+
   /** Leaves out entries with the id or DN of others, and finds out what changes. */
   async settle(): Promise<void> {
     for (const [column, reason] of [
@@ -179,15 +191,17 @@ export class Staging {
 
   private async insert(entries: readonly StagedEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const rows = entries.map(({ uuid, kind, dn, dnKey, idFolded, stamp, attributes, content, digest, ...others }) => ({
-      ...{ uuid, kind, dn, stamp, attributes, dn_key: dnKey, id_folded: idFolded },
-      content: `\\x${content}`,
-      digest: `\\x${digest}`,
-      reason: others.reason,
-      notes: others.notes.length === 0 ? null : others.notes,
-      names: others.names,
-      row: others.row,
-    }));
+    const rows = entries.map(
+      ({ uuid, kind, dn, dnKey, idFolded, stamp, attributes, content, digest, ...others }) => ({
+        ...{ uuid, kind, dn, stamp, attributes, dn_key: dnKey, id_folded: idFolded },
+        content: `\\x${content}`,
+        digest: `\\x${digest}`,
+        reason: others.reason,
+        notes: others.notes.length === 0 ? null : others.notes,
+        names: others.names,
+        row: others.row,
+      }),
+    );
     await this.writer.query(
       `insert into staged select * from json_to_recordset($1::json) as given (
          uuid uuid, kind text, dn text, dn_key uuid, id_folded text, stamp text, attributes jsonb, content bytea,
