@@ -10,7 +10,7 @@ import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
-import { readHash, Staging } from './staging.js';
+import { MOST_NAMING, readHash, Staging } from './staging.js';
 import { MEMBERS, type StagedEntry } from './staged-entry.js';
 
 /** Another process has written a revision, or leads, since this one was begun. */
