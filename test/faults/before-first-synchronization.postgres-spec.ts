@@ -118,7 +118,9 @@ describe('a service that has not read its directory yet', () => {
     await writer.connect();
     try {
       await writer.query('begin');
-      await writer.query('lock table entries, names, users, groups, "references", nestings, effective_memberships');
+      await writer.query(
+        'lock table entries, names, users, groups, "references", nestings, effective_memberships',
+      );
       const responses = await Promise.all(
         Object.values(READING).map((query) => service.query(query, { authorization: person })),
       );

@@ -231,7 +231,9 @@ export function describeBehaviors(
     const { code, stdout, stderr } = await service.run('model', '--suggest');
     expect([code, code === 0 ? '' : stdout + stderr]).toEqual([0, '']);
     const planned = await service.runWith(modelSetting(stdout), 'sync', '--dry-run', '--json');
-    const { users, groups, memberships, nestings, quarantined } = JSON.parse(planned.stdout) as PlannedChanges;
+    const { users, groups, memberships, nestings, quarantined } = JSON.parse(
+      planned.stdout,
+    ) as PlannedChanges;
     const changed = [users, groups].map(({ created, deleted }) =>
       [...created, ...deleted].map(({ id }) => id),
     );
