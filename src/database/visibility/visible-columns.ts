@@ -4,7 +4,7 @@ import { carriedNames, comparedColumns } from '../fields/field-columns.js';
 import type { Relation } from './relations.js';
 
 const OF_ENTRIES = [
-  ...['key', 'entry_uuid', 'id_folded', 'sort_name', 'search_text', 'search_pairs'],
+  ...['key', 'entry_uuid', 'id_folded', 'sort_name', 'name_letters', 'search_text', 'search_pairs'],
   ...['field_values', 'visible_to'],
 ];
 

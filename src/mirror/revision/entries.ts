@@ -4,6 +4,7 @@ import { writtenColumns } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
+import { foundBy } from './changed-objects.js';
 import {
   carry,
   noteLostMemberships,
@@ -88,13 +89,12 @@ async function noteFormer(writer: Writer, { users }: DirectoryMapping): Promise<
       select e.key, '${kind}', e.entry_uuid, e.id, e.id_folded, e.visible_to, ${ofMembers}, g.key is not null or s.reason is not null,
         coalesce(s."row" ->> 'id' <> e.id, false),
         coalesce(${level('visible_to')} <> e.visible_to${kind === 'person' ? '' : ` or ${level('members_visible_to')} <> e.members_visible_to`}, false),
-        0, ${kind === 'person' && pictures.length > 0 ? `array[${pictures.join(', ')}]` : 'null::bytea[]'}
-      from ${TABLES[kind]} e left join staged s on s.key = e.key left join gone g on g.key = e.key
+        0, ${kind === 'person' && pictures.length > 0 ? `array[${pictures.join(', ')}]` : 'null::bytea[]'},
+        ${foundBy(kind, 'e', 'b')}
+      from ${TABLES[kind]} e join entries b on b.key = e.key left join staged s on s.key = e.key left join gone g on g.key = e.key
       where e.key in (select key from staged where key is not null union all select key from gone)`;
   };
-  await writer.query(
-    `insert into former ${select('person')} union all ${select('group')}; analyze former`,
-  );
+  await writer.query(`insert into former ${select('person')} union all ${select('group')}; analyze former`);
 }
 
 /** Names that another entry, or none, has afterwards. */
@@ -126,14 +126,36 @@ async function noteReferring(writer: Writer, mapping: DirectoryMapping): Promise
 }
 
 /** Upserts the rows of users or groups of which viewers can see a change. */
-async function writeRows(writer: Writer, kind: EntryKind, mapping: DirectoryMapping, now: Date): Promise<void> {
+async function writeRows(
+  writer: Writer,
+  kind: EntryKind,
+  mapping: DirectoryMapping,
+  now: Date,
+): Promise<void> {
   const table = TABLES[kind];
   const own = kind === 'person' ? ['is_active', 'family_sort_name'] : ['members_visible_to'];
   const columns = [
     ...writtenColumns(mappingOf(mapping, kind).fields).map(({ name }) => name),
-    ...['entry_uuid', 'id', 'id_folded', 'name', 'sort_name', 'search_text', 'search_pairs', 'visible_to', ...own],
+    ...[
+      'entry_uuid',
+      'id',
+      'id_folded',
+      'name',
+      'sort_name',
+      'name_letters',
+      'search_text',
+      'search_pairs',
+      'visible_to',
+      ...own,
+    ],
   ];
-  const all = ['key', ...columns, 'created_at', 'updated_at', ...(kind === 'group' ? ['shown_updated_at'] : [])];
+  const all = [
+    'key',
+    ...columns,
+    'created_at',
+    'updated_at',
+    ...(kind === 'group' ? ['shown_updated_at'] : []),
+  ];
   const values = [
     's.key',
     ...columns.map((name) => `x.${name}`),

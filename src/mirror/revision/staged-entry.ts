@@ -11,7 +11,7 @@ import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { searchesOf } from '../../sources/ldap/entry-searches.js';
 import type { EntryKind } from '../../sources/source.js';
-import { searchPairs, searchText } from '../../database/fields/search-text.js';
+import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
 import { COMPARED, comparedName } from '../../database/fields/value-filters.js';
 import type { Mapped } from '../map/entry-reader.js';
 import { mapGroupInSteps, mapPerson } from '../map/map.js';
@@ -168,7 +168,8 @@ export class EntryStager {
       const stored = bytes === null || bytes.length === 0 ? null : await this.pictures.put(bytes);
       digests[name] = stored !== null && 'sha256' in stored ? stored.sha256 : null;
       if (stored !== null && 'reason' in stored) notes.push([attribute, stored.reason]);
-      if (bytes !== null && stored !== null && 'sha256' in stored) shas.set(bytes, stored.sha256.toString('hex'));
+      if (bytes !== null && stored !== null && 'sha256' in stored)
+        shas.set(bytes, stored.sha256.toString('hex'));
     }
     return { ...user, ...digests };
   }
@@ -222,8 +223,9 @@ function rowOf(
     id_folded: foldId(value.id),
     name: value.name,
     sort_name: sortKey(value.name),
+    name_letters: lettersOf(fold(value.name)),
     search_text: text,
-    search_pairs: searchPairs(text, value.name),
+    search_pairs: searchPairs(text),
     visible_to: value.visibleTo ?? 0,
     created_at: value.createdAt,
     ...(kind === 'person'

@@ -18,9 +18,13 @@ const BASE = 'dc=example,dc=org';
  */
 export async function fillLargeDirectory(query, size = LARGE) {
   await query(SESSION);
-  await withoutIndexes(query, ['entries', 'references', 'users', 'groups', 'effective_memberships'], async () => {
-    for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
-  });
+  await withoutIndexes(
+    query,
+    ['entries', 'references', 'users', 'groups', 'effective_memberships'],
+    async () => {
+      for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
+    },
+  );
   await query('vacuum analyze');
   await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem');
 }
@@ -80,11 +84,11 @@ const schoolYear = (key) => `nullif(1 + ${key} % 12, 12) || chr(65 + ${key} % 5)
 const hasPhoto = (key) => `${key} % 5 < 3`;
 const hasPicture = (key) => `${key} % 7 = 0`;
 
-/** The values of search-text.ts: characters and pairs of words, and the letters of the name. */
+/** The values of search-text.ts: characters and pairs of words, and the letters of the name in order. */
 const PAIRS = `array(
      select gram from unnest(string_to_array(translate(search_text, chr(10), ' '), ' ')) word, generate_series(1, length(word)) at,
-       lateral (values (substr(word, at, 1)), (substr(word, at, 2))) grams (gram)
-     union select ' ' || string_agg(letter, '' order by letter collate "C")
+       lateral (values (substr(word, at, 1)), (substr(word, at, 2))) grams (gram) group by gram)`;
+const LETTERS = `(select string_agg(letter, '' order by letter collate "C")
      from unnest(string_to_array(replace(sort_name, ' ', ''), null)) letter)`;
 const joined = (text) => `replace(${text}, ' ', '')`;
 /** A key for the DN of an entry. */
@@ -131,12 +135,12 @@ const rows = ({ people, groups }) => [
    from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
    order by group_key, u.sort_name, user_key`,
   `insert into users (key, entry_uuid, id, id_folded, name, given_name, family_name, email, school_year, school_year_compared,
-     photo, picture, is_active, sort_name, family_sort_name, search_text, search_pairs, group_count, created_at, updated_at)
+     photo, picture, is_active, sort_name, family_sort_name, name_letters, search_text, search_pairs, group_count, created_at, updated_at)
    select key, (select e.uuid from entries e where e.key = named.key), id, id,
      given_name || ' ' || family_name, given_name, family_name, id || '@example.org', ${schoolYear('key')}, lower(${schoolYear('key')}),
      case when ${hasPhoto('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      case when ${hasPicture('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
-     true, sort_name, lower(family_name), search_text, ${PAIRS}, coalesce(group_count, 0), timestamptz '2025-08-01',
+     true, sort_name, lower(family_name), ${LETTERS}, search_text, ${PAIRS}, coalesce(group_count, 0), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
    from (
      select *, ' person ' || key || ' ' || sort_name || chr(10) || ' person' || key || ' ' || ${joined('sort_name')} ||
@@ -146,9 +150,9 @@ const rows = ({ people, groups }) => [
    ) named
    left join (select user_key, count(*) as group_count from effective_memberships group by 1) counted on user_key = key
    order by key`,
-  `insert into groups (key, entry_uuid, id, id_folded, name, sort_name, search_text, search_pairs, member_count, created_at,
+  `insert into groups (key, entry_uuid, id, id_folded, name, sort_name, name_letters, search_text, search_pairs, member_count, created_at,
      updated_at)
-   select key, (select e.uuid from entries e where e.key = named.key), id, id, name, sort_name, search_text, ${PAIRS},
+   select key, (select e.uuid from entries e where e.key = named.key), id, id, name, sort_name, ${LETTERS}, search_text, ${PAIRS},
      coalesce(member_count, 0), timestamptz '2025-08-01', timestamptz '2026-01-01' + n * interval '1 second'
    from (
      select *, lower(name) as sort_name, ' group' || n || ' ' || lower(name) || chr(10) ||
