@@ -22,7 +22,9 @@ async function readRoles(service: TestService): Promise<unknown> {
   const count = '(select count(*)::integer from';
   const [roles] = await service.app
     .get(DataSource)
-    .query<object[]>(`select ${count} effective_memberships where direct_role is not null) as memberships, ${count} nestings) as nestings`);
+    .query<object[]>(
+      `select ${count} effective_memberships where direct_role is not null) as memberships, ${count} nestings) as nestings`,
+    );
   return roles;
 }
 
@@ -53,7 +55,10 @@ describe('a run over a user and a group with one entryUUID', () => {
   beforeAll(() => stopFollowing(service));
 
   it('leaves out both, until one of them is gone', async () => {
-    const people = [{ id: 'anna', uuid: uuidOf(1) }, { id: 'ben', uuid: uuidOf(4) }];
+    const people = [
+      { id: 'anna', uuid: uuidOf(1) },
+      { id: 'ben', uuid: uuidOf(4) },
+    ];
     const inner = { id: 'inner', uuid: uuidOf(1) };
     const outer = { id: 'outer', uuid: uuidOf(2), members: ['anna', '@inner'] };
     const reasons = async () => (await readLeftOut(service)).quarantined.map(({ reason }) => reason);

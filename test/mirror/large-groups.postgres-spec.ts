@@ -3,7 +3,11 @@ import { Entry } from '../../src/ldap/entry.js';
 import { EntryStager } from '../../src/mirror/revision/staged-entry.js';
 import { Session } from '../../src/mirror/session.js';
 import { buildLdif, groupDn, personDn, type TestGroup } from '../support/builders/directory.js';
-import { expectedRoles, findInconsistencies, readEffectiveRoles } from '../support/builders/effective-roles.js';
+import {
+  expectedRoles,
+  findInconsistencies,
+  readEffectiveRoles,
+} from '../support/builders/effective-roles.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -17,7 +21,13 @@ const [newcomer = ''] = ids.slice(MEMBERS);
 /** A large group inside another one. */
 function directoryOf(crowd: Omit<TestGroup, 'id'>) {
   const people = ids.map((id) => ({ id }));
-  return { people, groups: [{ id: 'crowd', ...crowd }, { id: 'outer', members: ['@crowd', 'p3'], admins: ['p1'] }] };
+  return {
+    people,
+    groups: [
+      { id: 'crowd', ...crowd },
+      { id: 'outer', members: ['@crowd', 'p3'], admins: ['p1'] },
+    ],
+  };
 }
 
 describe('a large group', () => {
@@ -47,7 +57,10 @@ describe('a large group', () => {
   it.each<[what: string, crowd: Omit<TestGroup, 'id'>]>([
     ['a member becomes an admin, and an admin only a member', { members, admins: ['p3'], owners: ['p2'] }],
     ['the owner is no member any more', { members: members.slice(5), owners: ['p2'] }],
-    ['unknown entries and the group itself', { members: [...members, 'nobody', '@crowd'], admins: ['@outer'] }],
+    [
+      'unknown entries and the group itself',
+      { members: [...members, 'nobody', '@crowd'], admins: ['@outer'] },
+    ],
     ['most members leave', { members: members.slice(MEMBERS - 5) }],
     ['most members join', { members: ids }],
     ['all members become admins', { members: ids, admins: ids }],
@@ -72,7 +85,10 @@ describe('a large group', () => {
       if (isRunning) setImmediate(tick);
     };
     tick();
-    const pictures = { put: () => Promise.reject(new Error('There are none')), flush: () => Promise.resolve() };
+    const pictures = {
+      put: () => Promise.reject(new Error('There are none')),
+      flush: () => Promise.resolve(),
+    };
     const values = [
       ['objectClass', ['groupOfNames']],
       ['cn', ['crowd']],

@@ -149,6 +149,8 @@ describe('the report of a dry run', () => {
     const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
     const { entries } = planned.changes;
-    expect(entries.map(({ change, fields }) => [change, fields])).toEqual(PEOPLE.map(() => ['updated', [name]]));
+    expect(entries.map(({ change, fields }) => [change, fields])).toEqual(
+      PEOPLE.map(() => ['updated', [name]]),
+    );
   });
 });

@@ -3,7 +3,11 @@ import type { QueryRunner } from 'typeorm';
 import { Initial1763683200100 } from '../../src/database/migrations/0001-initial.js';
 import { Entry } from '../../src/ldap/entry.js';
 import { uuidOfDn } from '../../src/ldap/naming/entry-uuid.js';
-import { type RevisionOutcome, type RevisionRequest, writeRevision } from '../../src/mirror/revision/revision.js';
+import {
+  type RevisionOutcome,
+  type RevisionRequest,
+  writeRevision,
+} from '../../src/mirror/revision/revision.js';
 import { EntryStager, type StagedEntry } from '../../src/mirror/revision/staged-entry.js';
 import { Session } from '../../src/mirror/session.js';
 import type { EntryKind } from '../../src/sources/source.js';
@@ -24,22 +28,24 @@ const DNS = {
   group: (name: string) => `cn=${name},ou=groups,dc=example,dc=org`,
 };
 const anId = fc.constantFrom(...IDS);
-const aDn = fc.tuple(fc.constantFrom('person' as const, 'group' as const), anId).map(([kind, id]) => DNS[kind](id));
-const aPerson = fc.record({ at: anId, uid: fc.option(anId), cn: fc.constantFrom('Anna', 'Ben', 'anna') }).map(
-  ({ at, uid, cn }) => ({
+const aDn = fc
+  .tuple(fc.constantFrom('person' as const, 'group' as const), anId)
+  .map(([kind, id]) => DNS[kind](id));
+const aPerson = fc
+  .record({ at: anId, uid: fc.option(anId), cn: fc.constantFrom('Anna', 'Ben', 'anna') })
+  .map(({ at, uid, cn }) => ({
     kind: 'person' as const,
     dn: DNS.person(at),
     attributes: { objectClass: ['inetOrgPerson'], uid: uid === null ? [] : [uid], cn: [cn] },
-  }),
-);
+  }));
 const someDns = fc.uniqueArray(aDn, { maxLength: 4 });
-const aGroup = fc.record({ at: anId, cn: anId, member: someDns, owner: someDns, groupAdmin: someDns }).map(
-  ({ at, cn, ...named }) => ({
+const aGroup = fc
+  .record({ at: anId, cn: anId, member: someDns, owner: someDns, groupAdmin: someDns })
+  .map(({ at, cn, ...named }) => ({
     kind: 'group' as const,
     dn: DNS.group(at),
     attributes: { objectClass: ['groupOfNames'], cn: [cn], ...named },
-  }),
-);
+  }));
 /** The new content of an entry with a number; null: it is deleted. */
 const anEdit = fc.record({
   number: fc.integer({ min: 0, max: 11 }),
@@ -130,7 +136,10 @@ async function stage(entries: readonly Given[]): Promise<StagedEntry[]> {
   return Promise.all(
     entries.map(({ kind, uuid, dn, attributes }) => {
       const values = Object.entries({ ...attributes, entryUUID: [uuid] });
-      const entry = new Entry(dn, values.map(([name, texts]) => [name, texts.map((text) => Buffer.from(text))] as const));
+      const entry = new Entry(
+        dn,
+        values.map(([name, texts]) => [name, texts.map((text) => Buffer.from(text))] as const),
+      );
       return stager.stage(kind, uuid, entry, JSON.stringify([dn, attributes]));
     }),
   );
@@ -186,7 +195,9 @@ describe('a revision', () => {
       const planned = await mirror.revise(new Map(), uuids, { dryRun: true }, guard);
       expect(planned).toMatchObject({ kind: 'planned', hash: blocked.hash });
       expect((await mirror.revise(new Map(), uuids, {}, guard)).kind).toBe('held');
-      expect((await mirror.revise(new Map(), uuids, { confirm: '0'.repeat(64) }, guard)).kind).toBe('refused');
+      expect((await mirror.revise(new Map(), uuids, { confirm: '0'.repeat(64) }, guard)).kind).toBe(
+        'refused',
+      );
       expect((await mirror.revise(new Map(), uuids, { confirm: blocked.hash }, guard)).kind).toBe('applied');
       expect(await mirror.session.query('select from users')).toEqual([]);
     });
@@ -194,7 +205,10 @@ describe('a revision', () => {
 });
 
 /** No two entries have one DN at the same time. @returns the UUID of the entry */
-function apply(entries: Map<string, Given>, { number, content }: { number: number; content: Omit<Given, 'uuid'> | null }) {
+function apply(
+  entries: Map<string, Given>,
+  { number, content }: { number: number; content: Omit<Given, 'uuid'> | null },
+) {
   const uuid = uuidOfDn(`cn=${number}`);
   const isTaken = [...entries.values()].some((each) => each.uuid !== uuid && each.dn === content?.dn);
   if (content === null) entries.delete(uuid);
