@@ -21,6 +21,7 @@ import { storedKeyOf } from '../sources/reference-key.js';
 import type { EntryKind } from '../sources/source.js';
 import { ChangePreview } from './change.model.js';
 import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
+import { omitForgotten } from './mirrored-entries.js';
 import { type MirroredGroup, type MirroredUser, READ_AS_OF } from './mirrored-entries.queries.js';
 
 /** A change of entries in a preview: their attributes afterwards, new ones, and those that are deleted. */
@@ -63,6 +64,7 @@ async function applyChange(
         namedAs,
       ]);
   }
+  await omitForgotten(transaction);
   await staging.match();
   await staging.settle();
   await writeEntries({ writer: transaction, mapping, isFirst: false, now: new Date() });

@@ -1,7 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { notFound } from '../database/fields/object-table.js';
-import { referenceFields } from '../database/fields/field-references.js';
-import { storedName } from '../common/field.js';
 import { lookupOf, foldId } from '../common/identity.js';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
@@ -12,7 +10,7 @@ import type { Reader } from '../database/statements/statement.js';
 import { type GroupInput, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
-import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
+import { MEMBERS } from '../mirror/revision/staged-entry.js';
 import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
 import type { EntryKind } from '../sources/source.js';
 import type { UserInput } from '../users/user.model.js';
@@ -63,9 +61,7 @@ export class MirroredEntries {
     }
     const own = by === 'id' ? null : ownId(principal);
     const [row] =
-      own === null
-        ? []
-        : await transaction.read<EntryRow>(this.queries.findUserThemselves(by), [value, own]);
+      own === null ? [] : await transaction.read<EntryRow>(this.queries.findUserThemselves(by), [value, own]);
     // For every other user the error is the same, whether the user exists or not.
     if (row === undefined) throw unreadable(principal, argument);
     return this.queries.userOf(row);
@@ -172,16 +168,26 @@ const RENAME = [
   'update groups set id = entry_uuid::text, id_folded = entry_uuid::text where key = any ($1::integer[])',
 ];
 
+/** The targets that references of fields, and of users to their groups, do not name in the preview. */
+const FORGOTTEN =
+  'create temporary table if not exists forgotten (target uuid not null) on commit delete rows';
+
 /** In the preview, a new entry with this DN is not the target of references: of fields, and of users to their groups. */
-export async function forgetReferences(
-  transaction: PreviewTransaction,
-  dn: string,
-  { users, groups }: DirectoryMapping,
-): Promise<void> {
-  const names = referenceFields([...users.fields, ...groups.fields]).map(storedName);
+export async function forgetReferences(transaction: PreviewTransaction, dn: string): Promise<void> {
+  await transaction.query(FORGOTTEN);
+  await transaction.query('insert into forgotten values ($1)', [keyOfDn(dn)]);
+  await transaction.query('delete from "references" where field <> $2 and target = $1::uuid', [
+    keyOfDn(dn),
+    MEMBERS,
+  ]);
+}
+
+/** Leaves out of the staged entries what the preview has forgotten. */
+export async function omitForgotten(transaction: PreviewTransaction): Promise<void> {
+  await transaction.query(FORGOTTEN);
   await transaction.query(
-    'update "references" set target = gen_random_uuid() where field = any ($2::text[]) and target = $1::uuid',
-    [keyOfDn(dn), [...names, NAMED_GROUPS]],
+    'delete from staged_references s using forgotten f where s.field <> $1 and s.target = f.target',
+    [MEMBERS],
   );
 }
 
@@ -204,7 +210,7 @@ export async function reserveNames(
   if (keys.length === 0) return true;
   if ((await transaction.read(IS_AMONG, [keys])).length > 0) return false;
   for (const text of RENAME) await transaction.query(text, [keys]);
-  await forgetReferences(transaction, dn, mapping);
+  await forgetReferences(transaction, dn);
   return true;
 }
 

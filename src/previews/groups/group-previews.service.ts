@@ -67,7 +67,7 @@ export class GroupPreviewsService {
     await this.refuseTaken(wanted.id, record.dn, caller);
     const uuid = randomUUID();
     // Users outside of the limit can already name the DN of the new group.
-    if (principal.limitedTo) await forgetReferences(transaction, record.dn, this.mapping);
+    if (principal.limitedTo) await forgetReferences(transaction, record.dn);
     await addGroup(transaction, record, uuid, this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
     const group = await this.groups.get({ id: wanted.id }, 'id', transaction);
