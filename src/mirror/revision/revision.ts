@@ -236,7 +236,7 @@ class Revision {
     const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, revision);
-    if (!isFirst && state.fingerprint === this.fingerprint) await noteChanged(writer, revision);
+    if (state.fingerprint === this.fingerprint) await noteChanged(writer, revision);
     const announcement = await this.writeState(revision, changes, state, difference);
     if (announcement === null) throw new Error('The revision was not written');
     return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
