@@ -6,7 +6,7 @@ import { Entry } from '../ldap/entry.js';
 import { type AddRecord, type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { identityValues } from '../ldap/naming/entry-uuid.js';
 import { keysWithNaming, namedByMasksOf } from '../mirror/map/named-by.js';
-import type { NamedAs } from '../mirror/map/snapshot.js';
+import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from '../mirror/map/snapshot.js';
 import { writeEntries } from '../mirror/revision/entries.js';
 import {
   bytesOfRaw,
@@ -17,12 +17,14 @@ import {
 } from '../mirror/revision/staged-entry.js';
 import { Staging } from '../mirror/revision/staging.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
-import { storedKeyOf } from '../sources/reference-key.js';
+import { type Identified, storedKeyOf } from '../sources/reference-key.js';
 import type { EntryKind } from '../sources/source.js';
 import { ChangePreview } from './change.model.js';
 import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
 import { omitForgotten } from './mirrored-entries.js';
 import { type MirroredGroup, type MirroredUser, READ_AS_OF } from './mirrored-entries.queries.js';
+
+const NAMED_AS_ANYTHING = NAMED_AS_MEMBER | NAMED_AS_ADMIN | NAMED_AS_OWNER;
 
 /** A change of entries in a preview: their attributes afterwards, new ones, and those that are deleted. */
 interface EntryChange {
@@ -32,7 +34,10 @@ interface EntryChange {
   /** Null: the entry is deleted. */
   readonly attributes: RawAttributes | null;
   /** How a group names an entry afterwards, where that differs. */
-  readonly naming?: { readonly keys: readonly { key: string; namedAs: NamedAs }[]; readonly all: readonly string[] };
+  readonly naming?: {
+    readonly keys: readonly { key: string; namedAs: NamedAs }[];
+    readonly all: readonly string[];
+  };
 }
 
 /**
@@ -106,7 +111,8 @@ function entryOf(
 ): Entry {
   const { uuid: attribute } = mappingOf(mapping, kind);
   const bytesOf = (value: RawValue) =>
-    bytesOfRaw(value) ?? Buffer.from(typeof value === 'object' && 'sha256' in value ? value.sha256 : '', 'hex');
+    bytesOfRaw(value) ??
+    Buffer.from(typeof value === 'object' && 'sha256' in value ? value.sha256 : '', 'hex');
   return new Entry(dn, [
     ...Object.entries(attributes).map(([key, values]) => [key, values.map(bytesOf)] as const),
     [attribute, identityValues(uuid, attribute).slice(0, 1)] as const,
@@ -114,10 +120,7 @@ function entryOf(
 }
 
 /** The attributes of a user without those of pictures that the mirror left out. */
-function withoutUnusable(
-  { attributes, values }: MirroredUser,
-  { users }: DirectoryMapping,
-): RawAttributes {
+function withoutUnusable({ attributes, values }: MirroredUser, { users }: DirectoryMapping): RawAttributes {
   const unusable = pictureFields(users.fields)
     .filter(({ name }) => values[name] === null || values[name] === undefined)
     .flatMap(({ attributes: names }) => names.map((name) => name.toLowerCase()));
@@ -156,6 +159,13 @@ export async function previewOf(
   return new ChangePreview(writeLdif(records), asOf, changes);
 }
 
+/** The keys by which a group names an entry, by the attributes of the group. */
+function namesOf(kind: EntryKind, entry: Identified, { groups }: DirectoryMapping) {
+  const masks = namedByMasksOf(groups);
+  return (namedAs: NamedAs) =>
+    keysWithNaming(kind, entry, masks, namedAs).map((each) => ({ ...each, key: storedKeyOf(each.key) }));
+}
+
 interface Naming {
   readonly kind: EntryKind;
   readonly group: MirroredGroup;
@@ -177,14 +187,9 @@ export async function applyNaming(
   const { dn, uuid, id, key } = subject;
   const named = { dn, uuid, id: kind === 'person' ? id : null };
   const { record, attributes } = changeNames(group, named, before, after, mapping.groups);
-  const masks = namedByMasksOf(mapping.groups);
-  const keysOf = (namedAs: NamedAs) =>
-    keysWithNaming(kind, { uuid, dnKey: keyOfDn(dn), id }, masks, namedAs).map((each) => ({
-      ...each,
-      key: storedKeyOf(each.key),
-    }));
-  const all = keysOf(masks.dn | masks.id | masks.uuid).map((each) => each.key);
-  const naming = { keys: after === NOT_NAMED ? [] : keysOf(after), all };
+  const names = namesOf(kind, { uuid, dnKey: keyOfDn(dn), id }, mapping);
+  const keys = after === NOT_NAMED ? [] : names(after);
+  const naming = { keys, all: names(NAMED_AS_ANYTHING).map((each) => each.key) };
   await applyChange(
     transaction,
     { kind: 'group', uuid: group.uuid, dn: group.dn, attributes, naming },
@@ -228,10 +233,15 @@ const READ_JOINED = `
     select from effective_memberships o where o.user_key = m.user_key and o.group_key = any ($2::integer[]))`;
 
 /** Removes a group from a preview transaction, and from the groups that name it. */
-export function removeGroup(
+export async function removeGroup(
   transaction: PreviewTransaction,
-  { uuid, dn }: MirroredGroup,
+  { uuid, dn, id }: MirroredGroup,
   mapping: DirectoryMapping,
 ): Promise<void> {
-  return applyChange(transaction, { kind: 'group', uuid, dn, attributes: null }, mapping);
+  await applyChange(transaction, { kind: 'group', uuid, dn, attributes: null }, mapping);
+  const names = namesOf('group', { uuid, dnKey: keyOfDn(dn), id }, mapping)(NAMED_AS_ANYTHING);
+  await transaction.query('delete from "references" where field = $1 and target = any ($2::uuid[])', [
+    MEMBERS,
+    names.map(({ key }) => key),
+  ]);
 }
