@@ -13,6 +13,9 @@ import { CountedHints } from './counted-hints.js';
 import { PushedHints } from './pushed-hints.js';
 import type { HintedServer, HintSource } from './hint-source.js';
 
+/** Milliseconds after which a later change has a later time than the latest one that was seen. */
+const SECOND_MS = 1100;
+
 /** Chooses the best way that the server offers and the model permits. */
 export async function hintSourceOf(
   directory: HintedServer,
@@ -52,36 +55,48 @@ class PolledHints implements HintSource {
   ) {}
 
   async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
-    const { config, modifiedAt, uuid, connection, searches } = this.directory;
     let latest = '';
+    let seenAt = 0;
+    // Whether all entries with the latest time were named after its second.
+    let isSettled = false;
     for (;;) {
-      await sleep(config.syncSeconds * 1000, undefined, { signal });
-      const uuids: string[] = [];
-      let next = latest;
-      for (const kind of KINDS) {
-        const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(latest) };
-        const filter =
-          latest === ''
-            ? searches[kind].filter
-            : ({ kind: 'and', filters: [searches[kind].filter, since] } as const);
-        try {
-          const request = { ...searches[kind], filter, attributes: [uuid, modifiedAt] };
-          for await (const entry of readPaged(connection, request)) {
-            const [time = ''] = entry.text(modifiedAt);
-            const identity = uuidOfEntry(entry, uuid);
-            if (time > next) next = time;
-            if (latest !== '' && identity !== null && this.directory.covers(kind, entry.dn))
-              uuids.push(identity);
-          }
-        } catch (error) {
-          // A server that does not compare times is only scanned.
-          if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
-          next = '';
-        }
-      }
-      latest = next;
+      await sleep(this.directory.config.syncSeconds * 1000, undefined, { signal });
+      const begun = performance.now();
+      const { uuids, next } = await this.look(latest, isSettled);
+      if (next === latest) isSettled ||= begun - seenAt > SECOND_MS;
+      else [latest, seenAt, isSettled] = [next, performance.now(), false];
       if (uuids.length > 0) yield uuids;
       if (latest === '') yield 'scan';
     }
+  }
+
+  /** Reads which entries have the latest time or a newer one. `next` is empty if the server shows or compares no times. */
+  private async look(latest: string, isSettled: boolean): Promise<{ uuids: string[]; next: string }> {
+    const { modifiedAt, uuid, connection, searches } = this.directory;
+    const uuids: string[] = [];
+    let next = latest;
+    for (const kind of KINDS) {
+      const { filter } = searches[kind];
+      const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(latest) };
+      const request = {
+        ...searches[kind],
+        filter: latest === '' ? filter : ({ kind: 'and', filters: [filter, since] } as const),
+        attributes: [uuid, modifiedAt],
+      };
+      try {
+        for await (const entry of readPaged(connection, request)) {
+          const [time = ''] = entry.text(modifiedAt);
+          if (time > next) next = time;
+          if (latest === '' || (isSettled && time === latest)) continue;
+          const identity = uuidOfEntry(entry, uuid);
+          if (identity !== null && this.directory.covers(kind, entry.dn)) uuids.push(identity);
+        }
+      } catch (error) {
+        // A server that does not compare times is only scanned.
+        if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
+        return { uuids, next: '' };
+      }
+    }
+    return { uuids, next };
   }
 }

@@ -29,6 +29,8 @@ import { requireKind } from './recognize.js';
 const READ_TOGETHER = 50;
 /** Milliseconds within which the server answers a search of a single entry. */
 const READ_TIMEOUT_MS = 10_000;
+/** Milliseconds after which a later change has a later time than the latest one that was seen. */
+const SECOND_MS = 1100;
 
 type Traits = Pick<ServerTraits, 'pushesChanges' | 'counter'>;
 
@@ -78,6 +80,7 @@ export class ServerDirectory implements Directory {
   private showsIdentity = true;
   /** The latest time of a change that was seen, of servers that count only seconds. */
   private latest = '';
+  private latestSeenAt = 0;
 
   constructor(
     readonly config: DirectoryConfig,
@@ -267,9 +270,10 @@ export class ServerDirectory implements Directory {
   private stampOf(kind: EntryKind, entry: Entry): string {
     const [csn] = entry.text(ENTRY_CSN);
     const [time = ''] = entry.text(this.modifiedAt);
-    if (time > this.latest) this.latest = time;
+    if (time > this.latest) [this.latest, this.latestSeenAt] = [time, performance.now()];
     // In the second of the latest change, the entry may change again without another time: it is read again.
-    const isOpen = csn === undefined && time !== '' && time === this.latest;
+    const isRecent = performance.now() - this.latestSeenAt < SECOND_MS;
+    const isOpen = csn === undefined && time !== '' && time === this.latest && isRecent;
     const times = [csn ?? '', time.replaceAll('\0', ' '), ...(isOpen ? [randomUUID()] : [])].join(' ');
     if (kind === 'person' && this.showsTimes) return `${times} ${entry.dn}`;
     const contents = [...entry.attributes]
