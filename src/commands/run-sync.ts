@@ -16,9 +16,7 @@ import { describeStep, withProgress } from './progress.js';
 
 /** `failed`: the directory could not be read, and nothing has changed. */
 export type SyncResult =
-  | RevisionOutcome
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'stopped' };
+  RevisionOutcome | { readonly kind: 'failed'; readonly reason: string } | { readonly kind: 'stopped' };
 
 type SyncOptions = Pick<RunOptions, 'confirm' | 'dryRun'>;
 

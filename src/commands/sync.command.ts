@@ -70,7 +70,8 @@ function toText(result: SyncResult, limit: number): string {
       return `Revision ${result.announcement.number}: ${summarize(result.counts)}`;
     case 'planned': {
       const { changes, counts, reason, hash } = result;
-      if (changesNothing(counts)) return ['Nothing would change.', ...describeLeftOut(changes.quarantined, limit)].join('\n');
+      if (changesNothing(counts))
+        return ['Nothing would change.', ...describeLeftOut(changes.quarantined, limit)].join('\n');
       return [
         summarize(counts),
         ...describeChanges(changes, limit),
@@ -106,7 +107,14 @@ function toJson(result: SyncResult): object {
       return { kind: result.kind, revision: result.announcement.number, counts: result.counts };
     case 'planned': {
       const { kind, reason: heldBecause, hash, counts, changes } = result;
-      return { kind, heldBecause, hash, counts, ...groupedChanges(changes), quarantined: changes.quarantined };
+      return {
+        kind,
+        heldBecause,
+        hash,
+        counts,
+        ...groupedChanges(changes),
+        quarantined: changes.quarantined,
+      };
     }
     case 'blocked': {
       const { kind, reason: heldBecause, hash, counts } = result;

@@ -128,7 +128,10 @@ export class MirroredEntryQueries {
   }
 }
 
-function entryOf([key, uuid, id, dn, attributes, ...values]: EntryRow, fields: readonly Field[]): MirroredUser {
+function entryOf(
+  [key, uuid, id, dn, attributes, ...values]: EntryRow,
+  fields: readonly Field[],
+): MirroredUser {
   const read = Object.fromEntries(fields.map((field, index) => [storedName(field), values[index]]));
   return { key, uuid, id, dn, attributes, values: read };
 }

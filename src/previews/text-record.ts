@@ -183,7 +183,9 @@ function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
 function attributesAfter({ attributes }: OriginalEntry, changed: readonly Replacement[]): RawAttributes {
   const replaced = changed.map(({ attribute, after }) => [attributeKey(attribute), after] as const);
   return Object.fromEntries(
-    Object.entries({ ...attributes, ...Object.fromEntries(replaced) }).filter(([, values]) => values.length > 0),
+    Object.entries({ ...attributes, ...Object.fromEntries(replaced) }).filter(
+      ([, values]) => values.length > 0,
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
-import { type FieldDefinition, type FieldReader, storedName } from '../common/field.js';
+import { type FieldDefinition, type FieldReader } from '../common/field.js';
 import { LONGEST_ID } from '../common/identity.js';
 import { faultOfWebsite } from '../common/url.js';
 import { LONGEST_CLIENT_MUTATION_ID } from '../graphql/schema/user-errors.js';

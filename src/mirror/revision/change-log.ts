@@ -68,7 +68,9 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
   ];
   const names = Object.keys(COLUMNS).join(', ');
   const selects = parts.map(({ columns, from, order }, part) => {
-    const selected = Object.entries(COLUMNS).map(([name, none]) => `${columns[name as Column] ?? none} as ${name}`);
+    const selected = Object.entries(COLUMNS).map(
+      ([name, none]) => `${columns[name as Column] ?? none} as ${name}`,
+    );
     const places = [0, 1, 2].map((index) => `(${order[index] ?? '0'})::integer as place_${index}`);
     return `select ${[...selected, `${part} as part`, ...places].join(', ')} ${from}`;
   });
@@ -140,7 +142,8 @@ function entries(noun: Noun, isUpdate: boolean): Part {
     columns: {
       ...columns,
       id_before: 'case when f.is_renamed then f.id end',
-      [`${noun}_visible_to`]: 'case when f.has_other_audience then greatest(e.visible_to, f.visible_to) else e.visible_to end',
+      [`${noun}_visible_to`]:
+        'case when f.has_other_audience then greatest(e.visible_to, f.visible_to) else e.visible_to end',
     },
     from,
     order: ['f.place', 'e.key'],
@@ -196,8 +199,10 @@ function referring(noun: Noun): Part {
 
 /** A former role is for the audiences before and after: the former one could not see it. `greatest` ignores nulls. */
 const FORMER_AUDIENCES = {
-  user_visible_to: 'greatest(u.visible_to, case when fu.is_gone or fu.has_other_audience then fu.visible_to end)',
-  group_visible_to: 'greatest(g.visible_to, case when fg.is_gone or fg.has_other_audience then fg.visible_to end)',
+  user_visible_to:
+    'greatest(u.visible_to, case when fu.is_gone or fu.has_other_audience then fu.visible_to end)',
+  group_visible_to:
+    'greatest(g.visible_to, case when fg.is_gone or fg.has_other_audience then fg.visible_to end)',
   members_visible_to:
     'greatest(g.members_visible_to, case when fg.is_gone or fg.has_other_audience then fg.members_visible_to end)',
 };

@@ -39,7 +39,13 @@ export interface RevisionCounts {
   readonly users: { created: number; updated: number; deleted: number };
   readonly groups: { created: number; updated: number; deleted: number };
   /** Direct memberships. `removed`: of users who remain, in groups that remain. `inherited`: all effective ones that change. */
-  readonly memberships: { created: number; updated: number; deleted: number; removed: number; inherited: number };
+  readonly memberships: {
+    created: number;
+    updated: number;
+    deleted: number;
+    removed: number;
+    inherited: number;
+  };
   readonly nestings: { created: number; updated: number; deleted: number };
 }
 
@@ -186,7 +192,13 @@ function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {
   const [name = ''] = of.name;
   const has = (alias: string) => `${alias}.attributes ? '${attributeKey(name).replaceAll("'", "''")}'`;
   const common: Watched[] = [
-    { kind, key: `${NOUN[kind]}.name`, what: `the attribute ${name}`, isHeld: has('b'), isLacking: `not ${has('s')}` },
+    {
+      kind,
+      key: `${NOUN[kind]}.name`,
+      what: `the attribute ${name}`,
+      isHeld: has('b'),
+      isLacking: `not ${has('s')}`,
+    },
     ...mappedFields(of.fields).map((field) => ofField(kind, field)),
     ...audiences(kind, kind === 'person' ? 'users' : 'groups', of.rules, 'visible_to'),
   ];
@@ -248,7 +260,9 @@ function audiences(
 
 function inactivity({ disabled }: EntryMapping): Watched[] {
   if (disabled === null) return [];
-  const attributes = attributesOfFilter(parseFilter(disabled)).map((each) => `'${attributeKey(each).replaceAll("'", "''")}'`);
+  const attributes = attributesOfFilter(parseFilter(disabled)).map(
+    (each) => `'${attributeKey(each).replaceAll("'", "''")}'`,
+  );
   const isActive = `(s."row" ->> 'is_active')::boolean`;
   const watched = {
     kind: 'person',

@@ -6,7 +6,7 @@ import { inSteps, type Steps } from '../../common/steps.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
 import { FIELD_VALUES, writtenColumns } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
-import { attributeKey, decodeUtf8, Entry } from '../../ldap/entry.js';
+import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
 import { searchesOf } from '../../sources/ldap/entry-searches.js';
@@ -213,8 +213,9 @@ function rowOf(
   const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
   const columns = writtenColumns<MappedPerson | MappedGroup>(fields).map(({ name, valueOf }) => {
     const written = valueOf(value);
-    if (Buffer.isBuffer(written)) return [name, `\\x${written.toString('hex')}`];
-    return [name, name === FIELD_VALUES && written !== null ? JSON.parse(String(written)) : written];
+    if (Buffer.isBuffer(written)) return [name, `\\x${written.toString('hex')}`] as const;
+    const isJson = name === FIELD_VALUES && typeof written === 'string';
+    return [name, isJson ? (JSON.parse(written) as unknown) : written] as const;
   });
   return {
     ...(Object.fromEntries(columns) as Record<string, unknown>),

@@ -118,7 +118,10 @@ export class DirectoryStatusResolver {
     const { state, asOf } = status;
     const isPermitted = principal !== null && this.seesDetails(principal, status);
     const { mode, refusals } = status;
-    const following = { mode: mode === null ? null : FollowMode[mode], refusals: isPermitted ? refusals : null };
+    const following = {
+      mode: mode === null ? null : FollowMode[mode],
+      refusals: isPermitted ? refusals : null,
+    };
     return {
       state,
       asOf,

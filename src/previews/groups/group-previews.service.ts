@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../../common/errors.js';
-import { type Field, storedName } from '../../common/field.js';
+import { type Field } from '../../common/field.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -95,12 +95,7 @@ export class GroupPreviewsService {
     await changeAttributes(transaction, before, attributes, this.mapping);
     const group = await this.groups.get({ id: before.id }, 'group', transaction);
     const { values: after } = await this.entries.getNewGroup(transaction, before.id);
-    const changes = changesOfFields(
-      'group',
-      this.fields,
-      { before: before.values, after },
-      principal,
-    );
+    const changes = changesOfFields('group', this.fields, { before: before.values, after }, principal);
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), group };
   }
 

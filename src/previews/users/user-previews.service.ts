@@ -65,7 +65,12 @@ export class UserPreviewsService {
     await changeUser(transaction, before, attributes, this.mapping);
     const user = await this.users.get({ id: before.id }, 'user', transaction);
     const after = await this.entries.getChanged(transaction, before.id);
-    const changes = changesOfFields(object, fields, { before: before.values, after: after.values }, principal);
+    const changes = changesOfFields(
+      object,
+      fields,
+      { before: before.values, after: after.values },
+      principal,
+    );
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), user };
   }
 }

@@ -176,7 +176,10 @@ class DirectoryCheck {
     const refusals = directory.refusals.map((text) => `. ${text}`).join('');
     if (directory.mode === 'PUSHED') yield ok('changes', `the server pushes them (RFC 4533)${refusals}`);
     else if (directory.mode === 'COUNTED')
-      yield ok('changes', `the server numbers them, and is asked for the latest number every second${refusals}`);
+      yield ok(
+        'changes',
+        `the server numbers them, and is asked for the latest number every second${refusals}`,
+      );
     else {
       const text = `asked for every ${config.syncSeconds} s${refusals}`;
       yield dated === total

@@ -151,7 +151,8 @@ export class FileDirectory implements Directory {
     if (kind === undefined) return null;
     // An entry with a malformed identifier is left out with its reason, under one that is made of its DN.
     const uuid =
-      uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ?? uuidOfEntry(entry, 'no such attribute');
+      uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
+      uuidOfEntry(entry, 'no such attribute');
     return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
   }
 
@@ -215,7 +216,11 @@ function hasEmptyLine(bytes: Buffer): boolean {
 
 async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
   try {
-    yield* file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK }) as AsyncIterable<Buffer>;
+    yield* file.createReadStream({
+      start: 0,
+      autoClose: false,
+      highWaterMark: CHUNK,
+    }) as AsyncIterable<Buffer>;
   } catch (error) {
     throw new SourceError('The directory file cannot be read', { cause: error });
   }

@@ -70,7 +70,8 @@ export class PolledDirectory implements BehaviorServer {
     for (const { dn, values } of entries) {
       const shown = [...values].filter(([name]) => !ABSENT.includes(name));
       const photo = values.get('jpegphoto')?.[0];
-      const stamp = photo === undefined ? {} : { [PHOTO_STAMP]: [hash('sha256', photo)] };
+      const stamp: Record<string, string[]> =
+        photo === undefined ? {} : { [PHOTO_STAMP]: [hash('sha256', photo)] };
       this.emulator.entries.set(dn, { ...Object.fromEntries(shown), ...stamp });
     }
   }
