@@ -65,6 +65,7 @@ function toText(result: SyncResult, limit: number): string {
   switch (result.kind) {
     case 'unchanged':
     case 'held':
+    case 'partial':
       return 'Nothing has changed.';
     case 'applied':
       return `Revision ${result.announcement.number}: ${summarize(result.counts)}`;

@@ -327,6 +327,7 @@ class Following {
   private note(outcome: RevisionOutcome): void {
     const { directory, queue } = this.place;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
+    if (outcome.kind === 'partial') queue.requestScan();
     if (outcome.kind === 'applied' && directory.mode !== null)
       for (const delay of REFINT_DELAYS_MS) queue.addLater(outcome.naming, delay);
   }

@@ -37,7 +37,7 @@ export class RunReporter {
     const begun = performance.now();
     const outcome = await run(this.progressOfRun());
     const milliseconds = Math.round(performance.now() - begun);
-    if (outcome.kind === 'held') return outcome;
+    if (outcome.kind === 'held' || outcome.kind === 'partial') return outcome;
     if (outcome.kind === 'blocked') {
       const { reason, hash } = outcome;
       if (!this.holding.isOpen) this.heldAt = await this.revisionNow();

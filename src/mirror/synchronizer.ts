@@ -53,7 +53,16 @@ export interface Run {
 export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
 
 /** The possible ends of a run. `failed` means that an error ended it. */
-export const ENDS = ['applied', 'unchanged', 'blocked', 'held', 'planned', 'refused', 'failed'] as const;
+export const ENDS = [
+  'applied',
+  'unchanged',
+  'blocked',
+  'held',
+  'partial',
+  'planned',
+  'refused',
+  'failed',
+] as const;
 type RunEnd = (typeof ENDS)[number];
 
 /** Whether an error concerns the directory and not the mirror. */
@@ -145,20 +154,21 @@ export class Synchronizer {
     identities: readonly Identity[],
     options: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
   ): Promise<RevisionOutcome> {
-    return this.watch('changes', () =>
-      this.write(session, directory, options, (staging) => this.stage(directory, staging, identities)),
-    );
+    const request = { ...options, isPartial: directory.mode === 'POLLED' };
+    const stage = (staging: Staging) => this.stage(directory, staging, identities);
+    return this.watch('changes', () => this.write(session, directory, request, stage));
   }
 
   private async write(
     session: Session,
     directory: Directory,
-    { leader = null, asOf, confirm, dryRun, signal, progress }: RunOptions & { readonly asOf: Date | null },
+    options: RunOptions & { readonly asOf: Date | null; readonly isPartial?: boolean },
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
+    const { leader = null, asOf, confirm, dryRun, signal, progress, isPartial = false } = options;
     let lag: string | null = null;
     const request: RevisionRequest = {
-      ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
+      ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal, isPartial },
       stage: async (staging) => {
         await stage(staging);
         if (directory.mode !== null)
@@ -186,9 +196,9 @@ export class Synchronizer {
   }
 
   private async stager(isWhole: boolean): Promise<EntryStager> {
-    const pictures = await (isWhole
-      ? PictureStore.withAllKnown(this.dataSource)
-      : Promise.resolve(new PictureStore(this.dataSource)));
+    const pictures = isWhole
+      ? await PictureStore.withAllKnown(this.dataSource)
+      : new PictureStore(this.dataSource);
     return new EntryStager(this.config.directory.mapping, pictures);
   }
 

@@ -40,6 +40,8 @@ export interface RevisionRequest {
   readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
   /** Whether the directory may rewrite groups when an entry is renamed. */
   readonly isRewritten?: boolean;
+  /** Whether entries were read of which nothing says that their containers were renamed. */
+  readonly isPartial?: boolean;
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
@@ -67,6 +69,8 @@ export type RevisionOutcome =
     } & Summary)
   /** The same changes are held already: a command learns why, the leader knows it. */
   | { readonly kind: 'held' }
+  /** A group names an entry that only a scan can show. */
+  | { readonly kind: 'partial' }
   /** The hash to confirm is not that of the changes. */
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -143,7 +147,7 @@ class Revision {
     const isEmpty = (await staging.count()) === 0;
     if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
     const hash = isFirst && isPlain ? '' : await readHash(writer);
-    const decided = this.decideByHash(state, hash, isEmpty);
+    const decided = await this.decide(staging, state, hash, isEmpty);
     if (decided !== null) return decided;
     const isSameModel = state.fingerprint === this.fingerprint;
     const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
@@ -162,8 +166,14 @@ class Revision {
     return staging;
   }
 
-  private decideByHash(state: State, hash: string, isEmpty: boolean): RevisionOutcome | null {
-    const { confirm, leader } = this.request;
+  private async decide(
+    staging: Staging,
+    state: State,
+    hash: string,
+    isEmpty: boolean,
+  ): Promise<RevisionOutcome | null> {
+    const { confirm, leader, isPartial = false } = this.request;
+    if (isPartial && (await staging.namesUnknown())) return { kind: 'partial' };
     if (confirm !== undefined) return confirm === hash ? null : refuse(isEmpty, hash);
     return leader !== null && hash !== '' && state.blockedPlan === hash ? { kind: 'held' } : null;
   }
