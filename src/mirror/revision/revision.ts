@@ -151,7 +151,7 @@ class Revision {
     if (decided !== null) return decided;
     const isSameModel = state.fingerprint === this.fingerprint;
     const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
-    if (dryRun && !isFirst) await noteDiffering(writer, request.config.mapping);
+    if (dryRun) await noteDiffering(writer, request.config.mapping);
     await writeEntries({ writer, mapping: request.config.mapping, isFirst, now: state.now });
     signal?.throwIfAborted();
     return this.conclude(state, { isFirst, losses, hash, isConfirmed: confirm !== undefined });
