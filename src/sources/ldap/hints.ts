@@ -25,9 +25,11 @@ export async function hintSourceOf(
   const { supportedControls, kind } = await readRootDse(directory.connection);
   const refusals: string[] = [];
   if (follow === 'asked') refusals.push('The model sets follow: asked');
-  else if (!supportedControls.includes(SYNC_REQUEST))
-    refusals.push('The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)');
-  else if (follow === 'auto' && !pushesChanges)
+  else if (!supportedControls.includes(SYNC_REQUEST)) {
+    // Where changes are numbered, nothing is missed.
+    if (counter === null)
+      refusals.push('The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)');
+  } else if (follow === 'auto' && !pushesChanges)
     refusals.push(
       `Content synchronization (RFC 4533) of ${kind} is used only with follow: told in the model`,
     );
