@@ -30,6 +30,7 @@ const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
     'src/field-references/field-references.queries.ts',
     'src/previews/apply-change.ts',
     'src/previews/mirrored-entries.queries.ts',
+    'src/previews/mirrored-entries.ts',
   ],
   names: [
     'src/field-references/field-references.queries.ts',
