@@ -145,7 +145,7 @@ function matchesOf(kinds: readonly SearchKind[], search: Search, id: string, val
       any: searchCondition(alias, search, values),
       ranks: [
         `${alias}.id_folded = ${ofId}`,
-        `${alias}.search_pairs @> array[${whole}]`,
+        `${alias}.name_letters = ${whole}`,
         `${alias}.sort_name >= ${first} and ${alias}.sort_name < ${last}`,
       ],
       rank: `case when ${inARow} then 3 when ${beginsWords(alias, words, values)} then 4 else 5 end`,

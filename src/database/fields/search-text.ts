@@ -49,12 +49,10 @@ function joined(parts: readonly string[], from: number): string {
   return [...parts.slice(from, from + LONGEST_JOINED).join('')].slice(0, LONGEST_JOINED).join('');
 }
 
-/** The characters and pairs of characters of the words, and the letters of the whole name. */
-export function searchPairs(text: string, name: string): string[] {
+/** The characters and pairs of characters of the words. */
+export function searchPairs(text: string): string[] {
   const words = text.split(/\s/);
-  return [
-    ...new Set([...words.flatMap((word) => [...word]), ...words.flatMap(pairsOf), lettersOf(fold(name))]),
-  ];
+  return [...new Set([...words.flatMap((word) => [...word]), ...words.flatMap(pairsOf)])];
 }
 
 function pairsOf(word: string): string[] {
@@ -67,9 +65,9 @@ function initialOf(word: string): string[] {
   return [...word].length === 1 ? [word] : [];
 }
 
-/** Equal for the same words in any order, with or without something between them. It begins with a space, and pairs do not. */
+/** Equal for the same words in any order, with or without something between them. */
 export function lettersOf(folded: string): string {
-  return ` ${[...wordsOf(folded).flat().join('')].sort().slice(0, LONGEST_WHOLE).join('')}`;
+  return [...wordsOf(folded).flat().join('')].sort().slice(0, LONGEST_WHOLE).join('');
 }
 
 /** @throws BadUserInputError when the text is too short or too long */
@@ -123,7 +121,7 @@ function conditionOf(alias: string, words: readonly string[], values: Values): s
   const matched = words.map((word) => {
     const begins = beginsWords(alias, [word], values);
     if (isLetter) return begins;
-    return `(${begins} or strpos(${text}, ${values.add(word)}::text) between 1 and strpos(${text}, chr(10)))`;
+    return `(${begins} or ${text} like ${values.add(`%${escapeLike(word)}%\n%`)}::text)`;
   });
   return `(${[...indexed, ...paired, ...matched].join(' and ')})`;
 }
@@ -131,7 +129,7 @@ function conditionOf(alias: string, words: readonly string[], values: Values): s
 /** SQL condition for the rows in which each text is at the beginning of a word. */
 export function beginsWords(alias: string, texts: readonly string[], values: Values): string {
   return texts
-    .map((each) => `strpos(${alias}.search_text, ${values.add(` ${each}`)}::text) > 0`)
+    .map((each) => `${alias}.search_text like ${values.add(`% ${escapeLike(each)}%`)}::text`)
     .join(' and ');
 }
 

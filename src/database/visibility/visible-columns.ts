@@ -4,7 +4,17 @@ import { carriedNames, comparedColumns } from '../fields/field-columns.js';
 import type { Relation } from './relations.js';
 
 const OF_ENTRIES = [
-  ...['key', 'entry_uuid', 'dn', 'dn_key', 'id_folded', 'sort_name', 'search_text', 'search_pairs'],
+  ...[
+    'key',
+    'entry_uuid',
+    'dn',
+    'dn_key',
+    'id_folded',
+    'sort_name',
+    'name_letters',
+    'search_text',
+    'search_pairs',
+  ],
   ...['content_hash', 'source_values', 'field_values', 'visible_to'],
 ];
 

@@ -4,7 +4,7 @@ import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
 import { type DirectoryMapping, hasRules } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
-import { searchPairs, searchText } from '../../database/fields/search-text.js';
+import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { isRespelled } from '../map/content-hash.js';
 import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
@@ -148,9 +148,10 @@ function entryColumns(
     column('id_folded', 'text', ({ id }) => foldId(id)),
     column('name', 'text', ({ name }) => name),
     column('sort_name', 'text', ({ name }) => sortKey(name)),
+    column('name_letters', 'text', ({ name }) => lettersOf(fold(name))),
     column('search_text', 'text', textOf),
     // Arrays of different lengths cannot be sent as one array parameter. The statement splits the text.
-    column('search_pairs', 'text', (value) => searchPairs(textOf(value), value.name).join(SEPARATOR)),
+    column('search_pairs', 'text', (value) => searchPairs(textOf(value)).join(SEPARATOR)),
     column('visible_to', 'smallint', ({ visibleTo }) => visibleTo ?? 0),
     column('content_hash', 'bytea', (_value, contentHash) => contentHash),
     column('created_at', 'timestamptz', ({ createdAt }) => createdAt ?? now),

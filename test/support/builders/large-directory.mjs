@@ -80,11 +80,11 @@ const schoolYear = (key) => `nullif(1 + ${key} % 12, 12) || chr(65 + ${key} % 5)
 const hasPhoto = (key) => `${key} % 5 < 3`;
 const hasPicture = (key) => `${key} % 7 = 0`;
 
-/** The values of search-text.ts: characters and pairs of words, and the letters of the name. */
+/** The values of search-text.ts: characters and pairs of words, and the letters of the name in order. */
 const PAIRS = `array(
      select gram from unnest(string_to_array(translate(search_text, chr(10), ' '), ' ')) word, generate_series(1, length(word)) at,
-       lateral (values (substr(word, at, 1)), (substr(word, at, 2))) grams (gram)
-     union select ' ' || string_agg(letter, '' order by letter collate "C")
+       lateral (values (substr(word, at, 1)), (substr(word, at, 2))) grams (gram) group by gram)`;
+const LETTERS = `(select string_agg(letter, '' order by letter collate "C")
      from unnest(string_to_array(replace(sort_name, ' ', ''), null)) letter)`;
 const joined = (text) => `replace(${text}, ' ', '')`;
 const ROLE = 'case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end';
@@ -116,13 +116,13 @@ const rows = ({ people, groups }) => [
    from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
    order by group_key, u.sort_name, user_key`,
   `insert into users (key, entry_uuid, dn, dn_key, id, id_folded, name, given_name, family_name, email, school_year,
-     school_year_compared, photo, picture, sort_name, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
+     school_year_compared, photo, picture, sort_name, name_letters, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
    overriding system value
    select key, gen_random_uuid(), 'uid=' || id || ',ou=people,${BASE}', gen_random_uuid(), id, id,
      given_name || ' ' || family_name, given_name, family_name, id || '@example.org', ${schoolYear('key')}, lower(${schoolYear('key')}),
      case when ${hasPhoto('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      case when ${hasPicture('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
-     sort_name, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
+     sort_name, ${LETTERS}, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
    from (
      select *, ' person ' || key || ' ' || sort_name || chr(10) || ' person' || key || ' ' || ${joined('sort_name')} ||
@@ -132,11 +132,11 @@ const rows = ({ people, groups }) => [
    ) named
    left join (select user_key, count(*) as group_count from effective_memberships group by 1) counted on user_key = key
    order by key`,
-  `insert into groups (key, entry_uuid, dn, dn_key, references_hash, id, id_folded, name, sort_name, search_text, search_pairs,
+  `insert into groups (key, entry_uuid, dn, dn_key, references_hash, id, id_folded, name, sort_name, name_letters, search_text, search_pairs,
      member_count, content_hash, created_at, updated_at)
    overriding system value
    select key, gen_random_uuid(), 'cn=' || id || ',ou=groups,${BASE}', gen_random_uuid(), sha256(convert_to(id, 'UTF8')), id, id,
-     name, sort_name, search_text, ${PAIRS}, coalesce(member_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
+     name, sort_name, ${LETTERS}, search_text, ${PAIRS}, coalesce(member_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
    from (
      select *, lower(name) as sort_name, ' group' || key || ' ' || lower(name) || chr(10) ||
