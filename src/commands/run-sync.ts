@@ -3,7 +3,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.js';
-import { addressOf } from '../config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../config/settings/embedded-address.js';
 import { Database } from '../database/database.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { Revisions } from '../database/revisions/revisions.js';
@@ -46,7 +46,7 @@ export async function runSync(
 }
 
 function withDirectory(config: Config, embedded: string): Config {
-  return { ...config, database: { ...config.database, embedded, url: addressOf(embedded).url } };
+  return { ...config, database: { ...config.database, embedded, url: embeddedAddressOf(embedded).url } };
 }
 
 async function runIn(config: Config, options: RunOptions, creates: boolean): Promise<SyncResult> {

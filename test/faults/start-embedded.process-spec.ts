@@ -18,7 +18,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
-import { addressOf } from '../../src/config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../../src/config/settings/embedded-address.js';
 import { PostgresPrograms, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
@@ -73,7 +73,7 @@ async function startService(): Promise<{ process: TestProcess; url: string }> {
 }
 
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client(addressOf(directory).url);
+  const client = new pg.Client(embeddedAddressOf(directory).url);
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -273,7 +273,7 @@ describe('the embedded server', () => {
   it('has its socket elsewhere if the name of the directory is long', async () => {
     directory = join(parent, 'x'.repeat(100), 'data');
     expect((await create('one')).code).toBe(0);
-    const { host } = addressOf(directory);
+    const { host } = embeddedAddressOf(directory);
     expect([host, statSync(host).mode & 0o777]).toEqual([
       expect.stringMatching(/^\/tmp\/directory-[0-9a-f]{16}$/),
       0o700,

@@ -2,7 +2,7 @@ import { parseUrl } from '../../common/url.js';
 import { DEFAULT_DATABASE, resolveFile } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { integer, list, text } from '../value-kinds.js';
-import { addressOf } from './embedded-address.js';
+import { embeddedAddressOf } from './embedded-address.js';
 
 const EMBEDDED = 'embedded:';
 
@@ -65,7 +65,7 @@ export function buildDatabase(
 ): DatabaseConfig {
   const embedded = isEmbedded(settings) ? resolveFile(settings.DATABASE_URL.slice(EMBEDDED.length)) : null;
   return {
-    url: embedded === null ? settings.DATABASE_URL : addressOf(embedded).url,
+    url: embedded === null ? settings.DATABASE_URL : embeddedAddressOf(embedded).url,
     embedded,
     replicaUrls: settings.DATABASE_REPLICA_URLS,
     poolSize: settings.DATABASE_POOL_SIZE,

@@ -21,7 +21,7 @@ export function dataDirectoryOf(directory: string): string {
 }
 
 /** Where the embedded server of a directory listens, also for processes that did not start it. */
-export function addressOf(directory: string): EmbeddedAddress {
+export function embeddedAddressOf(directory: string): EmbeddedAddress {
   const digest = createHash('sha256').update(directory).digest();
   const isWindows = process.platform === 'win32';
   const port = isWindows ? FIRST_PORT + (digest.readUInt16BE() % NUMBER_OF_PORTS) : SOCKET_PORT;

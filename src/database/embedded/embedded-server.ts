@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { addressOf, dataDirectoryOf } from '../../config/settings/embedded-address.js';
+import { embeddedAddressOf, dataDirectoryOf } from '../../config/settings/embedded-address.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../connections/database-start.error.js';
 import { findServerAccount, isRoot, PostgresPrograms, type ServerAccount } from './postgres-programs.js';
 
@@ -125,7 +125,7 @@ export class EmbeddedServer {
     // Without it, a server that listens has lost its files.
     if (!existsSync(this.lockFile)) return false;
     const session = new pg.Client({
-      connectionString: addressOf(this.directory).url,
+      connectionString: embeddedAddressOf(this.directory).url,
       connectionTimeoutMillis: START_TIMEOUT_MS,
     });
     session.on('error', () => undefined);
@@ -207,7 +207,7 @@ export class EmbeddedServer {
   }
 
   private settings(): string[] {
-    const { host, port } = addressOf(this.directory);
+    const { host, port } = embeddedAddressOf(this.directory);
     const isSocket = host.startsWith('/');
     const all = {
       ...SETTINGS,
@@ -249,7 +249,7 @@ export class EmbeddedServer {
       const account = isRoot() ? (owner ?? findServerAccount()) : null;
       const programs = new PostgresPrograms(account);
       if (!isThere) await this.create(programs, account);
-      const { host } = addressOf(this.directory);
+      const { host } = embeddedAddressOf(this.directory);
       if (host.startsWith('/') && host !== this.data) makeSocketDirectory(host, statSync(this.data));
       return programs;
     } catch (error) {
