@@ -29,23 +29,22 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   const { embedded } = config.database;
   if (embedded !== null && !EmbeddedServer.isCreated(embedded))
     return [ok('database', `none yet: the first start creates it in ${embedded}`)];
+  const risk = unencryptedPassword(config.database);
+  const risks = risk === null ? [] : [warning('database password', risk)];
   try {
-    return await withDatabase(config, (dataSource) => checkOpenDatabase(config, dataSource), {
-      migrates: false,
-    });
+    const check = (dataSource: DirectoryDataSource) => checkOpenDatabase(config, dataSource);
+    return [...(await withDatabase(config, check, { migrates: false })), ...risks];
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    return [problem('database', text, codeOf(error))];
+    return [problem('database', text, codeOf(error)), ...risks];
   }
 }
 
 async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   const { database, directory } = config;
   const schema = await readSchemaState(dataSource);
-  const risk = unencryptedPassword(database);
   const findings = [
     describeSchema(schema),
-    ...(risk === null ? [] : [warning('database password', risk)]),
     ...(await checkReplicas(database, dataSource)),
     await checkClock(dataSource),
   ];

@@ -20,6 +20,7 @@ const FIELDS: Record<string, Record<string, string>> = {
     createdAt: 'createdAt',
     updatedAt: 'updatedAt',
     groups: 'groups(first: 5) { nodes { group { website } user { email } } }',
+    membership: 'membership(group: {id: "team"}) { group { website } role { value } }',
   },
   Group: {
     id: 'id',
@@ -31,6 +32,7 @@ const FIELDS: Record<string, Record<string, string>> = {
     createdAt: 'createdAt',
     updatedAt: 'updatedAt',
     members: 'members(first: 5) { edges { node { group { website } } } }',
+    membership: 'membership(user: {id: "anna"}) { user { email } role { value } }',
     parents: 'parents(first: 5) { nodes { website } }',
     subgroups: 'subgroups(first: 5) { nodes { website } }',
   },

@@ -12,9 +12,10 @@ import { LIMIT_CASES, operation } from '../support/builders/limit-cases.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 
-/** Costs a hundred points. */
-const HUNDRED = `{ a: groups(first: 100) { nodes { members(first: 99) { totalCount } } } }`;
-const POINTS = 100;
+/** What the most nodes of an operation cost. */
+const POINTS = 200;
+const HALF = 'groups(first: 100) { nodes { members(first: 99) { totalCount } } }';
+const ALL = `{ a: ${HALF} b: ${HALF} }`;
 
 const service = TestService.forSuite({
   ldif: buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
@@ -59,9 +60,9 @@ describe.each(LIMIT_CASES)('$limit $what', ({ limit, refusal, refusals, ways }) 
 
 describe(`${POINTS} points`, () => {
   it.each([
-    ['directly', operation(HUNDRED)],
-    ['through fragments', operation(`{ ...A ...A } fragment A on Query ${HUNDRED}`)],
-    ['by variables', operation(HUNDRED.replace('{', 'query ($n: Int!) {').replace('100', '$n'), { n: 100 })],
+    ['directly', operation(ALL)],
+    ['through fragments', operation(`{ ...A ...A } fragment A on Query ${ALL}`)],
+    ['by variables', operation(ALL.replace('{', 'query ($n: Int!) {').replace('100', '$n'), { n: 100 })],
   ])('are accepted, and one more is rejected before anything is read: %s', async (_way, request) => {
     dataOf(await sendRequest(request));
     const authorization = await service.serviceAccount('read');

@@ -30,7 +30,7 @@ export async function makeAskers(service: TestService): Promise<Principals> {
 }
 
 /** Values that differ between services, by field name: only their format is compared. */
-const VARYING = /^(at|asOf|basedOn|updatedAt|expiresAt|commit|endCursor|photo|remaining)$/;
+const VARYING = /^(at|asOf|basedOn|updatedAt|expiresAt|commit|endCursor|photo|remaining|requestsRemaining)$/;
 
 /** Replaces all values that may differ between two runs by placeholders. */
 export function steady(answer: unknown): unknown {
