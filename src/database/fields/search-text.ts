@@ -118,10 +118,11 @@ function conditionOf(alias: string, words: readonly string[], values: Values): s
   // A letter alone is inside most names.
   const isLetter =
     words.length === 1 && initialOf(words.join()).length === 1 && !SYLLABLES.test(words.join());
+  // A list, because PostgreSQL would search the index for each side of an OR.
   const matched = words.map((word) => {
-    const begins = beginsWords(alias, [word], values);
-    if (isLetter) return begins;
-    return `(${begins} or ${text} like ${values.add(`%${escapeLike(word)}%\n%`)}::text)`;
+    if (isLetter) return beginsWords(alias, [word], values);
+    const patterns = [`% ${escapeLike(word)}%`, `%${escapeLike(word)}%\n%`];
+    return `${text} like any (array[${patterns.map((each) => values.add(each)).join(', ')}]::text[])`;
   });
   return `(${[...indexed, ...paired, ...matched].join(' and ')})`;
 }
