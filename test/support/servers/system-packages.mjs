@@ -108,14 +108,20 @@ function ensurePackages() {
   const command = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const install = chooseInstaller();
   if (install === null) {
-    console.error(`The tests need ${names}. Install it as root, and run them again:\n  ${command}`);
-    process.exit(1);
+    endWith(`The tests need ${names}. Install it as root, and run them again:\n  ${command}`);
+    return;
   }
   console.log(`The tests need ${names}: installing with ${command}`);
-  if (!install(missing) || missing.some(({ isThere }) => !isThere())) {
-    console.error(`The installation failed. Install it as root, and run the tests again:\n  ${command}`);
-    process.exit(1);
-  }
+  if (!install(missing) || missing.some(({ isThere }) => !isThere()))
+    endWith(`The installation failed. Install it as root, and run the tests again:\n  ${command}`);
+}
+
+/** Runs the tests that need none of the programs, and fails. */
+function endWith(message) {
+  run('npm', 'run', 'build');
+  run(process.execPath, 'node_modules/jest/bin/jest.js', '--selectProjects', 'unit');
+  console.error(message);
+  process.exit(1);
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) ensurePackages();
