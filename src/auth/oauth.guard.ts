@@ -144,7 +144,14 @@ export class OAuthGuard extends AuthGuard() {
     }
     if (credentials === null) return null;
     const cached = credentials.scheme === 'Basic' ? undefined : this.tokens.find(credentials);
-    return cached === undefined ? undefined : this.users.findKnown(cached.principal);
+    return cached === undefined || this.isSubjectId
+      ? cached?.principal
+      : this.users.findKnown(cached.principal);
+  }
+
+  /** Whether tokens name users by their ids, so that nothing is looked up. */
+  private get isSubjectId(): boolean {
+    return this.config.auth.rules.userField === 'id';
   }
 
   /**
@@ -164,7 +171,7 @@ export class OAuthGuard extends AuthGuard() {
     const { principal } = await this.tokens.findOrVerify(credentials, () =>
       isBasic && isAttempt ? this.verifySecret(presented) : this.runStrategies(presented),
     );
-    return this.users.find(principal);
+    return this.isSubjectId ? principal : this.users.find(principal);
   }
 
   override handleRequest<Token>(error: unknown, token: Token | false): Token {

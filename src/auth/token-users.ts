@@ -36,8 +36,7 @@ export class TokenUsers {
 
   /** The principal of a token with the id of its user; undefined if it has to be read. */
   findKnown(principal: Principal): Principal | undefined {
-    if (this.field === 'id' || principal.subject === null || principal.serviceAccountId !== null)
-      return principal;
+    if (principal.subject === null || principal.serviceAccountId !== null) return principal;
     const known = this.found.get(principal);
     return known !== undefined && known.revision === this.database.revision.known?.id
       ? known.principal

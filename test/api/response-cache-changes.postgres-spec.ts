@@ -19,7 +19,7 @@ const CLIENTS = 4;
 const OPERATIONS = repetitions({ usually: 30, long: 250 });
 const MOST_ATTEMPTS = 50;
 /** From one change of the directory to the next, in requests to processes with a cache. */
-const MOST_REQUESTS_BETWEEN = 20;
+const MOST_REQUESTS_BETWEEN = 40;
 
 describe.each([
   ['with rules of visibility', true],
@@ -93,14 +93,13 @@ describe.each([
   async function applyContinuously(ending: { isOver: boolean }): Promise<number> {
     let revisions = 0;
     while (!ending.isOver) {
-      const sentBefore = sent;
       for (let count = 1 + random.below(2); count > 0; count--) directory.change();
       service.replaceDirectory(directory.ldif);
       const { kind } = await service.synchronize();
       if (kind === 'applied') revisions++;
       else expect(kind).toBe('unchanged');
       // By requests and not by time: on a slow machine, the changes would leave nothing to find in the cache.
-      await waitForRequests(sentBefore + random.below(MOST_REQUESTS_BETWEEN), ending);
+      await waitForRequests(sent + random.below(MOST_REQUESTS_BETWEEN), ending);
     }
     return revisions;
   }
@@ -139,7 +138,7 @@ describe.each([
     expect(differences.slice(0, 3)).toEqual([]);
     expect(revisions).toBeGreaterThan(10);
     expect(compared).toBeGreaterThan(REQUESTS * 0.4);
-    // The others came from the cache: how many depends on the speed of the machine.
-    expect(executed).toBeLessThan(sent);
+    // The others came from the cache.
+    expect(executed).toBeLessThan(sent * 0.9);
   });
 });

@@ -108,12 +108,11 @@ function ensurePackages() {
   const command = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const install = chooseInstaller();
   if (install === null) {
-    endWith(`The tests need ${names}. Install it as root, and run them again:\n  ${command}`);
-    return;
+    return endWith(`The tests need ${names}. Install them as root, and run the tests again:\n  ${command}`);
   }
   console.log(`The tests need ${names}: installing with ${command}`);
   if (!install(missing) || missing.some(({ isThere }) => !isThere()))
-    endWith(`The installation failed. Install it as root, and run the tests again:\n  ${command}`);
+    endWith(`The installation failed. Install them as root, and run the tests again:\n  ${command}`);
 }
 
 /** Runs the tests that need none of the programs, and fails. */
