@@ -10,7 +10,6 @@ const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
 const INPUTS = {
   service: 'dist/main.js',
-  follower: 'dist/follower.js',
   worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.

@@ -19,8 +19,7 @@ import { MediaModule } from './media/media.module.js';
 import { SignedUrlPlaces } from './media/signing/signed-url-places.js';
 import { SignedUrls } from './media/signing/signed-urls.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
-import type { MirrorFollowing } from './mirror/mirror-following.js';
-import { FollowingModule } from './mirror/following.module.js';
+import { MirrorModule } from './mirror/mirror.module.js';
 import type { NestLog } from './monitoring/log.js';
 import type { OtherProcesses } from './monitoring/metrics/metrics.service.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
@@ -35,8 +34,6 @@ import { UsersModule } from './users/users.module.js';
 export interface AppOptions {
   /** How the start waits for the database; null: not at all. */
   readonly waiting?: Waiting | null;
-  /** What follows the directory; null: this process. */
-  readonly following?: MirrorFollowing | null;
   /** The counts of limits that all workers share; null: this process is the only one. */
   readonly counts?: WorkerCounts | null;
   /** Null: no other process serves requests. */
@@ -57,7 +54,7 @@ export class AppModule {
    * @param options what the application shares with other processes; default: it is alone
    */
   static forRoot(config: Config, options: AppOptions = {}): DynamicModule {
-    const { waiting = null, following = null, counts = null, otherProcesses = null } = options;
+    const { waiting = null, counts = null, otherProcesses = null } = options;
     return {
       module: AppModule,
       imports: [
@@ -76,8 +73,8 @@ export class AppModule {
         NodesModule,
         SearchModule,
         ChangesModule,
-        FollowingModule.forRoot(following),
-        ...(following === null && config.webhooks.length > 0 ? [loadWebhooks()] : []),
+        MirrorModule,
+        ...(config.webhooks.length > 0 ? [loadWebhooks()] : []),
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),

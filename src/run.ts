@@ -9,6 +9,6 @@ export async function run(config: Config): Promise<void> {
   } else {
     const { supervise } = await import('./start/supervisor.js');
     const entryOf = (file: string) => new URL(file, import.meta.url);
-    await supervise(config, { worker: entryOf('./worker.js'), follower: entryOf('./follower.js') });
+    await supervise(config, { worker: entryOf('./worker.js') });
   }
 }

@@ -6,6 +6,7 @@ import { PRESET_NAMES } from './config/model/presets/presets.js';
 import { ProcessIndicator } from './health/indicators.js';
 import { createLog, NestLog } from './monitoring/log.js';
 import { MetricsService } from './monitoring/metrics/metrics.service.js';
+import { MirrorFollowing } from './mirror/following.js';
 import { openApp } from './open-app.js';
 import { WorkerLink } from './start/worker-link.js';
 
@@ -18,12 +19,11 @@ export async function serveWorker(config: Config): Promise<void> {
   const log = new NestLog(createLog(config), position === 'first' ? [] : REPORTED_BY_FIRST);
   Logger.overrideLogger(log);
   const link = new WorkerLink();
-  const { following, counts, otherProcesses, ending } = link;
+  const { counts, otherProcesses, ending } = link;
   const own = configOfWorker(config);
   const kind = PRESET_NAMES.find((name) => name === server);
   const given = kind === undefined ? own : configFor(own, kind);
   const opened = await openApp(given, kind !== undefined, ending, () => ({
-    following,
     counts,
     otherProcesses,
     log,
@@ -48,6 +48,9 @@ async function listen(
   if (!ending.aborted) {
     await app.listen(port, host);
     await messenger.notify('listening');
+    const following = app.get(MirrorFollowing);
+    void following.otherServer.then((server) => messenger.notify('otherServer', server));
+    void following.start();
   }
   if (!ending.aborted) await once(ending, 'abort');
   const signal = String(ending.reason);

@@ -7,8 +7,7 @@ import type { PresetName } from './config/model/presets/presets.js';
 import { openApp } from './open-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { FollowerProcess } from './mirror/follower-process.js';
-import { MirrorFollowing } from './mirror/mirror-following.js';
+import { MirrorFollowing } from './mirror/following.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/recognize.js';
 import { logBeginning, logShutdown } from './start/lifecycle-log.js';
@@ -37,7 +36,7 @@ export async function serve(config: Config): Promise<void> {
 
 /** Serves with the preset of one kind of server, until the process ends or the server is found to be of another kind. */
 async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
-  const opened = await openApp(given, isKnown, ending, (config) => ({ following: followingFor(config) }));
+  const opened = await openApp(given, isKnown, ending, () => ({}));
   if (opened === null) return;
   const { app, config } = opened;
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
@@ -96,10 +95,6 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
       await sleep(PAUSE, undefined, { signal: ending }).catch(() => undefined);
     }
   }
-}
-
-function followingFor(config: Config): MirrorFollowing {
-  return new FollowerProcess(new URL('./follower.js', import.meta.url), config.directory.server, config);
 }
 
 /** One process cannot replace itself without failed requests: on SIGHUP it logs what a restart would change. */

@@ -1,4 +1,3 @@
-import { counted } from '../common/counted.js';
 import type { DataSource } from 'typeorm';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
@@ -9,19 +8,12 @@ import { readSchemaState, type SchemaState } from '../database/connections/schem
 import { Database } from '../database/database.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import {
-  readReconciliations,
-  type Reconciliation,
-  RECONCILIATION_KINDS,
-  type ReconciliationKind,
-} from '../mirror/reconcile/reconciliations.js';
-import {
   AWAITS_RULES,
   awaitsRules,
   MirrorState,
   type MirrorStatus,
   SyncState,
 } from '../mirror/status/mirror-state.js';
-import { Leadership } from '../mirror/sync/leadership.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { checkWebhooks } from './check-webhooks.js';
@@ -57,10 +49,8 @@ async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource
     await checkClock(dataSource),
   ];
   if (schema.pending > 0) return findings;
-  const state = new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand());
+  const state = new MirrorState(new Database(dataSource), dataSource);
   findings.push(describeMirror(await state.get(), directory));
-  if (directory.source.kind !== 'file')
-    findings.push(describeReconciliations(directory, await readReconciliations(dataSource.manager)));
   return [...findings, await checkAccounts(dataSource), ...(await checkWebhooks(config, dataSource))];
 }
 
@@ -113,37 +103,6 @@ function describeMirror(status: MirrorStatus, directory: Config['directory']): F
   }
   if (state === SyncState.FAILING) return problem('mirror', `${stands}. ${reason ?? ''}`);
   return isAwaiting ? warning('mirror', stands) : ok('mirror', stands);
-}
-
-/** A comparison that is late by less than this factor may be in progress. */
-const LATE = 3;
-
-function describeReconciliations(
-  { reconcileSeconds }: Config['directory'],
-  last: readonly Reconciliation[],
-): Finding {
-  const what = 'reconciliation';
-  if (last.length === 0) return ok(what, 'the mirror has not been compared with all entries yet');
-  const text = RECONCILIATION_KINDS.map((wanted) =>
-    describeReconciliation(
-      wanted,
-      last.find(({ kind }) => kind === wanted),
-    ),
-  ).join('; ');
-  const isLate = last.some(
-    ({ kind, finishedAt }) => Date.now() - finishedAt.getTime() > reconcileSeconds[kind] * LATE * 1000,
-  );
-  return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
-}
-
-/** The comparison of contents is due again after the server was restored or replaced. */
-function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
-  if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
-  const { finishedAt, entries, healed, seconds } = last;
-  return (
-    `${kind} of ${counted(entries, 'entry', 'entries')} compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
-    `${healed} corrected`
-  );
 }
 
 async function checkAccounts(dataSource: DataSource): Promise<Finding> {

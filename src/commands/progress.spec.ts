@@ -67,6 +67,6 @@ describe('progress', () => {
     const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(24 - filled);
     expect(describeStep(read(1000), 4000)).toBe(`${bar(6)} 1,000 entries read, of about 4,000`);
     expect(describeStep(read(5000), 4000)).toBe(`${bar(24)} 5,000 entries read, of about 4,000`);
-    expect(describeStep({ stage: 'plan' }, 4000)).toBe('All entries are read. Comparing');
+    expect(describeStep({ stage: 'compare' }, 4000)).toBe('All entries are read. Comparing');
   });
 });

@@ -1,6 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
-import type { ProgressStep } from '../mirror/sync/read-entries.js';
+import type { ProgressStep } from '../mirror/synchronizer.js';
 
 const BAR = 24;
 /** Milliseconds after which a command shows its progress. */
@@ -54,9 +54,9 @@ export function describeStep(step: ProgressStep, total: number): string {
       const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled);
       return `${bar} ${read}, of about ${total.toLocaleString('en')}`;
     }
-    case 'plan':
+    case 'compare':
       return 'All entries are read. Comparing';
-    case 'apply':
+    case 'write':
       return 'Writing the changes';
   }
 }

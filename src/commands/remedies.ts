@@ -146,7 +146,6 @@ const FIXES: readonly [what: string, fix: string][] = [
     'Check that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or remove the setting',
   ],
   ['mirror', 'Run `./directory sync --dry-run`, which prints the plan of a run or the reason of its failure'],
-  ['reconciliation', 'Check that the service runs and reaches the directory. Its log has the reason'],
   ['clock', 'Synchronize the clocks of both machines with the same servers (NTP)'],
   [
     'service accounts',

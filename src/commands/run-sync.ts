@@ -1,45 +1,42 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.js';
 import { embeddedAddressOf } from '../config/settings/embedded-address.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
-import { databaseError } from '../database/statements/database-error.js';
 import { Revisions } from '../database/revisions/revisions.js';
-import { Leadership } from '../mirror/sync/leadership.js';
-import { MirrorState } from '../mirror/status/mirror-state.js';
-import { countStored } from '../mirror/plan/stored-counts.js';
-import type { SyncOutcome } from '../mirror/sync/outcome.js';
-import type { ProgressStep } from '../mirror/sync/read-entries.js';
-import type { RunOptions } from '../mirror/sync/run-options.js';
-import { Synchronizer } from '../mirror/sync/synchronizer.js';
-import { openSource } from '../sources/open-source.js';
-import type { DirectorySource } from '../sources/source.js';
+import { databaseError } from '../database/statements/database-error.js';
+import type { RevisionOutcome } from '../mirror/revision/revision.js';
+import { Session } from '../mirror/session.js';
+import { isOfDirectory, type ProgressStep, type RunOptions, Synchronizer } from '../mirror/synchronizer.js';
+import { openDirectory } from '../sources/open-directory.js';
 import { isMissing, withDatabase } from './context.js';
-import { type PlanReport, reportPlan } from './plan-report.js';
 import { describeStep, withProgress } from './progress.js';
 
-export interface SyncResult {
-  readonly outcome: SyncOutcome;
-  /** The changes that were planned and not applied. Null: there are none. */
-  readonly report: PlanReport | null;
-}
+/** `failed`: the directory could not be read, and nothing has changed. */
+export type SyncResult =
+  RevisionOutcome | { readonly kind: 'failed'; readonly reason: string } | { readonly kind: 'stopped' };
+
+type SyncOptions = Pick<RunOptions, 'confirm' | 'dryRun'>;
 
 /**
- * Executes one synchronization run over the configured directory, with its progress on a terminal.
+ * Compares every entry of the directory with the mirror once, and shows the progress on a terminal.
+ * @param options `creates`: whether an embedded database is created if there is none
  * @throws ServiceUnavailableError when the database is lost; errors of the directory are an outcome
  */
 export async function runSync(
   given: Config,
-  { creates = false, ...options }: RunOptions & { creates?: boolean },
+  { creates = false, ...options }: SyncOptions & { creates?: boolean },
 ): Promise<SyncResult> {
   const temporary =
     options.dryRun === true && isMissing(given) ? mkdtempSync(join(tmpdir(), 'directory-')) : null;
   // A dry run before the first start compares the directory with an empty database, and leaves none.
   const config = temporary === null ? given : withDirectory(given, temporary);
   try {
-    return await runIn(config, options, creates || temporary !== null);
+    return await withDatabase(config, (dataSource) => runIn(config, dataSource, options), {
+      creates: creates || temporary !== null,
+    });
   } finally {
     if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
   }
@@ -49,51 +46,46 @@ function withDirectory(config: Config, embedded: string): Config {
   return { ...config, database: { ...config.database, embedded, url: embeddedAddressOf(embedded).url } };
 }
 
-async function runIn(config: Config, options: RunOptions, creates: boolean): Promise<SyncResult> {
-  // A run in bulk makes garbage faster than V8 collects it by default.
-  setFlagsFromString('--heap-growing-percent=30');
-  const source = openSource(config.directory);
-  return withDatabase(
-    config,
-    async (dataSource) => {
-      const { manager } = dataSource;
-      const database = new Database(dataSource);
-      const leadership = Leadership.ofCommand();
-      const synchronizer = new Synchronizer(
-        config,
-        dataSource,
-        new MirrorState(database, dataSource, leadership),
-        new Revisions(config, database),
-        leadership,
-      );
-      const outcome = await runWithProgress(synchronizer, source, options).catch((error: unknown) => {
-        throw databaseError(error);
+async function runIn(
+  config: Config,
+  dataSource: DirectoryDataSource,
+  options: SyncOptions,
+): Promise<SyncResult> {
+  const synchronizer = new Synchronizer(config, dataSource, new Revisions(config, new Database(dataSource)));
+  const session = await Session.open(dataSource.url);
+  try {
+    const [state] = await session.query<{ total: number; csns: string[] | null }[]>(
+      'select user_count + group_count as total, context_csns as csns from mirror_state',
+    );
+    const { total = 0, csns = null } = state ?? {};
+    return await withProgress((show) => {
+      const progress = (step: ProgressStep) => {
+        show(describeStep(step, total));
+      };
+      progress({ stage: 'read', entries: 0 });
+      return untilStopped(async (signal) => {
+        const directory = await openDirectory(config.directory, csns ?? [], signal);
+        const close = () => {
+          directory.close();
+        };
+        signal.addEventListener('abort', close);
+        try {
+          return await synchronizer.run(directory, session, { ...options, isWhole: true, signal, progress });
+        } finally {
+          directory.close();
+        }
       });
-      if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
-      if (outcome.plan === null) return { outcome, report: null };
-      return { outcome, report: await reportPlan(manager, outcome.plan, config.directory.mapping) };
-    },
-    { creates },
-  );
-}
-
-async function runWithProgress(
-  synchronizer: Synchronizer,
-  source: DirectorySource,
-  options: RunOptions,
-): Promise<SyncOutcome> {
-  const { people, groups } = await countStored(synchronizer.dataSource.manager);
-  return withProgress((show) => {
-    const progress = (step: ProgressStep) => {
-      show(describeStep(step, people + groups));
-    };
-    progress({ stage: 'read', entries: 0 });
-    return untilStopped((signal) => synchronizer.run(source, { ...options, force: true, signal, progress }));
-  });
+    });
+  } catch (error) {
+    if (isOfDirectory(error)) return { kind: 'failed', reason: error.message };
+    throw databaseError(error);
+  } finally {
+    session.destroy();
+  }
 }
 
 /** The first Ctrl-C cancels the run without leaving any changes, with the exit code of the signal. The second one ends the process. */
-async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+async function untilStopped(work: (signal: AbortSignal) => Promise<SyncResult>): Promise<SyncResult> {
   const stopping = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
     process.exitCode = 128 + constants.signals[signal];
@@ -102,6 +94,9 @@ async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Resul
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     return await work(stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted) return { kind: 'stopped' };
+    throw error;
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }

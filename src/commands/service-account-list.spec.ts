@@ -1,9 +1,9 @@
-import { describeAccounts, type Listed, sortByEnd, warnOfEnds } from './service-account-list.js';
+import { describeAccounts, type ListedAccount, sortByEnd, warnOfEnds } from './service-account-list.js';
 
 const NOW = new Date('2030-01-15T12:00:00Z');
 const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 
-function account(id: string, ends: number | null, more: Partial<Listed> = {}): Listed {
+function account(id: string, ends: number | null, more: Partial<ListedAccount> = {}): ListedAccount {
   return {
     id,
     name: `The ${id}`,

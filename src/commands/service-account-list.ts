@@ -9,7 +9,7 @@ const NOTICE_DAYS = 14;
 const MOST_OF_ID = 24;
 
 type Ending = Pick<DescribedAccount, 'expiresAt'>;
-export type Listed = Omit<DescribedAccount, 'createdAt'>;
+export type ListedAccount = Omit<DescribedAccount, 'createdAt'>;
 
 /** Returns whether an account expires within fourteen days, or has expired (pure). */
 export function expiresSoon({ expiresAt }: Ending, now: Date): boolean {
@@ -28,7 +28,7 @@ export function sortByEnd<Account extends Ending & { readonly id: string }>(
 }
 
 /** Formats accounts with two lines each, of at most `columns` characters: columns to compare, and free text (pure). */
-export function describeAccounts(accounts: readonly Listed[], now: Date, columns: number): string[] {
+export function describeAccounts(accounts: readonly ListedAccount[], now: Date, columns: number): string[] {
   if (accounts.length === 0) return ['There is no service account.'];
   const rows = [
     ['ID', 'LAST USED', 'ENDS', 'TOKENS', 'SCOPES'],
@@ -65,7 +65,7 @@ export function warnOfEnds(
   return `! ${ids.join(', ')} ${verb} within ${NOTICE_DAYS} days. To extend: ./directory service-account update ID --expires 90d`;
 }
 
-function describeAbout({ name, contact, purpose, groups }: Listed): string {
+function describeAbout({ name, contact, purpose, groups }: ListedAccount): string {
   const limit = groups ? [`only ${groups.join(', ')}`] : [];
   return [name, ...limit, contact ?? 'no contact', purpose ?? 'no purpose'].map(printable).join(' · ');
 }

@@ -1,13 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readRecognizedConfig } from './recognized-config.js';
-import { isEmpty } from '../mirror/plan/plan.js';
-import { summarize, summarizeChanges, summarizeLeftOut } from '../mirror/sync/summary.js';
-import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
+import { changesNothing } from '../mirror/revision/revision.js';
+import { summarize } from '../mirror/run-reporter.js';
 import { EXIT_FAILED } from '../start/failure.js';
-import type { PlanReport } from './plan-report.js';
 import { printable } from '../common/printable.js';
 import { addExamples, printWritten } from './help.js';
-import { describePlan, describeQuarantined } from './plan-text.js';
+import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';
 import type { SyncResult } from './run-sync.js';
 
 const SHOWN = 20;
@@ -42,18 +40,18 @@ export function addSyncCommand(program: Command): void {
         ...(creates === undefined ? {} : { creates }),
       });
       const text = toText(result, all === true ? Infinity : SHOWN);
-      if (result.outcome.kind === 'applied')
+      if (result.kind === 'applied')
         printWritten(config, json === true, toJson(result), (where) => `${text}\nIt is ${where}.`);
       else console.log(json === true ? JSON.stringify(toJson(result)) : text);
-      const { kind } = result.outcome;
       // A run that a signal has stopped has the exit code of the signal.
-      if (kind !== 'stopped') process.exitCode = ['failed', 'blocked'].includes(kind) ? EXIT_FAILED : 0;
+      if (result.kind !== 'stopped')
+        process.exitCode = ['failed', 'blocked', 'refused'].includes(result.kind) ? EXIT_FAILED : 0;
     });
   addExamples(
     command,
     ['sync --dry-run --all', 'Print everything that a run would change'],
     ['sync --confirm HASH', 'Apply a blocked plan'],
-    ["sync --dry-run --json | jq '.people.deleted[].id'", 'Print who would be deleted'],
+    ["sync --dry-run --json | jq '.users.deleted[].id'", 'Print who would be deleted'],
   );
 }
 
@@ -63,69 +61,67 @@ function parseHash(text: string): string {
   return text.toLowerCase();
 }
 
-function toText({ outcome, report }: SyncResult, limit: number): string {
-  switch (outcome.kind) {
+function toText(result: SyncResult, limit: number): string {
+  switch (result.kind) {
     case 'unchanged':
+    case 'held':
+    case 'partial':
       return 'Nothing has changed.';
     case 'applied':
+      return `Revision ${result.announcement.number}: ${summarize(result.counts)}`;
+    case 'planned': {
+      const { changes, counts, reason, hash } = result;
+      if (changesNothing(counts))
+        return ['Nothing would change.', ...describeLeftOut(changes.quarantined, limit)].join('\n');
       return [
-        `Revision ${outcome.revision}: ${summarize(outcome)}`,
-        ...describeQuarantined(outcome.quarantined, limit),
+        summarize(counts),
+        ...describeChanges(changes, limit),
+        ...describeLeftOut(changes.quarantined, limit),
+        `Plan ${hash}`,
+        ...(reason === null ? [] : [`It would be blocked: ${reason}.`, confirmation(hash)]),
       ].join('\n');
-    case 'planned':
-      if (isEmpty(outcome.plan))
-        return ['Nothing would change.', ...describeLeftOut(outcome, limit)].join('\n');
-      return [...describeFindings(outcome, report, limit), ...describeDecision(outcome)].join('\n');
+    }
     case 'blocked':
       return [
-        ...describeFindings(outcome, report, limit),
-        `Blocked: ${outcome.reason}.`,
-        confirmation(outcome),
+        summarize(result.counts),
+        `Plan ${result.hash}`,
+        `Blocked: ${result.reason}.`,
+        'To see the changes: ./directory sync --dry-run --all',
+        confirmation(result.hash),
       ].join('\n');
+    case 'refused':
+      return `Nothing was changed: ${result.reason}`;
     case 'failed':
-      return [
-        `Nothing was changed: ${printable(outcome.reason)}`,
-        ...(outcome.isFinal ? [] : ['./directory check finds the cause']),
-      ].join('\n');
+      return `Nothing was changed: ${printable(result.reason)}\n./directory check finds the cause`;
     case 'stopped':
       return 'Nothing was changed: the run was stopped';
   }
 }
 
-function describeFindings(findings: Findings, report: PlanReport | null, limit: number): string[] {
-  return [
-    summarizeChanges(findings.summary.counts),
-    ...(report === null ? [] : describePlan(report, limit)),
-    ...describeLeftOut(findings, limit),
-    `Plan ${String(findings.hash)}`,
-  ];
+function confirmation(hash: string): string {
+  return `If that is right: ./directory sync --confirm ${hash}`;
 }
 
-function describeLeftOut(findings: Findings, limit: number): string[] {
-  return [`Left out: ${summarizeLeftOut(findings)}`, ...describeQuarantined(findings.quarantined, limit)];
-}
-
-function describeDecision(outcome: Extract<SyncOutcome, { kind: 'planned' }>): string[] {
-  const { heldBecause } = outcome;
-  return heldBecause === null ? [] : [`It would be blocked: ${heldBecause}.`, confirmation(outcome)];
-}
-
-function confirmation({ hash }: Findings): string {
-  return `If that is right: ./directory sync --confirm ${String(hash)}`;
-}
-
-function toJson({ outcome, report }: SyncResult): object {
-  if (!('summary' in outcome)) return outcome;
-  const { kind, summary, hash, quarantined, skipped } = outcome;
-  return {
-    kind,
-    ...(kind === 'applied' ? { revision: outcome.revision } : {}),
-    ...(kind === 'planned' ? { heldBecause: outcome.heldBecause } : {}),
-    ...(kind === 'blocked' ? { heldBecause: outcome.reason } : {}),
-    hash,
-    counts: summary.counts,
-    ...report,
-    quarantined,
-    skipped,
-  };
+function toJson(result: SyncResult): object {
+  switch (result.kind) {
+    case 'applied':
+      return { kind: result.kind, revision: result.announcement.number, counts: result.counts };
+    case 'planned': {
+      const { kind, reason: heldBecause, hash, counts, changes } = result;
+      return {
+        kind,
+        heldBecause,
+        hash,
+        counts,
+        ...groupedChanges(changes),
+        quarantined: changes.quarantined,
+      };
+    }
+    case 'blocked': {
+      const { kind, reason: heldBecause, hash, counts } = result;
+      return { kind, heldBecause, hash, counts };
+    }
+    default:
+      return result;
+  }
 }

@@ -1,11 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import { storedName } from '../common/field.js';
 import { isInAudience } from '../database/visibility/conditions.js';
-import {
-  type ObjectKind,
-  REFERENCE_TABLES,
-  type ReferenceField,
-} from '../database/fields/field-references.js';
+import type { ObjectKind, ReferenceField } from '../database/fields/field-references.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import { ALL_OF, ANY_OF } from '../database/statements/dependencies.js';
 import type { OrderColumn, PageSource } from '../database/paging/page-source.js';
@@ -26,8 +22,9 @@ export function referredStatement({ from, field }: Reference, { columns }: Proje
   return statement(
     `select ${['given.key', ...columns, `${alias}.key`, REVISION].join(', ')}
      from unnest($1::integer[]) given (key)
-       join ${REFERENCE_TABLES[from]} r on r.from_key = given.key
-       join ${name} ${alias} on ${alias}.dn_key = r.target::uuid
+       join "references" r on r.from_key = given.key
+       join names n on n.name = r.target
+       join ${name} ${alias} on ${alias}.key = n.key
      where ${conditionsOf({ from, field }).join(' and ')}
      order by ${alias}.sort_name, ${alias}.key`,
     {
@@ -70,9 +67,12 @@ export function referringSource(
   return {
     ...listed,
     binding: bindCursor(`${from}s by ${field.name}`, order, filter),
-    from: `${source.from} join ${REFERENCE_TABLES[from]} r on r.from_key = ${alias}.key`,
+    from: `${source.from} join "references" r on r.from_key = ${alias}.key`,
     parent: 'r.target',
-    parentValue: (key) => `(select target.dn_key::text from ${targets} target where target.key = ${key})`,
+    // All values of a field name others in one form, so one name of the parent is used.
+    parentValue: (key) => `(
+      select n.name from names n where n.key = (select target.key from ${targets} target where target.key = ${key})
+        and exists (select from "references" o where o.field = '${storedName(field)}' and o.target = n.name) limit 1)`,
     order: { ...source.order, columns },
     conditions: [...source.conditions, ...conditionsOf({ from, field })],
     // Every object of the kind may begin to refer to a parent.

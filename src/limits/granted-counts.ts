@@ -38,7 +38,7 @@ const EXTRA_PART = 8;
 const MAX_SUBJECTS = 100_000;
 
 /**
- * Counts of all workers (docs/adr/0043). A worker gets an amount in advance, so that few requests need a message. An amount is
+ * Counts of all workers (docs/adr/0044). A worker gets an amount in advance, so that few requests need a message. An amount is
  * taken when it is granted, so that workers never exceed a limit together.
  */
 export class GrantedCounts {

@@ -1,17 +1,13 @@
-import { Module } from '@nestjs/common';
-import { Leadership } from './sync/leadership.js';
-import { LocalFollowing } from './local-following.js';
+import { Global, Module } from '@nestjs/common';
+import { MirrorFollowing } from './following.js';
+import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
 import { MirrorState } from './status/mirror-state.js';
-import { Synchronizer } from './sync/synchronizer.js';
+import { Synchronizer } from './synchronizer.js';
 
 /** The mirror of the directory. This module is the only writer of its rows. */
+@Global()
 @Module({
-  providers: [
-    { provide: Leadership, useFactory: () => Leadership.ofService() },
-    LocalFollowing,
-    MirrorState,
-    Synchronizer,
-  ],
-  exports: [Leadership, LocalFollowing, MirrorState, Synchronizer],
+  providers: [MirrorFollowing, MirrorState, Synchronizer, DirectoryStatusResolver],
+  exports: [MirrorFollowing, MirrorState, Synchronizer],
 })
 export class MirrorModule {}

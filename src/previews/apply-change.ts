@@ -1,47 +1,153 @@
-import type { DirectoryMapping } from '../config/model/mapping.js';
+import { pictureFields } from '../common/field.js';
+import { type DirectoryMapping, mappingOf } from '../config/model/mapping.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import { withCreated, withJoined, withNamed } from '../database/visibility/viewer.js';
-import { type ChangeRecord, writeLdif, type AddRecord } from '../ldap/ldif/ldif-record.js';
-import { applyEntries } from '../mirror/apply/apply-entries.js';
-import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
-import { EMPTY_PLAN, type Plan, type HashedGroup, type RoleChange } from '../mirror/plan/plan.js';
-import { ChangePreview } from './change.model.js';
-import { READ_AS_OF, type MirroredGroup, type MirroredPerson } from './mirrored-entries.queries.js';
-import type { NamedAs, MappedGroup, MappedPerson } from '../mirror/map/snapshot.js';
-import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
 import { Entry } from '../ldap/entry.js';
-import { mapGroup } from '../mirror/map/map.js';
-import { planDelta } from '../mirror/plan/planning.js';
+import { type AddRecord, type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
+import { identityValues } from '../ldap/naming/entry-uuid.js';
+import { keysWithNaming, namedByMasksOf } from '../mirror/map/named-by.js';
+import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from '../mirror/map/snapshot.js';
+import { writeEntries } from '../mirror/revision/entries.js';
+import {
+  bytesOfRaw,
+  EntryStager,
+  MEMBERS,
+  type RawAttributes,
+  type RawValue,
+} from '../mirror/revision/staged-entry.js';
+import { Staging } from '../mirror/revision/staging.js';
+import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { type Identified, storedKeyOf } from '../sources/reference-key.js';
+import type { EntryKind } from '../sources/source.js';
+import { ChangePreview } from './change.model.js';
+import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
+import { omitForgotten } from './mirrored-entries.js';
+import { type MirroredGroup, type MirroredUser, READ_AS_OF } from './mirrored-entries.queries.js';
 
-/** Applies a change in a preview transaction as a synchronization run does: the rows and all derived data. */
-export async function applyChange(
+const NAMED_AS_ANYTHING = NAMED_AS_MEMBER | NAMED_AS_ADMIN | NAMED_AS_OWNER;
+
+/** A change of entries in a preview: their attributes afterwards, new ones, and those that are deleted. */
+interface EntryChange {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly dn: string;
+  /** Null: the entry is deleted. */
+  readonly attributes: RawAttributes | null;
+  /** How a group names an entry afterwards, where that differs. */
+  readonly naming?: {
+    readonly keys: readonly { key: string; namedAs: NamedAs }[];
+    readonly all: readonly string[];
+  };
+}
+
+/**
+ * Applies a change in a preview transaction as a revision does: maps the attributes of the entry, and writes its rows and all derived
+ * data with the same statements.
+ */
+async function applyChange(
   transaction: PreviewTransaction,
-  change: Partial<Plan>,
+  change: EntryChange,
   mapping: DirectoryMapping,
 ): Promise<void> {
-  const plan = { ...EMPTY_PLAN, ...change };
-  const effective = await EffectiveRoles.beginNext(transaction, plan, mapping);
-  // No signal cancels the work, because the transaction has its own limits.
-  await applyEntries(transaction, plan, mapping, new Date(), new AbortController().signal);
-  await effective.finish();
+  const { kind, uuid, attributes, naming } = change;
+  const staging = await Staging.begin(transaction);
+  if (attributes === null) await staging.remove([uuid]);
+  else {
+    const entry = entryOf(change, attributes, mapping);
+    await staging.add([await stagerOf(mapping).stage(kind, uuid, entry, '')], true);
+    // Members are not among the stored attributes. A new group has them in its record.
+    await transaction.query(
+      `insert into staged_references select $1::uuid, r.field, r.target, r.named_as
+       from "references" r join entries e on e.key = r.from_key
+       where e.uuid = $1 and r.field = '${MEMBERS}' and not r.target = any ($2::uuid[])`,
+      [uuid, naming?.all ?? []],
+    );
+    for (const { key, namedAs } of naming?.keys ?? [])
+      await transaction.query(`insert into staged_references values ($1, '${MEMBERS}', $2, $3)`, [
+        uuid,
+        key,
+        namedAs,
+      ]);
+  }
+  await omitForgotten(transaction);
+  await staging.match();
+  await staging.settle();
+  await writeEntries({ writer: transaction, mapping, isFirst: false, now: new Date() });
+  await noteJoined(transaction);
+}
+
+/** A user whom the change adds to a group that the viewer administers does not become visible to the viewer. */
+async function noteJoined(transaction: PreviewTransaction): Promise<void> {
   const { administeredGroups } = transaction;
   if (administeredGroups.length === 0) return;
-  const joined = await transaction.query<{ key: number }[]>(selectJoined(effective.changes), [
-    administeredGroups,
-  ]);
+  const joined = await transaction.query<{ key: number }[]>(SELECT_JOINED, [administeredGroups]);
   const users = joined.map(({ key }) => key);
   transaction.changeViewer((viewer) => withJoined(viewer, users));
 }
 
 /** Who belongs to one of the groups $1 by this change alone. */
-const selectJoined = (changes: string) => `
-  select c.user_key as key from ${changes} c
+const SELECT_JOINED = `
+  select c.user_key as key from effective_changes c
   where c.role_before is null and c.role_after is not null and c.group_key = any ($1::integer[])
     and not exists (
       select from effective_memberships m
       where m.user_key = c.user_key and m.group_key = any ($1::integer[]) and not exists (
-        select from ${changes} d
+        select from effective_changes d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
+
+/** A stored picture stands for its bytes: a preview changes no picture. */
+function stagerOf(mapping: DirectoryMapping): EntryStager {
+  return new EntryStager(mapping, {
+    put: (sha256) => Promise.resolve({ sha256 }),
+    flush: () => Promise.resolve(),
+  });
+}
+
+/** The entry as it would be read from the directory, with the digests of its pictures as their bytes. */
+function entryOf(
+  { kind, uuid, dn }: EntryChange,
+  attributes: RawAttributes,
+  mapping: DirectoryMapping,
+): Entry {
+  const { uuid: attribute } = mappingOf(mapping, kind);
+  const bytesOf = (value: RawValue) =>
+    bytesOfRaw(value) ??
+    Buffer.from(typeof value === 'object' && 'sha256' in value ? value.sha256 : '', 'hex');
+  return new Entry(dn, [
+    ...Object.entries(attributes).map(([key, values]) => [key, values.map(bytesOf)] as const),
+    [attribute, identityValues(uuid, attribute).slice(0, 1)] as const,
+  ]);
+}
+
+/** The attributes of a user without those of pictures that the mirror left out. */
+function withoutUnusable({ attributes, values }: MirroredUser, { users }: DirectoryMapping): RawAttributes {
+  const unusable = pictureFields(users.fields)
+    .filter(({ name }) => values[name] === null || values[name] === undefined)
+    .flatMap(({ attributes: names }) => names.map((name) => name.toLowerCase()));
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => !unusable.includes(key)));
+}
+
+/** Changes the attributes of a user in a preview transaction. */
+export function changeUser(
+  transaction: PreviewTransaction,
+  user: MirroredUser,
+  attributes: RawAttributes,
+  mapping: DirectoryMapping,
+): Promise<void> {
+  const { uuid, dn } = user;
+  const usable = withoutUnusable({ ...user, attributes }, mapping);
+  return applyChange(transaction, { kind: 'person', uuid, dn, attributes: usable }, mapping);
+}
+
+/** Changes the attributes of a group in a preview transaction. Its members stay. */
+export function changeAttributes(
+  transaction: PreviewTransaction,
+  { uuid, dn }: MirroredGroup,
+  attributes: RawAttributes,
+  mapping: DirectoryMapping,
+): Promise<void> {
+  return applyChange(transaction, { kind: 'group', uuid, dn, attributes }, mapping);
+}
 
 /** Returns the LDIF that makes a change permanent, with what would change. */
 export async function previewOf(
@@ -53,10 +159,17 @@ export async function previewOf(
   return new ChangePreview(writeLdif(records), asOf, changes);
 }
 
+/** The keys by which a group names an entry, by the attributes of the group. */
+function namesOf(kind: EntryKind, entry: Identified, { groups }: DirectoryMapping) {
+  const masks = namedByMasksOf(groups);
+  return (namedAs: NamedAs) =>
+    keysWithNaming(kind, entry, masks, namedAs).map((each) => ({ ...each, key: storedKeyOf(each.key) }));
+}
+
 interface Naming {
-  readonly kind: keyof Pick<Plan, 'memberships' | 'nestings'>;
+  readonly kind: EntryKind;
   readonly group: MirroredGroup;
-  readonly subject: MirroredPerson | MirroredGroup;
+  readonly subject: MirroredUser;
   readonly before: NamedAs;
   readonly after: NamedAs;
 }
@@ -68,36 +181,26 @@ interface Naming {
  */
 export async function applyNaming(
   transaction: PreviewTransaction,
-  naming: Naming,
+  { kind, group, subject, before, after }: Naming,
   mapping: DirectoryMapping,
 ): Promise<ChangeRecord> {
-  const { kind, group, subject, before, after } = naming;
-  const { dn, uuid, id } = subject.value;
-  const named = { dn, uuid, id: kind === 'memberships' ? id : null };
-  const { record, sourceValues } = changeNames(group.value, named, before, after, mapping.groups);
-  const isUpdated = sourceValues !== group.value.sourceValues;
-  const updated: HashedGroup = { ...group, value: { ...group.value, sourceValues } };
+  const { dn, uuid, id, key } = subject;
+  const named = { dn, uuid, id: kind === 'person' ? id : null };
+  const { record, attributes } = changeNames(group, named, before, after, mapping.groups);
+  const names = namesOf(kind, { uuid, dnKey: keyOfDn(dn), id }, mapping);
+  const keys = after === NOT_NAMED ? [] : names(after);
+  const naming = { keys, all: names(NAMED_AS_ANYTHING).map((each) => each.key) };
   await applyChange(
     transaction,
-    { [kind]: [roleChangeOf(naming)], updatedGroups: isUpdated ? [updated] : [] },
+    { kind: 'group', uuid: group.uuid, dn: group.dn, attributes, naming },
     mapping,
   );
-  if (kind === 'memberships') transaction.changeViewer((viewer) => withNamed(viewer, subject.key, group.key));
+  if (kind === 'person') transaction.changeViewer((viewer) => withNamed(viewer, key, group.key));
   return record;
 }
 
-function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
-  const orNull = (namedAs: NamedAs) => (namedAs === NOT_NAMED ? null : namedAs);
-  return {
-    group: group.value.uuid,
-    subject: subject.value.uuid,
-    before: orNull(before),
-    after: orNull(after),
-  };
-}
-
 /**
- * Adds a group to a preview transaction as a synchronization run would, including the memberships of groups
+ * Adds a group to a preview transaction as a revision would, including the memberships of groups
  * that already name its DN.
  * @param uuid the entryUUID that the directory would assign
  */
@@ -107,15 +210,11 @@ export async function addGroup(
   uuid: string,
   mapping: DirectoryMapping,
 ): Promise<void> {
-  const written = [...attributes, { attribute: mapping.groups.uuid, values: [uuid] }];
-  const entry = new Entry(
-    dn,
-    written.map(({ attribute, values }) => [attribute, values.map((value) => Buffer.from(value))]),
-  );
-  const { value } = mapGroup(entry, mapping.groups);
-  if (value === null) throw new Error('The mirror would not show the new group');
   const { administeredGroups } = transaction;
-  await applyDelta(transaction, [value], [], mapping);
+  const written = Object.fromEntries(
+    attributes.map(({ attribute, values }) => [attribute.toLowerCase(), values]),
+  );
+  await applyChange(transaction, { kind: 'group', uuid, dn, attributes: written }, mapping);
   if (!transaction.isPersonal) return;
   const [created] = await transaction.query<{ key: number; uuid: string }[]>(READ_CREATED, [uuid]);
   if (created === undefined) throw new Error('The new group was not written');
@@ -136,29 +235,13 @@ const READ_JOINED = `
 /** Removes a group from a preview transaction, and from the groups that name it. */
 export async function removeGroup(
   transaction: PreviewTransaction,
-  subject: MirroredGroup,
-  outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
+  { uuid, dn, id }: MirroredGroup,
   mapping: DirectoryMapping,
 ): Promise<void> {
-  const nestings = outer.map(({ group, namedAs }) =>
-    roleChangeOf({ group, subject, before: namedAs, after: NOT_NAMED }),
-  );
-  await applyChange(transaction, { nestings }, mapping);
-  await applyDelta(transaction, [], [subject.value.uuid], mapping);
-}
-
-async function applyDelta(
-  transaction: PreviewTransaction,
-  added: readonly MappedGroup[],
-  gone: readonly string[],
-  mapping: DirectoryMapping,
-): Promise<void> {
-  const people = new Map<string, MappedPerson>();
-  const groups = new Map(added.map((group) => [group.uuid, group]));
-  const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
-  await applyChange(
-    transaction,
-    await planDelta(transaction, { people, groups, quarantined: [] }, extent, mapping),
-    mapping,
-  );
+  await applyChange(transaction, { kind: 'group', uuid, dn, attributes: null }, mapping);
+  const names = namesOf('group', { uuid, dnKey: keyOfDn(dn), id }, mapping)(NAMED_AS_ANYTHING);
+  await transaction.query('delete from "references" where field = $1 and target = any ($2::uuid[])', [
+    MEMBERS,
+    names.map(({ key }) => key),
+  ]);
 }

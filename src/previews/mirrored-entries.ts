@@ -1,7 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { notFound } from '../database/fields/object-table.js';
-import { REFERENCE_TABLES, referenceFields } from '../database/fields/field-references.js';
-import { storedName } from '../common/field.js';
 import { lookupOf, foldId } from '../common/identity.js';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
@@ -12,9 +10,9 @@ import type { Reader } from '../database/statements/statement.js';
 import { type GroupInput, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
-import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
+import { MEMBERS } from '../mirror/revision/staged-entry.js';
 import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
-import { readIdHolders, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
+import type { EntryKind } from '../sources/source.js';
 import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
 import { isSame } from './stored-entry.js';
@@ -24,15 +22,15 @@ import {
   FIND_MEMBERSHIP_STATE,
   FIND_NESTING,
   IS_AMONG,
+  IS_IN_QUARANTINE,
+  IS_NAMED_BY_GROUPS,
   IS_NAMED_BY_USER,
   IS_NAMED_BY_USERS,
   FIND_EFFECTIVE_ROLE,
-  LIST_QUARANTINED_DNS,
   type MembershipRow,
   MirroredEntryQueries,
   type MirroredGroup,
-  type MirroredPerson,
-  SHOWS_MEMBERS,
+  type MirroredUser,
 } from './mirrored-entries.queries.js';
 import type { CallerRole } from './policy.js';
 import { type PreviewContext, canReadAll, ownId, unreadable } from './rights.js';
@@ -50,25 +48,23 @@ export class MirroredEntries {
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a user whom the token cannot
    * read, and NOT_FOUND
    */
-  async getPerson(
+  async getUser(
     { transaction, principal }: PreviewContext,
     input: UserInput,
     argument: string,
-  ): Promise<MirroredPerson> {
+  ): Promise<MirroredUser> {
     const { by, value } = lookupOf(USER_TABLE, input);
     if (canReadAll(principal) || (by === 'id' && value === ownId(principal))) {
-      const [row] = await transaction.read<EntryRow>(this.queries.findPerson(by), [value]);
+      const [row] = await transaction.read<EntryRow>(this.queries.findUser(by), [value]);
       if (row === undefined) throw notFound(USER_TABLE, argument, by);
-      return this.queries.personOf(row);
+      return this.queries.userOf(row);
     }
     const own = by === 'id' ? null : ownId(principal);
     const [row] =
-      own === null
-        ? []
-        : await transaction.read<EntryRow>(this.queries.findPersonThemselves(by), [value, own]);
+      own === null ? [] : await transaction.read<EntryRow>(this.queries.findUserThemselves(by), [value, own]);
     // For every other user the error is the same, whether the user exists or not.
     if (row === undefined) throw unreadable(principal, argument);
-    return this.queries.personOf(row);
+    return this.queries.userOf(row);
   }
 
   /**
@@ -87,13 +83,20 @@ export class MirroredEntries {
     if (person === null && !canReadAll(principal)) throw unreadable(principal, argument);
     const rows = await (person === null
       ? transaction.read<EntryRow>(this.queries.findGroup(by), [value])
-      : transaction.read<EntryRow>(this.queries.findGroupOfPerson(by), [value, person]));
+      : transaction.read<EntryRow>(this.queries.findGroupOfUser(by), [value, person]));
     const [row] = rows;
     if (row === undefined) throw notFound(GROUP_TABLE, argument, by);
     return this.queries.groupOf(row).group;
   }
 
-  /** Reads a group that the same operation has created. */
+  /** Reads a user that the preview has changed. */
+  async getChanged(transaction: PreviewTransaction, id: string): Promise<MirroredUser> {
+    const [row] = await transaction.read<EntryRow>(this.queries.findUser('id'), [foldId(id)]);
+    if (row === undefined) throw notFound(USER_TABLE, 'id');
+    return this.queries.userOf(row);
+  }
+
+  /** Reads a group that the preview has created or changed. */
   async getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
     const [row] = await transaction.read<EntryRow>(this.queries.findGroup('id'), [foldId(id)]);
     if (row === undefined) throw notFound(GROUP_TABLE, 'id');
@@ -101,10 +104,10 @@ export class MirroredEntries {
   }
 
   /** Reads the user on whose behalf a token acts. Null: the token has no user in the directory. */
-  async findActor(reader: Reader, { subject }: Principal): Promise<MirroredPerson | null> {
+  async findActor(reader: Reader, { subject }: Principal): Promise<MirroredUser | null> {
     if (subject === null) return null;
-    const [row] = await reader.read<EntryRow>(this.queries.findPerson('id'), [foldId(subject)]);
-    return row === undefined ? null : this.queries.personOf(row);
+    const [row] = await reader.read<EntryRow>(this.queries.findUser('id'), [foldId(subject)]);
+    return row === undefined ? null : this.queries.userOf(row);
   }
 
   async listOuterGroups(
@@ -136,7 +139,7 @@ export async function readCallerRole(
 export async function readMembership(
   reader: Reader,
   group: MirroredGroup,
-  person: MirroredPerson,
+  person: MirroredUser,
   usersName: boolean,
 ): Promise<StoredMembership> {
   const keys = [group.key, person.key];
@@ -154,30 +157,38 @@ export async function readNesting(
   outer: MirroredGroup,
   inner: MirroredGroup,
 ): Promise<NamedAs> {
-  const [[namedAs] = [NOT_NAMED]] = await reader.read<[NamedAs]>(FIND_NESTING, [outer.key, inner.key]);
-  return namedAs;
+  const [[namedAs] = [null]] = await reader.read<[NamedAs | null]>(FIND_NESTING, [outer.key, inner.key]);
+  return namedAs ?? NOT_NAMED;
 }
 
-/** Gives the users and groups with the entryUUIDs $1 another DN, and the groups another id, which no entry has. */
+/** Gives the entries with the keys $1 another DN, and the groups another id, which no entry has. */
 const RENAME = [
-  'update users set dn_key = gen_random_uuid() where entry_uuid = any ($1::uuid[])',
-  `update groups set dn_key = gen_random_uuid(), id = entry_uuid::text, id_folded = entry_uuid::text
-   where entry_uuid = any ($1::uuid[])`,
+  'update entries set dn_key = gen_random_uuid(), id_folded = uuid::text where key = any ($1::integer[])',
+  'delete from names where key = any ($1::integer[])',
+  'update groups set id = entry_uuid::text, id_folded = entry_uuid::text where key = any ($1::integer[])',
 ];
 
-/** Lets the references with the names $2, in fields and of users to their groups, lead to no entry instead of the DN $1. */
-const FORGET = Object.values(REFERENCE_TABLES).map(
-  (table) => `update ${table} set target = gen_random_uuid() where field = any ($2::text[]) and target = $1`,
-);
+/** The targets that references of fields, and of users to their groups, do not name in the preview. */
+const FORGOTTEN =
+  'create temporary table if not exists forgotten (target uuid not null) on commit delete rows';
 
-/** In the preview, a new entry with this DN is not the target of references. */
-export async function forgetReferences(
-  transaction: PreviewTransaction,
-  dn: string,
-  { users, groups }: DirectoryMapping,
-): Promise<void> {
-  const names = referenceFields([...users.fields, ...groups.fields]).map(storedName);
-  for (const text of FORGET) await transaction.query(text, [keyOfDn(dn), [...names, NAMED_GROUPS]]);
+/** In the preview, a new entry with this DN is not the target of references: of fields, and of users to their groups. */
+export async function forgetReferences(transaction: PreviewTransaction, dn: string): Promise<void> {
+  await transaction.query(FORGOTTEN);
+  await transaction.query('insert into forgotten values ($1)', [keyOfDn(dn)]);
+  await transaction.query('delete from "references" where field <> $2 and target = $1::uuid', [
+    keyOfDn(dn),
+    MEMBERS,
+  ]);
+}
+
+/** Leaves out of the staged entries what the preview has forgotten. */
+export async function omitForgotten(transaction: PreviewTransaction): Promise<void> {
+  await transaction.query(FORGOTTEN);
+  await transaction.query(
+    'delete from staged_references s using forgotten f where s.field <> $1 and s.target = f.target',
+    [MEMBERS],
+  );
 }
 
 /**
@@ -194,17 +205,27 @@ export async function reserveNames(
 ): Promise<boolean> {
   const dnKey = keyOfDn(dn);
   if (haveCommonIds(mapping) && (await isIdOfUser(transaction, id))) return false;
-  const holders = await readIdHolders(transaction, 'group', [foldId(id)]);
-  const subjects = await readSubjects(transaction, [dnKey]);
-  const uuids = [...holders, ...subjects.map(([, { uuid }]) => uuid)];
-  if (uuids.length > 0) {
-    if ((await transaction.read(IS_AMONG, [uuids])).length > 0) return false;
-    for (const text of RENAME) await transaction.query(text, [uuids]);
-    if (subjects.length > 0) await forgetReferences(transaction, dn, mapping);
-    if ((await readIdHolders(transaction, 'group', [foldId(id)])).length > 0) return false;
-  }
-  const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
-  return !quarantined.some(([other]) => keyOfDn(other) === dnKey);
+  if ((await transaction.read(IS_IN_QUARANTINE, [dnKey, foldId(id)])).length > 0) return false;
+  const keys = await readHolders(transaction, 'group', id, dnKey);
+  if (keys.length === 0) return true;
+  if ((await transaction.read(IS_AMONG, [keys])).length > 0) return false;
+  for (const text of RENAME) await transaction.query(text, [keys]);
+  await forgetReferences(transaction, dn);
+  return true;
+}
+
+/** The keys of the entries that have an id of their kind, also in quarantine, or the DN with a key. */
+async function readHolders(
+  transaction: PreviewTransaction,
+  kind: EntryKind,
+  id: string,
+  dnKey: string | null,
+): Promise<number[]> {
+  const rows = await transaction.query<{ key: number }[]>(
+    `select key from entries where (kind = $1 and id_folded = $2) or dn_key = $3::uuid`,
+    [kind, foldId(id), dnKey],
+  );
+  return rows.map(({ key }) => key);
 }
 
 /** Whether no user and group of a directory have the same id ([MS-ADTS] 3.1.1.5.1.3). */
@@ -214,8 +235,8 @@ function haveCommonIds({ users, groups }: DirectoryMapping): boolean {
 
 /** Whether a user whom the viewer sees has the id. */
 async function isIdOfUser(transaction: PreviewTransaction, id: string): Promise<boolean> {
-  const holders = await readIdHolders(transaction, 'person', [foldId(id)]);
-  return holders.length > 0 && (await transaction.read(IS_AMONG, [holders])).length > 0;
+  const keys = await readHolders(transaction, 'person', id, null);
+  return keys.length > 0 && (await transaction.read(IS_AMONG, [keys])).length > 0;
 }
 
 /**
@@ -229,7 +250,5 @@ export async function isNamed(
 ): Promise<boolean> {
   const key = keyOfDn(dn);
   if (usersName && (await transaction.read(IS_NAMED_BY_USERS, [key])).length > 0) return true;
-  const references = await readStoredReferences(transaction, [], [key]);
-  const groups = references.map(({ group }) => group);
-  return groups.length > 0 && (await transaction.read(SHOWS_MEMBERS, [groups])).length > 0;
+  return (await transaction.read(IS_NAMED_BY_GROUPS, [key])).length > 0;
 }

@@ -1,5 +1,5 @@
 import { UNIQUE_MEMBER } from '../ldap/naming/name-and-uid.js';
-import { isSame, type OriginalEntry } from './stored-entry.js';
+import { isSame } from './stored-entry.js';
 
 /** Classes of groups in RFC 4519, RFC 2307, 389 Directory Server and FreeIPA, in lower case. */
 const STANDARD_CLASSES: ReadonlySet<string> = new Set([
@@ -8,11 +8,6 @@ const STANDARD_CLASSES: ReadonlySet<string> = new Set([
 ]);
 /** Attributes of built-in fields that none of the standard classes of groups has. */
 const ABSENT_ATTRIBUTES = ['displayName', 'mail', 'labeledURI'];
-
-/** The object classes of an entry. Empty: the mirror does not know them. */
-export function classesOf({ sourceValues }: Pick<OriginalEntry, 'sourceValues'>): readonly string[] {
-  return sourceValues?.['objectclass'] ?? [];
-}
 
 function hasClass(classes: readonly string[], name: string): boolean {
   return classes.some((each) => isSame(each, name));

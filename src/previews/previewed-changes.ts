@@ -9,27 +9,20 @@ type Values = Readonly<Record<string, unknown>> | null;
 
 /**
  * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
- * those beside them. Fields that the token cannot read, or that only some viewers see, are left out.
+ * those that share an attribute with them. Fields that the token cannot read, or that only some viewers see, are left out.
  * @param object the field of the payload that has the object
- * @param beside has the stored names of the fields whose attribute another field changes
  */
 export function changesOfFields(
   object: string,
   fields: readonly Field[],
-  {
-    before,
-    after,
-    beside = {},
-  }: { readonly before: Values; readonly after: Values; readonly beside?: object },
+  { before, after }: { readonly before: Values; readonly after: Values },
   principal: Principal,
 ): PreviewedChange[] {
   return fields
-    .filter(
-      (field) =>
-        isReadable(field, principal) &&
-        // What a reference names may be hidden.
-        (isChangeable(field) || (field.reference === undefined && storedName(field) in beside)),
-    )
+    .filter((field) => {
+      const isKept = before !== null && after !== null;
+      return isReadable(field, principal) && (isChangeable(field) || (isKept && canShare(field)));
+    })
     .flatMap((field) => {
       const values = [before, after].map((entry) => textOf(entry?.[storedName(field)]));
       return changesOfValue([object, field.name], values[0] ?? null, values[1] ?? null);
@@ -61,6 +54,11 @@ function isReadable({ scopes, visibleTo }: Field, principal: Principal): boolean
 
 function isChangeable({ name, change }: Field): boolean {
   return name === 'id' || change !== undefined;
+}
+
+/** Whether a field can have the attribute of another one. What a reference names may be hidden. */
+function canShare({ reader, reference }: Field): boolean {
+  return reference === undefined && reader !== 'picture' && reader !== 'none';
 }
 
 /** A value as responses have it, as text. */

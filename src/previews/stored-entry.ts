@@ -1,6 +1,8 @@
 import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
-import type { NamedAs, SourceValues } from '../mirror/map/snapshot.js';
+import { attributeKey } from '../ldap/entry.js';
+import type { RawAttributes } from '../mirror/revision/staged-entry.js';
+import type { NamedAs } from '../mirror/map/snapshot.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map/map.js';
 
@@ -37,18 +39,16 @@ export function isSame(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** An entry as stored in the mirror, with the values of its fields by name, for a record that changes it. */
+/** An entry of the mirror, for a record that changes it. */
 export interface OriginalEntry {
-  readonly [field: string]: unknown;
   readonly dn: string;
-  /** Attribute values beyond those that the API shows. Null: there are none. */
-  readonly sourceValues: SourceValues | null;
+  readonly attributes: RawAttributes;
 }
 
 export interface OriginalGroup extends OriginalEntry {
   readonly uuid: string;
   readonly id: string;
-  /** Number of values of the member attribute: users, groups, and DNs that name no mirrored entry. */
+  /** Number of values of the member attribute, up to two: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;
   /** Number of values of the attribute of owners. Absent: the directory allows any number. */
   readonly ownerValues?: number;
@@ -60,60 +60,56 @@ export interface OriginalReference {
   readonly namedAs: NamedAs;
 }
 
-/** The record that changes an entry, and the attribute values after the change. */
+/** The record that changes an entry, and the attributes after the change. */
 export interface ChangedEntry {
   readonly record: ChangeRecord;
-  readonly sourceValues: SourceValues | null;
+  readonly attributes: RawAttributes;
 }
 
-/** Returns the values of an attribute of an entry. Null: the values are not readable as text. */
-export function rawValues(
-  { sourceValues }: Pick<OriginalEntry, 'sourceValues'>,
-  attribute: string,
-  shown: string | null,
-): readonly string[] | null {
-  const values = sourceValues?.[attribute.toLowerCase()];
-  if (values !== undefined) return values;
-  return shown === null ? [] : [shown];
+/** Returns the values of an attribute of an entry. Null: one of them is not text. */
+export function textsOf({ attributes }: OriginalEntry, attribute: string): readonly string[] | null {
+  const values = attributes[attributeKey(attribute)] ?? [];
+  return values.every((value) => typeof value === 'string') ? values : null;
+}
+
+/** The object classes of an entry. */
+export function classesOf(entry: OriginalEntry): readonly string[] {
+  return textsOf(entry, 'objectClass') ?? [];
 }
 
 /**
  * Builds the record that modifies an entry (pure). If the entry lacks the auxiliary class and receives an
  * attribute that requires it, the record adds the class.
- * @param entry with the source values after the changes
+ * @param entry with the attributes after the changes
  */
 export function modifyEntry(
-  { dn, sourceValues }: OriginalEntry,
+  entry: OriginalEntry,
   auxiliaryClass: AuxiliaryClass | null,
   changes: readonly ValueChange[],
   assertion?: Filter,
 ): ChangedEntry {
+  const { dn, attributes } = entry;
   const record = { dn, changetype: 'modify', ...(assertion !== undefined && { assertion }) } as const;
-  if (auxiliaryClass === null || !needsClass(sourceValues, auxiliaryClass, changes)) {
-    return { record: { ...record, changes }, sourceValues };
-  }
+  const classes = classesOf(entry);
+  if (auxiliaryClass === null || !needsClass(classes, auxiliaryClass, changes))
+    return { record: { ...record, changes }, attributes };
   const addClass = { operation: 'add', attribute: 'objectClass', values: [auxiliaryClass.name] } as const;
   return {
     record: { ...record, changes: [addClass, ...changes] },
-    sourceValues: withoutClasses(sourceValues),
+    attributes: { ...attributes, objectclass: [...classes, auxiliaryClass.name] },
   };
 }
 
 function needsClass(
-  sourceValues: SourceValues | null,
-  { attributes }: AuxiliaryClass,
+  classes: readonly string[],
+  { name, attributes }: AuxiliaryClass,
   changes: readonly ValueChange[],
 ): boolean {
-  const isMissing = sourceValues?.['objectclass'] !== undefined;
+  const isMissing = !classes.some((each) => isSame(each, name));
   return (
     isMissing &&
     changes.some(
       ({ operation, attribute }) => operation === 'add' && attributes.some((each) => isSame(each, attribute)),
     )
   );
-}
-
-function withoutClasses(sourceValues: SourceValues | null): SourceValues | null {
-  const { objectclass, ...others } = sourceValues ?? {};
-  return Object.keys(others).length === 0 ? null : others;
 }

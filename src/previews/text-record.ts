@@ -1,22 +1,24 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import { type Match, prepareValue } from '../common/match.js';
 import { type Field, type FieldReader, otherAttributesOf, storedName } from '../common/field.js';
+import { attributeKey } from '../ldap/entry.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
-import { markOfOptions, type SourceValues } from '../mirror/map/snapshot.js';
 import { textOfValue } from '../mirror/map/value-text.js';
-import { classesOf, lacksAttribute } from './object-classes.js';
+import type { RawAttributes } from '../mirror/revision/staged-entry.js';
+import { lacksAttribute } from './object-classes.js';
 import {
   type AuxiliaryClass,
+  classesOf,
   isSame,
   type ChangedEntry,
   modifyEntry,
   type OriginalEntry,
-  rawValues,
+  textsOf,
   DIRECTORY_PERSON,
 } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
@@ -31,6 +33,7 @@ interface TextChange {
   readonly match: Match | undefined;
   /** The attributes from which the value is read without a value of `attribute`. */
   readonly others: readonly string[];
+  /** The value that the API shows, as its attribute has it. */
   readonly shown: string | null;
   /** Undefined: the value stays unchanged. Null: the value is removed. */
   readonly wanted: string | null | undefined;
@@ -41,9 +44,10 @@ interface TextChange {
   readonly write?: (wanted: string, before: readonly string[]) => string;
 }
 
+/** @param values those of the fields by their stored names */
 export function textChangesOf(
   fields: readonly Field[],
-  entry: OriginalEntry,
+  values: Readonly<Record<string, unknown>>,
   change: FieldChanges,
 ): TextChange[] {
   return fields
@@ -56,7 +60,7 @@ export function textChangesOf(
         attribute,
         match,
         others: otherAttributesOf(field),
-        shown: textOfValue(field, entry[storedName(field)]),
+        shown: textOfValue(field, values[storedName(field)]),
         wanted: change[name],
         ...(write && { write }),
       };
@@ -100,7 +104,7 @@ export function changeTexts(
   for (const text of asked) checkAttribute(entry, auxiliaryClass, text, mapping);
   const absent = mapping.hasAssertions ? changed.filter((each) => isAssertable(entry, each)) : [];
   return modifyEntry(
-    { dn: entry.dn, sourceValues: sourceValuesAfter(entry, changed) },
+    { dn: entry.dn, attributes: attributesAfter(entry, changed) },
     auxiliaryClass,
     changed.flatMap(stepsOf),
     absent.length === 0 ? undefined : assertAbsent(absent.map(({ attribute }) => attribute)),
@@ -117,19 +121,19 @@ function checkAttribute(
   text: TextChange,
   { id }: TextMapping,
 ): void {
-  const { argument, attribute, others, shown, wanted } = text;
+  const { argument, attribute, others, wanted } = text;
   const changed = wanted === null ? [attribute, ...others] : [attribute];
   if (changed.some((each) => isSame(each, id)))
     throw conflict(`${argument} and the id have a common attribute: change it in the directory`, text);
-  const isAdded = wanted !== null && rawValues(entry, attribute, shown)?.length === 0;
+  const isAdded = wanted !== null && textsOf(entry, attribute)?.length === 0;
   if (isAdded && auxiliaryClass === null && lacksAttribute(classesOf(entry), attribute))
     throw conflict(`The classes of the entry have no attribute ${attribute} for ${argument}`, text);
 }
 
 /** Where an attribute has values with options, such as a language, the assertion of its absence would always be false. */
-function isAssertable({ sourceValues }: OriginalEntry, { attribute, before, after }: Replacement): boolean {
+function isAssertable({ attributes }: OriginalEntry, { attribute, before, after }: Replacement): boolean {
   const isAdded = before.length === 0 && after.length > 0;
-  return isAdded && sourceValues?.[markOfOptions(attribute)] === undefined;
+  return isAdded && !Object.keys(attributes).some((key) => key.startsWith(`${attributeKey(attribute)};`));
 }
 
 /** The values of an attribute before and after a change. */
@@ -137,16 +141,15 @@ interface Replacement {
   readonly attribute: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  readonly shown: string | null;
 }
 
 /** A new value goes to the first attribute, which is read first. Without values in the others, it is removed. */
 function replaceText(entry: OriginalEntry, text: TextChange): Replacement[] {
-  const first = replaceValues(entry, text, text.shown);
+  const first = replaceValues(entry, text);
   if (text.wanted !== null) return [first];
   const others = text.others
-    .filter((attribute) => entry.sourceValues?.[attribute.toLowerCase()] !== undefined)
-    .map((attribute) => replaceValues(entry, { ...text, attribute }, null));
+    .filter((attribute) => textsOf(entry, attribute)?.length !== 0)
+    .map((attribute) => replaceValues(entry, { ...text, attribute }));
   const removed = [first, ...others];
   if (removed.some(({ before }) => before.length > 0)) return removed;
   throw conflict(
@@ -155,9 +158,9 @@ function replaceText(entry: OriginalEntry, text: TextChange): Replacement[] {
   );
 }
 
-function replaceValues(entry: OriginalEntry, text: TextChange, shown: string | null): Replacement {
-  const { argument, attribute, wanted = null } = text;
-  const before = rawValues(entry, attribute, shown);
+function replaceValues(entry: OriginalEntry, text: TextChange): Replacement {
+  const { argument, attribute } = text;
+  const before = textsOf(entry, attribute);
   if (before === null) {
     throw conflict(
       `The directory has a value for ${argument} that is not text: correct it in the directory`,
@@ -167,7 +170,7 @@ function replaceValues(entry: OriginalEntry, text: TextChange, shown: string | n
   if (isInRdn(entry.dn, attribute)) {
     throw conflict(`${argument} is part of the name of the entry: it takes a rename in the directory`, text);
   }
-  return { attribute, before, after: valuesAfter(text, before), shown: wanted };
+  return { attribute, before, after: valuesAfter(text, before) };
 }
 
 function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
@@ -177,18 +180,13 @@ function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
   ].filter(({ values }) => values.length > 0);
 }
 
-/** Returns the source values after the change, because another change may follow in the same operation. */
-function sourceValuesAfter(
-  { sourceValues }: OriginalEntry,
-  changed: readonly Replacement[],
-): SourceValues | null {
-  const values = new Map(Object.entries(sourceValues ?? {}));
-  for (const { attribute, after, shown } of changed) {
-    const isShown = after.length === (shown === null ? 0 : 1) && (shown === null || after[0] === shown);
-    if (isShown) values.delete(attribute.toLowerCase());
-    else values.set(attribute.toLowerCase(), after);
-  }
-  return values.size === 0 ? null : Object.fromEntries(values);
+function attributesAfter({ attributes }: OriginalEntry, changed: readonly Replacement[]): RawAttributes {
+  const replaced = changed.map(({ attribute, after }) => [attributeKey(attribute), after] as const);
+  return Object.fromEntries(
+    Object.entries({ ...attributes, ...Object.fromEntries(replaced) }).filter(
+      ([, values]) => values.length > 0,
+    ),
+  );
 }
 
 /** Puts the new value first, because the API shows the first of several values. The other values stay. */
@@ -231,8 +229,9 @@ function conflict(message: string, { argument }: TextChange): ServiceError {
  */
 export function changePerson(
   person: OriginalEntry,
+  values: Readonly<Record<string, unknown>>,
   change: FieldChanges,
   mapping: DirectoryMapping['users'],
 ): ChangedEntry {
-  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, person, change), mapping);
+  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, values, change), mapping);
 }

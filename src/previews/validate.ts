@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
-import { type FieldDefinition, type FieldReader, storedName } from '../common/field.js';
+import { type FieldDefinition, type FieldReader } from '../common/field.js';
 import { LONGEST_ID } from '../common/identity.js';
 import { faultOfWebsite } from '../common/url.js';
 import { LONGEST_CLIENT_MUTATION_ID } from '../graphql/schema/user-errors.js';
@@ -66,23 +66,6 @@ export function validateNewGroup(
   const id = bounded(input.id, 'id', LONGEST_ID);
   const values = Object.entries(validateFields(input, fields)).map(([name, value]) => [name, value ?? null]);
   return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
-}
-
-/**
- * Returns an entry with new values of its fields (pure).
- * @throws BadUserInputError when the mirror would not show one of them
- */
-export function withChange<Entry extends object>(
-  entry: Entry,
-  change: FieldChanges,
-  fields: readonly FieldDefinition[],
-): Entry {
-  const given = fields.flatMap((field): [string, unknown][] => {
-    const text = change[field.name];
-    if (text === undefined) return [];
-    return [[storedName(field), text === null ? null : parsed(field, text, field.name)]];
-  });
-  return { ...entry, ...Object.fromEntries(given) };
 }
 
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {

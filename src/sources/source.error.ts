@@ -11,7 +11,7 @@ export class SourceError extends Error {
   }
 }
 
-/** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. */
+/** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. To apply it would undo them. */
 export class ServerBehindError extends SourceError {}
 
 /** The server is of another kind than the one whose preset applies. */

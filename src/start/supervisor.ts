@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Config, ConfigError, configFor, readValues } from '../config/config.js';
-import type { PresetName } from '../config/model/presets/presets.js';
+import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { GrantedCounts, type GrantRequest, type UnusedGrant } from '../limits/granted-counts.js';
-import { FollowerProcess } from '../mirror/follower-process.js';
 import { NestLog } from '../monitoring/log.js';
 import { EndedMetrics } from '../monitoring/metrics/ended-metrics.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
@@ -14,7 +13,7 @@ import { isInTerminal, readSettingsAgain, type SettingsInUse } from './precondit
 import { type StopOrder, WorkerProcess } from './worker-process.js';
 
 /** The main files of the processes. */
-type Entries = Readonly<Record<'worker' | 'follower', URL>>;
+type Entries = Readonly<Record<'worker', URL>>;
 
 /** What all processes start with. */
 interface Given {
@@ -29,7 +28,7 @@ function givenBy(config: Config, server: PresetName | null): Given {
   return { config, server };
 }
 
-/** Supervises several processes that serve requests, and one that follows the directory, until a signal ends all of them. */
+/** Supervises several processes that serve requests, one of which follows the directory, until a signal ends all of them. */
 export async function supervise(config: Config, entries: Entries): Promise<void> {
   Logger.overrideLogger(NestLog.of(config));
   logBeginning();
@@ -44,7 +43,7 @@ class Supervisor {
   private workers: WorkerProcess[] = [];
   /** The same, with those that start, or end, because one replaces the other. */
   private readonly processes = new Set<WorkerProcess>();
-  private follower: FollowerProcess | null = null;
+  private isStarted = false;
   private given: Given;
   private inUse: SettingsInUse;
   /** The kind of server that was found since; null: none. */
@@ -97,7 +96,8 @@ class Supervisor {
     this.restarting = starting;
     await starting;
     if (isAborted(ending)) return;
-    await Promise.all([this.follow(), ...this.workers.map(({ listening }) => listening)]);
+    this.isStarted = true;
+    await Promise.all(this.workers.map(({ listening }) => listening));
     if (isAborted(ending)) return;
     const { server } = this.given;
     this.logger.log(describeStart(server === null ? config : configFor(config, server), null));
@@ -128,7 +128,9 @@ class Supervisor {
         unused: (grants) => {
           this.counts.takeBack(grants as UnusedGrant[]);
         },
-        followerState: () => this.follower?.readState() ?? null,
+        otherServer: (kind) => {
+          this.noteServer(PRESET_NAMES.find((name) => name === kind) ?? null);
+        },
         otherMetrics: (own) => this.readMetrics(worker, own as MetricFamilies),
       },
       onEnd: (metrics) => {
@@ -145,21 +147,16 @@ class Supervisor {
   /** A worker that ends before the service has started has reported why. */
   private noteFault(worker: WorkerProcess, reason: string, pause: number, code: number | null): void {
     if (this.ending.signal.aborted) return;
-    if (this.follower === null) process.exit(code ?? EXIT_FAILED);
+    if (!this.isStarted) process.exit(code ?? EXIT_FAILED);
     if (!this.workers.includes(worker)) return;
     this.logger.error(`A process that serves requests has ended (${reason}): it starts again in ${pause} ms`);
   }
 
-  private async follow(): Promise<void> {
-    const { config, server } = this.given;
-    const follower = new FollowerProcess(this.entries.follower, server, config);
-    this.follower = follower;
-    void follower.otherServer.then((kind) => {
-      this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-      this.found = kind;
-      this.requestRestart(() => givenBy(this.given.config, kind));
-    });
-    await follower.start();
+  private noteServer(kind: PresetName | null): void {
+    if (kind === null || kind === this.found) return;
+    this.logger.log(`The directory server is of the kind ${kind}: the service starts again`);
+    this.found = kind;
+    this.requestRestart(() => givenBy(this.given.config, kind));
   }
 
   /** Replaces one process after the other. The new ones get the configuration that is read. */
@@ -187,10 +184,6 @@ class Supervisor {
     }
     this.given = given;
     this.found = null;
-    this.follower?.onModuleDestroy();
-    await this.follower?.beforeApplicationShutdown();
-    if (isAborted(this.ending)) return;
-    await this.follow();
     if (isAborted(this.ending)) return;
     this.logger.log('All processes were replaced');
   }
@@ -219,14 +212,13 @@ class Supervisor {
   private async stop(signal: NodeJS.Signals): Promise<void> {
     if (!this.ending.signal.aborted) logShutdown(signal);
     this.ending.abort();
-    this.follower?.onModuleDestroy();
     // The others leave new connections to the last process that listens, which accepts them for a second more.
     const last = this.workers.filter(({ isListening }) => isListening).at(-1);
     const ends = [...this.processes].map((worker) => {
       const isOther = signal === 'SIGTERM' && worker !== last;
       return this.end(worker, { signal: isOther ? 'SIGHUP' : signal, isReplaced: false });
     });
-    await Promise.all([this.follower?.beforeApplicationShutdown(), ...ends]);
+    await Promise.all(ends);
     process.exit(0);
   }
 

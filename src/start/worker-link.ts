@@ -1,29 +1,9 @@
 import { Messenger } from '../common/messenger.js';
-import type { PresetName } from '../config/model/presets/presets.js';
 import type { Grant } from '../limits/granted-counts.js';
 import { WorkerCounts } from '../limits/worker-counts.js';
-import { MirrorFollowing } from '../mirror/mirror-following.js';
-import type { FollowerState } from '../mirror/status/follower-state.js';
 import type { OtherProcesses } from '../monitoring/metrics/metrics.service.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
 import type { StopOrder } from './worker-process.js';
-
-/** The follower as a worker sees it: the process that supervises both has started it. */
-class DistantFollowing extends MirrorFollowing {
-  readonly otherServer = new Promise<PresetName>(() => undefined);
-
-  constructor(private readonly messenger: Messenger) {
-    super();
-  }
-
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async readState(): Promise<FollowerState | null> {
-    return (await this.messenger.ask('followerState')) as FollowerState | null;
-  }
-}
 
 /** Connects a process that serves requests to the one that supervises it: see Supervisor. */
 export class WorkerLink {
@@ -44,7 +24,6 @@ export class WorkerLink {
       return this.counts.giveBack(name, subject);
     },
   });
-  readonly following: MirrorFollowing = new DistantFollowing(this.messenger);
   readonly counts: WorkerCounts = new WorkerCounts(
     async (request) => (await this.messenger.ask('take', request)) as Grant | null,
   );

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Database } from '../database/database.js';
 import { readClock } from '../database/statements/statement.js';
-import { Leadership } from '../mirror/sync/leadership.js';
+import { MirrorFollowing } from '../mirror/following.js';
 import { WebhookEntity } from './webhook.entity.js';
 
 /** Seconds between the first failure of a receiver and its end. */
@@ -29,7 +29,7 @@ export class PositionChangedError extends Error {}
 export class WebhookStates {
   constructor(
     private readonly database: Database,
-    private readonly leadership: Leadership,
+    private readonly following: MirrorFollowing,
   ) {}
 
   /** @param begin returns the cursor at which a new receiver begins */
@@ -107,7 +107,7 @@ export class WebhookStates {
 
   private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
     return this.database.transaction(async (manager) => {
-      await this.leadership.admit(manager);
+      await this.following.admit(manager);
       return work(manager);
     });
   }

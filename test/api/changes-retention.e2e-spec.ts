@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { Synchronizer } from '../../src/mirror/sync/synchronizer.js';
+import { pruneChanges } from '../../src/mirror/prune-changes.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -35,7 +35,7 @@ describe('expired changes of a directory that cannot be read', () => {
     service.replaceDirectory('this is no LDIF');
     await service.until(async () => (await service.app.get(MirrorState).get()).state === SyncState.FAILING);
     await age(service, 4);
-    await service.app.get(Synchronizer).prune();
+    await service.app.get(DataSource).transaction((manager) => pruneChanges(manager, 7));
     expect(await countRows(service)).toBe(6);
   });
 });

@@ -37,10 +37,11 @@ const REFERENCES = [
 
 /** A manager for a hundred people, and a department for everyone. */
 const REFERRED = `
-  insert into user_references (field, from_key, target, from_sort_name)
-  select 'manager:User', u.key, m.dn_key::text, u.sort_name from users u join users m on m.key = 1 + u.key / 100
+  insert into "references" (field, from_key, target, named_as, from_sort_name)
+  select 'manager:User', u.key, m.dn_key, 0, u.sort_name from users u join entries m on m.key = 1 + u.key / 100
   union all
-  select 'department:Group', u.key, g.dn_key::text, u.sort_name from users u join groups g on g.id = 'group-7'`;
+  select 'department:Group', u.key, e.dn_key, 0, u.sort_name
+  from users u join groups g on g.id = 'group-7' join entries e on e.key = g.key`;
 
 describe('filters by custom fields and references, on a hundred thousand people', () => {
   let service: TestService;
@@ -66,14 +67,14 @@ describe('filters by custom fields and references, on a hundred thousand people'
     await runner.query('set session_replication_role = replica');
     await withoutIndexes(
       (text) => runner.query(text),
-      ['users', 'user_references'],
+      ['users', 'references'],
       async () => {
         await runner.query(`update users set field_values = ${VALUES}`);
         await runner.query(REFERRED);
       },
     );
     await runner.query(`update groups set field_values = jsonb_build_object('room:Int', key)`);
-    await runner.query('vacuum analyze users, groups, user_references');
+    await runner.query('vacuum analyze users, groups, "references"');
     await runner.release();
   });
 
@@ -86,11 +87,11 @@ describe('filters by custom fields and references, on a hundred thousand people'
   it('read a page of those who refer along an index, and no more', async () => {
     const [page] = await statementsOf(() =>
       sendRequest('{ group(group: {id: "group-7"}) { staff(first: 3) { nodes { id name } } } }'),
-    ).then((sent) => sent.filter(({ text }) => text.includes('user_references')));
+    ).then((sent) => sent.filter(({ text }) => text.includes('"references"')));
     if (page === undefined) throw new Error('No statement reads references');
     const plan = await explain(dataSource, page);
     expect(plan).not.toContain('Sort');
-    expect(plan).toContain('user_references_by_target');
+    expect(plan).toContain('references_by_target');
     const { group } = (await sendRequest(
       '{ group(group: {id: "group-7"}) { staff(first: 1) { totalCount } } }',
     )) as {

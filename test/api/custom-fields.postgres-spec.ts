@@ -6,6 +6,7 @@ import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { readQuarantine } from '../../src/mirror/revision/listed-changes.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import {
@@ -111,11 +112,13 @@ describe('custom fields', () => {
   });
 
   it('quarantine an invalid value, and keep the others', async () => {
-    const rows = await dataSource.query<unknown[]>(
-      `select dn, attribute, reason from quarantined_entries order by position`,
-    );
-    expect(rows).toEqual([
-      { dn: `uid=${VIEWER},ou=people,dc=example,dc=org`, attribute: 'keys', reason: 'is not a whole number' },
+    expect(await readQuarantine(dataSource.manager)).toEqual([
+      {
+        kind: 'person',
+        dn: `uid=${VIEWER},ou=people,dc=example,dc=org`,
+        attribute: 'keys',
+        reason: 'is not a whole number',
+      },
     ]);
   });
 

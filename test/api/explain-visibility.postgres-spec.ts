@@ -63,7 +63,7 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
         .split('\n')
         .filter((line) => /Index Cond: .*group_key = ANY .*user_key =/.test(line));
       // Those of a viewer who administers few groups are looked up.
-      expect(perRow.filter((line) => !/\bv(?:_\d+)?\.admin_of\b/.test(line))).toEqual([]);
+      expect(perRow.filter((line) => !/\bv(_\d+)?\.admin_of/.test(line))).toEqual([]);
     }
   });
 

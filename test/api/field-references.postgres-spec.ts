@@ -334,7 +334,7 @@ describe('references between users and groups', () => {
     const change = async (people: string[], lines: Lines) => {
       service.replaceDirectory(directory(people, lines));
       const outcome = await service.synchronize();
-      if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.plan?.hash });
+      if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.hash });
     };
     // Eve becomes a report of Dan. A deputy of Ben is created after the reference to it.
     await change([...NAMES, 'late'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });
@@ -366,7 +366,7 @@ describe('references between users and groups', () => {
     expect(
       await service.app
         .get(DataSource)
-        .query('select from user_references where from_key not in (select key from users)'),
+        .query('select from "references" where from_key not in (select key from entries)'),
     ).toEqual([]);
     // Ben comes back.
     await change([...NAMES, 'late'], LINES);

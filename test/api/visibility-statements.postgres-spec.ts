@@ -4,7 +4,6 @@ import { SCOPES } from '../../src/auth/principal.js';
 import { Database } from '../../src/database/database.js';
 import { COLUMNS, COMPUTED } from '../../src/database/visibility/visible-columns.js';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
-import type { RunOptions } from '../../src/mirror/sync/run-options.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { findInconsistencies } from '../support/builders/effective-roles.js';
 import { statementsOf } from '../support/builders/statements.js';
@@ -54,9 +53,9 @@ describe('statements for a viewer', () => {
 
   afterEach(() => apply(OPEN));
 
-  async function apply(ldif: string, options: RunOptions = {}): Promise<void> {
+  async function apply(ldif: string): Promise<void> {
     service.replaceDirectory(ldif);
-    await service.synchronize(options);
+    await service.synchronize();
   }
 
   const query = (who: string, text: string) => service.query(text, { authorization: tokens[who] ?? '' });
@@ -301,52 +300,48 @@ describe('statements for a viewer', () => {
     expect(seen[0]).toEqual(seen[1]);
   });
 
-  it.each(['alone', 'in bulk'])(
-    'show a group as updated only when everyone can see the change: %s',
-    async (way) => {
-      const options = way === 'in bulk' ? { bulkLimit: 0 } : {};
-      const groupsOf = (members: string[], secrets: string[]): TestGroup[] => [
-        { id: 'club', members, admins: ['vera'] },
-        { id: 'board', description: 'private', members: secrets },
-        { id: 'union', members: ['olaf'] },
-      ];
-      /** The time of each group, and the order of the groups by it, in pages of one. */
-      const timesFor = async (who: string) => {
-        const order: { id: string; updatedAt: string }[] = [];
-        let after: string | null = null;
-        for (let hasNextPage = true; hasNextPage;) {
-          const page = `groups(first: 1, after: ${JSON.stringify(after)}, orderBy: {field: UPDATED_AT})`;
-          const { data } = await query(
-            who,
-            `{ ${page} { nodes { id updatedAt } pageInfo { hasNextPage endCursor } } }`,
-          );
-          const { groups } = data as {
-            groups: { nodes: typeof order; pageInfo: { hasNextPage: boolean; endCursor: string } };
-          };
-          order.push(...groups.nodes);
-          ({ hasNextPage, endCursor: after } = groups.pageInfo);
-        }
-        const times = order.map(({ updatedAt }) => updatedAt);
-        expect(times).toEqual([...times].sort());
-        return order;
-      };
-      await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera', 'ben'])), options);
-      const before = { olaf: await timesFor('olaf'), confidant: await timesFor('confidant') };
-      expect(before.olaf).toHaveLength(3);
-      await apply(buildLdif(HIDDEN, groupsOf(['ben'], ['vera'])), options);
-      expect(await timesFor('olaf')).toEqual(before.olaf);
-      const latest = (await timesFor('confidant')).slice(-2).map(({ id }) => id);
-      expect(latest.sort()).toEqual(['board', 'club']);
-      // The user vanishes with the membership.
-      await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera'])), options);
-      await apply(buildLdif(HIDDEN.slice(1), groupsOf(['ben'], ['vera'])), options);
-      expect(await timesFor('olaf')).toEqual(before.olaf);
-      await apply(buildLdif(HIDDEN, groupsOf(['ben', 'olaf'], ['vera'])), options);
-      const after = await timesFor('olaf');
-      expect(after.at(-1)?.id).toBe('club');
-      expect(after.slice(0, 2)).toEqual(before.olaf.filter(({ id }) => id !== 'club'));
-    },
-  );
+  it('show a group as updated only when everyone can see the change', async () => {
+    const groupsOf = (members: string[], secrets: string[]): TestGroup[] => [
+      { id: 'club', members, admins: ['vera'] },
+      { id: 'board', description: 'private', members: secrets },
+      { id: 'union', members: ['olaf'] },
+    ];
+    /** The time of each group, and the order of the groups by it, in pages of one. */
+    const timesFor = async (who: string) => {
+      const order: { id: string; updatedAt: string }[] = [];
+      let after: string | null = null;
+      for (let hasNextPage = true; hasNextPage;) {
+        const page = `groups(first: 1, after: ${JSON.stringify(after)}, orderBy: {field: UPDATED_AT})`;
+        const { data } = await query(
+          who,
+          `{ ${page} { nodes { id updatedAt } pageInfo { hasNextPage endCursor } } }`,
+        );
+        const { groups } = data as {
+          groups: { nodes: typeof order; pageInfo: { hasNextPage: boolean; endCursor: string } };
+        };
+        order.push(...groups.nodes);
+        ({ hasNextPage, endCursor: after } = groups.pageInfo);
+      }
+      const times = order.map(({ updatedAt }) => updatedAt);
+      expect(times).toEqual([...times].sort());
+      return order;
+    };
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera', 'ben'])));
+    const before = { olaf: await timesFor('olaf'), confidant: await timesFor('confidant') };
+    expect(before.olaf).toHaveLength(3);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    const latest = (await timesFor('confidant')).slice(-2).map(({ id }) => id);
+    expect(latest.sort()).toEqual(['board', 'club']);
+    // The user vanishes with the membership.
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera'])));
+    await apply(buildLdif(HIDDEN.slice(1), groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben', 'olaf'], ['vera'])));
+    const after = await timesFor('olaf');
+    expect(after.at(-1)?.id).toBe('club');
+    expect(after.slice(0, 2)).toEqual(before.olaf.filter(({ id }) => id !== 'club'));
+  });
 
   it.each(['secret of admins', 'private to admins'])(
     'show the creator of a group the group in the preview, also one of which a rule would hide something: %s',

@@ -53,7 +53,7 @@ import { readConfig } from '../../src/config/config.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { Direct } from '../../src/graphql/schema/resolver-methods.js';
-import { LocalFollowing } from '../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
 import { createApp, REJECTION_FORMS } from '../../src/create-app.js';
 import { RethrowFilter } from '../../src/http/rejection.js';
@@ -233,7 +233,7 @@ async function createAppWith(module: Type, database: TestDatabase): Promise<Nest
     throw error;
   });
   // Without a revision of the mirror nothing is cached.
-  await app.get(LocalFollowing).start();
+  await app.get(MirrorFollowing).start();
   return app;
 }
 

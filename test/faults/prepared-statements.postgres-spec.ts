@@ -116,7 +116,7 @@ describe('the process that follows', () => {
 
   it('applies changes after another release has added columns', async () => {
     for (const name of ['Anna 1', 'Anna 2', 'Anna 3']) await rename(name);
-    for (const table of ['mirror_state', 'users', 'effective_memberships', 'revisions', 'leader_lease'])
+    for (const table of ['mirror_state', 'users', 'effective_memberships', 'revisions', 'entries'])
       await client.query(`alter table ${table} add added text`);
     for (const name of ['Anna 4', 'Anna 5']) await rename(name);
   });

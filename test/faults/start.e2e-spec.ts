@@ -60,7 +60,7 @@ describe('the service, started on the sample', () => {
   it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();
     await first.untilPrinted(/Try:\n[^]*Fields of [^]*'\n/);
-    expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: people \+2000/);
+    expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: users \+2000/);
     for (const line of [
       `Ready at ${url}`,
       `GraphQL    ${url}/graphql/v1`,

@@ -59,8 +59,10 @@ describe('unusual entries', () => {
     await eventually(() => readMembers(directory.service, 'large'), ['anna MEMBER', 'ben MEMBER']);
     await directory.change(modify(groupDn('large'), 'delete: member', `member: ${personDn('anna')}`));
     await eventually(() => readMembers(directory.service, 'large'), ['ben MEMBER']);
-    const { skipped } = await readLeftOut(directory.service);
-    expect(skipped?.dangling).toBe(LARGE_GROUP - 1);
+    const [dangling]: { count: number }[] = await directory.service.app.get(DataSource).query(`
+      select count(*)::integer as count from "references" r join groups g on g.key = r.from_key
+      where g.id = 'large' and not exists (select from names n where n.name = r.target)`);
+    expect(dangling).toEqual({ count: LARGE_GROUP - 1 });
   });
 
   it('a photo of three megabytes is stored byte for byte, and so is the next one', async () => {

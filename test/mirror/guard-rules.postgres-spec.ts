@@ -95,14 +95,14 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     );
   });
 
-  it('is held in bulk, until exactly that plan is confirmed', async () => {
+  it('is held until exactly that plan is confirmed', async () => {
     await stopFollowing(service);
     service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));
-    const blocked = await service.synchronize({ bulkLimit: 0 });
+    const blocked = await service.synchronize();
     if (blocked.kind !== 'blocked') throw new Error(`The run is ${blocked.kind}`);
     expect(blocked.reason).toContain('visibility.users (uid, employeeType) from 8 of 8 people');
     expect(await count(USERS, stranger)).toBe(0);
-    const confirmed = await service.synchronize({ bulkLimit: 0, confirm: blocked.hash ?? '' });
+    const confirmed = await service.synchronize({ confirm: blocked.hash });
     expect(confirmed).toMatchObject({ kind: 'applied' });
     expect(await count(USERS, stranger)).toBe(8);
   });

@@ -9,7 +9,7 @@ const GROUPS = [
 ];
 
 /** Number of statements that may apply one change. */
-const MOST_STATEMENTS = 20;
+const MOST_STATEMENTS = 60;
 
 describe('one change of a directory that pushes changes', () => {
   let directory: FollowedDirectory;

@@ -91,7 +91,7 @@ describe('the deletion guard', () => {
       'It would delete 2 of 37 people after 3 shortly before: at most 3 are let through',
     ]);
     const planned = await directory.service.synchronize({ dryRun: true });
-    const confirm = planned.kind === 'planned' ? planned.plan.hash : '';
+    const confirm = planned.kind === 'planned' ? planned.hash : '';
     expect(await directory.service.synchronize({ confirm })).toMatchObject({ kind: 'applied' });
     expect(await readState()).toEqual(['IDLE', null]);
     expect(await readIds(directory.service)).toEqual(

@@ -37,7 +37,7 @@ describe('several bases and members by id', () => {
   beforeAll(async () => {
     directory = await FollowedDirectory.start(
       { ldif: LDIF },
-      { ...modelSetting(MODEL), DIRECTORY_GUARD_PERCENT: '100', DIRECTORY_RECONCILE_SECONDS: '1' },
+      { ...modelSetting(MODEL), DIRECTORY_GUARD_PERCENT: '100', DIRECTORY_SCAN_SECONDS: '1' },
     );
   });
 

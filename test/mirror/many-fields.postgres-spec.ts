@@ -1,5 +1,3 @@
-import { DataSource } from 'typeorm';
-import { reportPlan } from '../../src/commands/plan-report.js';
 import { buildLdif, type TestGroup } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
@@ -114,17 +112,12 @@ describe('a model with the most fields of its own', () => {
     await replaceUntil(service, directory({ first: 'b' }), 'IDLE');
   });
 
-  it('takes changes in bulk, and holds one that takes the last field from all', async () => {
+  it('loses the last field from all when that is confirmed', async () => {
     await stopFollowing(service);
-    service.replaceDirectory(directory({ first: 'c' }));
-    expect(await service.synchronize({ bulkLimit: 0 })).toMatchObject({ kind: 'applied' });
-    expect(await read()).toEqual(both({ f0: 'c', f99: 'a' }));
     service.replaceDirectory(directory({ first: 'c', held: 99 }));
-    const blocked = await service.synchronize({ bulkLimit: 0 });
+    const blocked = await service.synchronize();
     if (blocked.kind !== 'blocked') throw new Error(`The run is ${blocked.kind}`);
-    expect(blocked.reason).toContain('the attribute x-f99 from 10 of 10 people');
-    const confirmed = await service.synchronize({ bulkLimit: 0, confirm: blocked.hash ?? '' });
-    expect(confirmed).toMatchObject({ kind: 'applied' });
+    expect(await service.synchronize({ confirm: blocked.hash })).toMatchObject({ kind: 'applied' });
     expect(await read()).toEqual(both({ f0: 'c', f99: null }));
   });
 });
@@ -155,8 +148,9 @@ describe('the report of a dry run', () => {
     service.replaceDirectory(directoryOf({ [name]: 'b' }));
     const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
-    const { manager } = service.app.get(DataSource);
-    const { people } = await reportPlan(manager, planned.plan, service.config.directory.mapping);
-    expect(people.updated.map(({ fields }) => fields)).toEqual(PEOPLE.map(() => [name]));
+    const { entries } = planned.changes;
+    expect(entries.map(({ change, fields }) => [change, fields])).toEqual(
+      PEOPLE.map(() => ['updated', [name]]),
+    );
   });
 });

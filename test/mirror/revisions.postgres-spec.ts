@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
-import { type Announcement, announcementIn } from '../../src/database/revisions/announcement.js';
+import { announcementIn } from '../../src/database/revisions/announcement.js';
 import type { ChangedObjects } from '../../src/database/revisions/changed-objects.js';
 import { Revisions } from '../../src/database/revisions/revisions.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
@@ -89,20 +89,6 @@ describe('the revision of a response', () => {
     }
     const { current } = service.app.get(Revisions);
     await service.until(() => Promise.resolve(other.current?.number === current?.number));
-  });
-
-  it('stays the current one until the next one is applied', async () => {
-    const known = other.current;
-    if (known === null) throw new Error('No revision was published');
-    let finish: (announced: Announcement) => void = () => undefined;
-    const changed = other.change(() => new Promise<Announcement>((resolve) => (finish = resolve)));
-    expect(other.current).toEqual(known);
-    const next = { number: known.number + 1, id: '00000000-0000-4000-8000-000000000000' };
-    finish({ ...next, previous: known.id, changed: null, asOf: 0, age: 0, hides: false, hidesInLog: false });
-    expect(await changed).toEqual(next);
-    expect(other.current).toEqual(next);
-    // The primary has no such revision.
-    await service.until(() => Promise.resolve(other.current?.id === known.id));
   });
 
   it('is not known without the database, and is known when it is back', async () => {

@@ -145,7 +145,7 @@ describe('after changes of the directory', () => {
       const steps = fc.sample(change, { numRuns: repetitions({ usually: 4, long: 12 }), seed: 3 });
       for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
         service.replaceDirectory(buildLdif(step.people, step.groups));
-        expect((await service.synchronize({ force: true })).kind).toBe('applied');
+        expect((await service.synchronize()).kind).toBe('applied');
         const present = heldRoles(withoutStrangers(step));
         expect(await readRoles(service, authorization)).toEqual(plain(present));
         expect(await findInconsistencies(service)).toEqual([]);

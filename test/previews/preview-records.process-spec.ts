@@ -4,7 +4,9 @@ import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { readLdif } from '../../src/ldap/ldif/ldif.js';
 import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';
+import { memberAttributesOf } from '../../src/config/model/mapping.js';
 import { mapGroup, mapPerson } from '../../src/mirror/map/map.js';
+import type { MappedGroup, MappedPerson } from '../../src/mirror/map/snapshot.js';
 import {
   buildGroupDeletion,
   buildNewGroup,
@@ -12,9 +14,10 @@ import {
   dnOfNewGroup,
 } from '../../src/previews/groups/group-record.js';
 import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
-import type { OriginalEntry, OriginalGroup } from '../../src/previews/stored-entry.js';
+import type { OriginalGroup } from '../../src/previews/stored-entry.js';
 import { changePerson } from '../../src/previews/text-record.js';
-import { validateNewGroup } from '../../src/previews/validate.js';
+import { type FieldChanges, validateNewGroup } from '../../src/previews/validate.js';
+import { rawAttributes } from '../support/builders/model-entry.js';
 import { named } from '../support/builders/named-subject.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
@@ -67,18 +70,29 @@ async function read(base: string): Promise<Entry[]> {
   return entries;
 }
 
-async function readPerson(dn: string): Promise<OriginalEntry> {
-  const [entry] = await read(dn);
-  const person = entry === undefined ? null : mapPerson(entry, people).value;
-  if (person === null) throw new Error(`there is no entry ${dn}`);
-  return person;
+interface ReadEntry<Values> {
+  readonly entry: Entry;
+  readonly values: Values;
 }
 
-async function readGroup(dn: string): Promise<OriginalGroup & { references: ReadonlyMap<string, number> }> {
+async function readPerson(dn: string): Promise<ReadEntry<MappedPerson>> {
   const [entry] = await read(dn);
-  const group = entry === undefined ? null : mapGroup(entry, groups).value;
-  if (entry === undefined || group === null) throw new Error(`there is no group ${dn}`);
-  return { ...group, memberValues: entry.bytes('member').length };
+  const values = entry === undefined ? null : mapPerson(entry, people).value;
+  if (entry === undefined || values === null) throw new Error(`there is no entry ${dn}`);
+  return { entry, values };
+}
+
+function change({ entry, values }: ReadEntry<MappedPerson>, wanted: FieldChanges) {
+  return changePerson({ dn: entry.dn, attributes: rawAttributes(entry) }, values, wanted, people);
+}
+
+async function readGroup(dn: string): Promise<ReadEntry<MappedGroup> & { group: OriginalGroup }> {
+  const [entry] = await read(dn);
+  const values = entry === undefined ? null : mapGroup(entry, groups).value;
+  if (entry === undefined || values === null) throw new Error(`there is no group ${dn}`);
+  const { uuid, id } = values;
+  const attributes = rawAttributes(entry, memberAttributesOf(groups));
+  return { entry, values, group: { dn, uuid, id, attributes, memberValues: entry.bytes('member').length } };
 }
 
 async function createGroup(id: string, creator: string | null): Promise<string> {
@@ -117,13 +131,15 @@ describe('a record, applied by ldapmodify', () => {
         email: 'ada@example.org',
         schoolYear: '3B',
       };
-      const changed = changePerson(await readPerson(dn), wanted, people);
+      const changed = change(await readPerson(dn), wanted);
       expect(await apply(changed.record)).toBe(0);
-      expect(await readPerson(dn)).toMatchObject({ ...wanted, sourceValues: changed.sourceValues });
+      const applied = await readPerson(dn);
+      expect(applied.values).toMatchObject(wanted);
+      expect(rawAttributes(applied.entry)).toEqual(changed.attributes);
 
       const gone = { givenName: null, email: null, schoolYear: null };
-      expect(await apply(changePerson(await readPerson(dn), gone, people).record)).toBe(0);
-      expect(await readPerson(dn)).toMatchObject({ ...gone, name: wanted.name, sourceValues: null });
+      expect(await apply(change(applied, gone).record)).toBe(0);
+      expect((await readPerson(dn)).values).toMatchObject({ ...gone, name: wanted.name });
     }
   });
 
@@ -133,21 +149,26 @@ describe('a record, applied by ldapmodify', () => {
     const changes = [{ operation: 'add', attribute: 'labeledURI', values: labeledURI }] as const;
     await apply({ dn, changetype: 'modify', changes });
     const website = 'https://c.example';
-    const changed = changeGroup(await readGroup(dn), { website }, groups);
+    const before = await readGroup(dn);
+    const changed = changeGroup(before.group, before.values, { website }, groups);
     expect(await apply(changed.record)).toBe(0);
-    expect(await readGroup(dn)).toMatchObject({ website, sourceValues: changed.sourceValues });
-    expect(changed.sourceValues).toEqual({ labeleduri: ['https://c.example The site', labeledURI[1]] });
+    const { group, values } = await readGroup(dn);
+    expect([values['website'], group.attributes]).toEqual([website, changed.attributes]);
+    expect(changed.attributes).toMatchObject({
+      labeleduri: ['https://c.example The site', labeledURI[1]],
+    });
   });
 
   it('is rejected if the old value has changed, or a value was added', async () => {
     const before = await readPerson(ADA);
-    const early = changePerson(before, { familyName: 'Byron', email: 'early@example.org' }, people);
-    const late = changePerson(before, { familyName: 'King' }, people);
-    const lateAddition = changePerson(before, { email: 'late@example.org' }, people);
+    const early = change(before, { familyName: 'Byron', email: 'early@example.org' });
+    const late = change(before, { familyName: 'King' });
+    const lateAddition = change(before, { email: 'late@example.org' });
     expect(await apply(early.record)).toBe(0);
     expect(await apply(late.record)).toBe(NO_SUCH_ATTRIBUTE);
     expect(await apply(lateAddition.record)).toBe(ASSERTION_FAILED);
-    expect(await readPerson(ADA)).toMatchObject({ familyName: 'Byron', email: 'early@example.org' });
+    const { values } = await readPerson(ADA);
+    expect(values).toMatchObject({ familyName: 'Byron', email: 'early@example.org' });
   });
 
   it('adds, promotes, demotes and removes a member, and is rejected a second time', async () => {
@@ -161,9 +182,9 @@ describe('a record, applied by ldapmodify', () => {
       [4, NOT_NAMED],
     ] as const;
     for (const [before, after] of steps) {
-      const { record } = changeNames(await readGroup(dn), named(ODD), before, after, groups);
+      const { record } = changeNames((await readGroup(dn)).group, named(ODD), before, after, groups);
       expect(await apply(record)).toBe(0);
-      expect((await readGroup(dn)).references.get(keyOfDn(ODD)) ?? NOT_NAMED).toBe(after);
+      expect((await readGroup(dn)).values.references.get(keyOfDn(ODD)) ?? NOT_NAMED).toBe(after);
       expect([NO_SUCH_ATTRIBUTE, VALUE_EXISTS]).toContain(await apply(record));
     }
   });
@@ -172,15 +193,19 @@ describe('a record, applied by ldapmodify', () => {
     const parent = await createGroup('parent', ADA);
     const child = validateNewGroup({ id: 'child', name: 'Child' });
     const dn = dnOfNewGroup('child', groups);
-    const { record } = changeNames(await readGroup(parent), named(dn), NOT_NAMED, 1, groups);
+    const { record } = changeNames((await readGroup(parent)).group, named(dn), NOT_NAMED, 1, groups);
     expect(await apply(buildNewGroup(child, null, groups), record)).toBe(0);
     const outer = await readGroup(parent);
-    expect(outer.references.get(keyOfDn(dn))).toBe(1);
+    expect(outer.values.references.get(keyOfDn(dn))).toBe(1);
 
-    const deletion = buildGroupDeletion(await readGroup(dn), [{ group: outer, namedAs: 1 }], groups);
+    const deletion = buildGroupDeletion(
+      (await readGroup(dn)).group,
+      [{ group: outer.group, namedAs: 1 }],
+      groups,
+    );
     expect(await apply(...deletion)).toBe(0);
     await expect(read(dn)).rejects.toThrow('No such object');
-    expect((await readGroup(parent)).memberValues).toBe(1);
+    expect((await readGroup(parent)).group.memberValues).toBe(1);
   });
 });
 

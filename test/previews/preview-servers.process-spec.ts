@@ -3,12 +3,14 @@ import { configFor, readConfig } from '../../src/config/config.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { readLdif } from '../../src/ldap/ldif/ldif.js';
 import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';
+import { memberAttributesOf } from '../../src/config/model/mapping.js';
 import { mapGroup, mapPerson } from '../../src/mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from '../../src/previews/groups/group-record.js';
 import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
 import { changePerson } from '../../src/previews/text-record.js';
 import { validateNewGroup } from '../../src/previews/validate.js';
 import { NO_SAMPLE } from '../support/builders/built-in-config.js';
+import { rawAttributes } from '../support/builders/model-entry.js';
 import { named } from '../support/builders/named-subject.js';
 import { TestDirectory389 } from '../support/servers/directory-389.js';
 import type { DirectoryProcess } from '../support/servers/directory-process.js';
@@ -48,19 +50,25 @@ class Records {
   }
 
   async changePerson(dn: string, change: Record<string, string | null>): Promise<ChangeRecord> {
-    const { value } = mapPerson(await this.read(dn), this.mapping.users);
+    const entry = await this.read(dn);
+    const { value } = mapPerson(entry, this.mapping.users);
     if (value === null) throw new Error(`${dn} is no user`);
-    return changePerson(value, change, this.mapping.users).record;
+    const person = { dn: entry.dn, attributes: rawAttributes(entry) };
+    return changePerson(person, value, change, this.mapping.users).record;
   }
 
   async readGroup(dn: string) {
-    const { value } = mapGroup(await this.read(dn), this.mapping.groups);
+    const entry = await this.read(dn);
+    const { value } = mapGroup(entry, this.mapping.groups);
     if (value === null) throw new Error(`${dn} is no group`);
-    return { ...value, memberValues: value.references.size };
+    const attributes = rawAttributes(entry, memberAttributesOf(this.mapping.groups));
+    const { uuid, id, references } = value;
+    return { values: value, group: { dn: entry.dn, uuid, id, attributes, memberValues: references.size } };
   }
 
   async changeGroup(dn: string, change: Record<string, string | null>): Promise<ChangeRecord> {
-    return changeGroup(await this.readGroup(dn), change, this.mapping.groups).record;
+    const { group, values } = await this.readGroup(dn);
+    return changeGroup(group, values, change, this.mapping.groups).record;
   }
 
   newGroup(id: string): ChangeRecord {
@@ -69,12 +77,13 @@ class Records {
   }
 
   async changeNames(dn: string, subject: string, before: number, after: number): Promise<ChangeRecord> {
-    return changeNames(await this.readGroup(dn), named(subject), before, after, this.mapping.groups).record;
+    const { group } = await this.readGroup(dn);
+    return changeNames(group, named(subject), before, after, this.mapping.groups).record;
   }
 
   async deleteGroup(dn: string, outer: string): Promise<ChangeRecord[]> {
-    const references = [{ group: await this.readGroup(outer), namedAs: 1 }];
-    return buildGroupDeletion(await this.readGroup(dn), references, this.mapping.groups);
+    const references = [{ group: (await this.readGroup(outer)).group, namedAs: 1 }];
+    return buildGroupDeletion((await this.readGroup(dn)).group, references, this.mapping.groups);
   }
 }
 
@@ -118,7 +127,10 @@ describe('a record, applied by ldapmodify to 389 Directory Server,', () => {
   it('creates an empty group, which has no attributes besides those of its class', async () => {
     const record = records.newGroup('go');
     expect(await records.apply(record)).toBe(0);
-    expect(await records.readGroup(record.dn)).toMatchObject({ name: 'go', memberValues: 0 });
+    expect(await records.readGroup(record.dn)).toMatchObject({
+      values: { name: 'go' },
+      group: { memberValues: 0 },
+    });
     expect(await records.apply(await records.changeGroup(record.dn, { description: 'Go' }))).toBe(0);
     for (const attribute of ['displayName', 'mail', 'labeledURI']) {
       const changes = [{ operation: 'add', attribute, values: ['x'] }] as const;
@@ -133,14 +145,14 @@ describe('a record, applied by ldapmodify to 389 Directory Server,', () => {
     expect(await records.apply(await records.changeNames(dn, ANN, NOT_NAMED, 1))).toBe(0);
     expect((await records.read(dn)).text(attribute)).toEqual([ANN]);
     expect(await records.apply(await records.changeNames(dn, ANN, 1, NOT_NAMED))).toBe(0);
-    expect((await records.readGroup(dn)).memberValues).toBe(0);
+    expect((await records.readGroup(dn)).group.memberValues).toBe(0);
   });
 
   it('adds a new group to its parent, and removes it before it is deleted', async () => {
     const inner = records.newGroup('inner');
     expect(await records.apply(inner, await records.changeNames(UNIQUE, inner.dn, NOT_NAMED, 1))).toBe(0);
     expect(await records.apply(...(await records.deleteGroup(inner.dn, UNIQUE)))).toBe(0);
-    expect((await records.readGroup(UNIQUE)).memberValues).toBe(0);
+    expect((await records.readGroup(UNIQUE)).group.memberValues).toBe(0);
   });
 });
 

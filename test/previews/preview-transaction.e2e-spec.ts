@@ -41,8 +41,8 @@ describe('a preview transaction', () => {
     const seen = await database.previewTransaction(async (transaction) => {
       await rename(transaction, 'club', 'Chess');
       const [row] = await transaction.query<{ id: string }[]>(
-        `insert into nestings (outer_key, inner_key, named_as, role)
-         select c.key, t.key, 1, 1 from groups c, groups t where c.id = 'club' and t.id = 'team' returning 'nested' as id`,
+        `insert into nestings (outer_key, inner_key, role)
+         select c.key, t.key, 1 from groups c, groups t where c.id = 'club' and t.id = 'team' returning 'nested' as id`,
       );
       return [await transaction.read(NAMES), row];
     });

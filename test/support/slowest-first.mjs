@@ -11,7 +11,7 @@ const SLOWEST = [
   'signing-keys.postgres-spec.ts',
   'documents.postgres-spec.ts',
   'command-line.process-spec.ts',
-  'leader-lease.postgres-spec.ts',
+  'leader.postgres-spec.ts',
   'behaviors/directory-389.postgres-spec.ts',
   'commands.postgres-spec.ts',
   'ldap-numbered.postgres-spec.ts',

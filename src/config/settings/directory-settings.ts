@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseUrl } from '../../common/url.js';
 import { SAMPLE_DIRECTORY } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
-import { certificates, integer, readable, text, yesOrNo } from '../value-kinds.js';
+import { certificates, integer, readable, text, wholeNumber, yesOrNo } from '../value-kinds.js';
 
 const distinguishedName = text;
 
@@ -65,19 +65,11 @@ export const DIRECTORY_SETTINGS = {
   ),
   DIRECTORY_SYNC_SECONDS: setting(
     integer(1, 86_400, 30),
-    'Seconds between two polls of a server that does not push changes.',
+    'Seconds between two requests of a server that does not push changes, and between two signs that the mirror is current.',
   ),
-  DIRECTORY_BEHIND_SECONDS: setting(
-    integer(0, 86_400, 300),
-    'Seconds to wait for a server that lags behind the mirror before the state becomes BLOCKED.',
-  ),
-  DIRECTORY_RECONCILE_SECONDS: setting(
-    integer(1, 86_400, 600),
-    'Seconds between two comparisons of all identities (entryUUID, DN, entryCSN) with the server.',
-  ),
-  DIRECTORY_RECONCILE_CONTENTS_SECONDS: setting(
-    integer(1, 604_800, 3600),
-    'Seconds between two comparisons of all attributes with the server.',
+  DIRECTORY_SCAN_SECONDS: setting(
+    wholeNumber(1, 86_400).optional(),
+    'Seconds between two scans, which compare all entries with the mirror. Default: 50 times the duration of the last scan, between 30 seconds and 10 minutes.',
   ),
   DIRECTORY_GUARD_PERCENT: setting(
     integer(0, 100, 5),

@@ -10,12 +10,11 @@ import { buildVisibility } from '../model/build-visibility.js';
 export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
   readonly baseDn: string;
+  /** Seconds between two requests of servers that do not push changes, and between two signs that the mirror is current. */
   readonly syncSeconds: number;
+  /** Seconds between two scans. Null: it follows their cost. */
+  readonly scanSeconds: number | null;
   readonly follow: FollowSetting;
-  /** Maximum seconds to wait for a server that is behind the mirror. */
-  readonly behindSeconds: number;
-  /** Seconds between two comparisons of a server with the mirror. */
-  readonly reconcileSeconds: { readonly identities: number; readonly contents: number };
   /** The kind of server whose preset applies. */
   readonly server: PresetName;
   /** Whether the model names the kind. If not, it is recognized. */
@@ -88,11 +87,7 @@ export function buildDirectory(
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
     follow: model.follow ?? 'auto',
-    behindSeconds: settings.DIRECTORY_BEHIND_SECONDS,
-    reconcileSeconds: {
-      identities: settings.DIRECTORY_RECONCILE_SECONDS,
-      contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
-    },
+    scanSeconds: settings.DIRECTORY_SCAN_SECONDS ?? null,
     server: model.server ?? DEFAULT_PRESET,
     isServerGiven: model.server !== undefined,
     mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),

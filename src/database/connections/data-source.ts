@@ -99,6 +99,11 @@ export class DirectoryDataSource extends DataSource {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
+  /** For sessions of their own. */
+  get url(): string {
+    return this.database.url;
+  }
+
   get statements(): StatementPool {
     if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
     return this.ownStatements;

@@ -20,7 +20,7 @@ interface Prepared {
 
 /**
  * A client that prepares a text with values at its second use. PostgreSQL otherwise parses and plans each statement of a revision
- * again, which takes longer than to execute it (docs/adr/0016).
+ * again, which takes longer than to execute it.
  */
 export class PreparingClient extends SocketClient {
   private readonly used = new LRUCache<string, true>({ max: MAX_USED });

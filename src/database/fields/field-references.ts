@@ -3,12 +3,6 @@ import type { Field, FieldReference } from '../../common/field.js';
 /** The objects that have references, or that references name. */
 export type ObjectKind = FieldReference['to'];
 
-/** The references of users and of groups. */
-export const REFERENCE_TABLES: Readonly<Record<ObjectKind, string>> = {
-  user: 'user_references',
-  group: 'group_references',
-};
-
 /** A field that refers to users or groups. */
 export interface ReferenceField extends Field {
   readonly reference: FieldReference;

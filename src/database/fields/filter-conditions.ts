@@ -87,7 +87,7 @@ export function hasOnly(filter: Readonly<Record<string, unknown>>, names: readon
 
 /**
  * What a list of users or groups depends on. Those on the page are noted by their keys.
- * @param foundBy the filters that compare only what objects are found by (src/mirror/apply/changed-entries.ts)
+ * @param foundBy the filters that compare only what objects are found by (docs/adr/0042)
  */
 export function listReads(
   table: 'users' | 'groups',

@@ -9,15 +9,47 @@ export class Initial1763683200100 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop materialized view database_complete');
     await runner.query(`drop table ${TABLES}`);
-    await runner.query('drop function carried_values(jsonb), carry_field_values(), note_revision_uuid()');
+    await runner.query('drop function carried_values(jsonb), note_revision_uuid()');
   }
 }
 
-const TABLES = `webhooks, access_log, service_account_secrets, service_accounts, embedded_keys, leader_lease, record_digests,
-  reconciliations, entry_stamps, quarantined_entries, mirror_state, revisions, changes, effective_memberships, nestings,
-  memberships, unresolved_references, user_references, group_references, groups, users, pictures`;
+const TABLES = `webhooks, access_log, service_account_secrets, service_accounts, embedded_keys, mirror_state, revisions, changes,
+  effective_memberships, nestings, "references", names, groups, users, entries, pictures`;
 
-const PICTURES = [
+/** The entries of the directory, and what they name. */
+const ENTRIES = [
+  `create table entries (
+    key integer generated always as identity constraint entries_pk primary key,
+    uuid uuid not null constraint entries_uuid_unique unique,
+    kind text not null constraint entries_kind_known check (kind in ('person', 'group')),
+    dn text not null,
+    dn_key uuid not null,
+    id_folded text collate "C",
+    stamp text not null,
+    attributes jsonb not null,
+    content bytea not null,
+    digest bytea not null,
+    reason text,
+    notes jsonb
+  )`,
+  'create index entries_by_dn on entries (dn_key)',
+  'create index entries_by_id on entries (id_folded)',
+  'create index entries_in_quarantine on entries (key) where reason is not null or notes is not null',
+  // The keys by which entries are named: of their DNs, and where the model has such forms, of ids and others.
+  `create table names (
+    name uuid not null constraint names_pk primary key,
+    key integer not null constraint names_entry_fk references entries on delete cascade
+  )`,
+  'create index names_by_entry on names (key)',
+  `create table "references" (
+    from_key integer not null constraint references_from_fk references entries on delete cascade,
+    field text collate "C" not null,
+    target uuid not null,
+    named_as smallint not null constraint references_named_as_known check (named_as between 0 and 7),
+    from_sort_name text collate "C",
+    constraint references_pk primary key (from_key, field, target)
+  )`,
+  'create index references_by_target on "references" (target, field, from_sort_name, from_key)',
   `create table pictures (
     sha256 bytea not null constraint pictures_pk primary key,
     bytes bytea not null,
@@ -30,31 +62,11 @@ const PICTURES = [
 const level = (table: string, column: string) =>
   `${column} smallint not null default 0 constraint ${table}_${column}_known check (${column} between 0 and 2)`;
 
-/** The attributes of a group that name an entry, as a sum, and the highest role of them. */
-const namedAs = (table: string) => `role smallint not null,
-    named_as smallint not null constraint ${table}_named_as_known check (named_as between 1 and 7),
-    constraint ${table}_role_is_highest check (role = case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end)`;
-
-/** What fields of users or groups refer to. */
-const references = (from: string) => [
-  `create table ${from}_references (
-    field text collate "C" not null,
-    from_key integer not null constraint ${from}_references_from_fk references ${from}s on delete cascade,
-    target text collate "C" not null,
-    from_sort_name text collate "C" not null,
-    constraint ${from}_references_pk primary key (field, from_key, target)
-  )`,
-  `create index ${from}_references_by_from on ${from}_references (from_key)`,
-  `create index ${from}_references_by_target on ${from}_references (field, target, from_sort_name, from_key)`,
-];
-
 /** What queries read. A page of users keeps space free, so that a new version of a row fits on the page of the old one. */
 const OBJECTS = [
   `create table users (
-    key integer generated always as identity constraint users_pk primary key,
+    key integer constraint users_pk primary key constraint users_entry_fk references entries on delete cascade,
     entry_uuid uuid not null constraint users_entry_uuid_unique unique,
-    dn text not null,
-    dn_key uuid not null,
     id text not null,
     id_folded text collate "C" not null,
     name text not null,
@@ -66,25 +78,21 @@ const OBJECTS = [
     photo bytea constraint users_photo_fk references pictures,
     picture bytea constraint users_picture_fk references pictures,
     field_values jsonb,
-    is_active boolean not null default true,
-    family_sort_name text collate "C" not null default '',
+    is_active boolean not null,
+    family_sort_name text collate "C" not null,
     sort_name text collate "C" not null,
     name_letters text collate "C" not null default '',
     search_text text collate "C" not null,
     search_pairs text[] collate "C" not null,
     group_count integer not null default 0,
-    content_hash bytea not null,
-    source_values jsonb,
     ${level('users', 'visible_to')},
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
     constraint users_id_unique unique (id_folded) deferrable initially deferred
   ) with (fillfactor = 80)`,
   `create table groups (
-    key integer generated always as identity constraint groups_pk primary key,
+    key integer constraint groups_pk primary key constraint groups_entry_fk references entries on delete cascade,
     entry_uuid uuid not null constraint groups_entry_uuid_unique unique,
-    dn text not null,
-    dn_key uuid not null,
     id text not null,
     id_folded text collate "C" not null,
     name text not null,
@@ -97,9 +105,6 @@ const OBJECTS = [
     search_text text collate "C" not null,
     search_pairs text[] collate "C" not null,
     member_count integer not null default 0,
-    content_hash bytea not null,
-    references_hash bytea not null,
-    source_values jsonb,
     ${level('groups', 'visible_to')},
     ${level('groups', 'members_visible_to')},
     created_at timestamptz(3) not null,
@@ -107,26 +112,10 @@ const OBJECTS = [
     shown_updated_at timestamptz(3),
     constraint groups_id_unique unique (id_folded) deferrable initially deferred
   )`,
-  ...references('user'),
-  ...references('group'),
-  `create table memberships (
-    group_key integer not null constraint memberships_group_fk references groups on delete cascade,
-    user_key integer not null constraint memberships_user_fk references users on delete cascade,
-    ${namedAs('memberships')},
-    constraint memberships_pk primary key (group_key, user_key)
-  )`,
-  'create index memberships_by_user on memberships (user_key)',
-  `create table unresolved_references (
-    group_key integer not null constraint unresolved_references_group_fk references groups on delete cascade,
-    dn_key uuid not null,
-    named_as smallint not null constraint unresolved_references_named_as_known check (named_as between 1 and 7),
-    constraint unresolved_references_pk primary key (group_key, dn_key)
-  )`,
-  'create index unresolved_references_by_dn on unresolved_references (dn_key)',
   `create table nestings (
     outer_key integer not null constraint nestings_outer_fk references groups on delete cascade,
     inner_key integer not null constraint nestings_inner_fk references groups on delete cascade,
-    ${namedAs('nestings')},
+    role smallint not null constraint nestings_role_known check (role between 1 and 3),
     constraint nestings_pk primary key (outer_key, inner_key),
     constraint nestings_not_itself check (outer_key <> inner_key)
   )`,
@@ -158,20 +147,12 @@ const OBJECTS = [
   // Memberships carry the values of custom fields of their users, unless they are long (docs/adr/0039).
   `create function carried_values(field_values jsonb) returns json language sql immutable parallel safe as $$
     select case when octet_length(field_values::text) <= 500 then field_values::json end $$`,
-  `create function carry_field_values() returns trigger language plpgsql set search_path from current as $$
-    begin
-      update effective_memberships set user_field_values = carried_values(new.field_values) where user_key = new.key;
-      return null;
-    end $$`,
-  `create trigger users_carry_field_values after update of field_values on users for each row
-     when (old.field_values is distinct from new.field_values) execute function carry_field_values()`,
 ];
 
 /** The last ones are of hidden rows only, so that they cost nothing where no rule matches. */
 const INDEXES = [
   'users_by_name on users (sort_name, key)',
   `users_by_school_year on users (coalesce(school_year_compared, ''), sort_name, key)`,
-  'users_by_dn on users (dn_key)',
   'users_by_family_name on users (family_sort_name, sort_name, key)',
   'users_by_creation on users (created_at, key)',
   'users_by_update on users (updated_at, key)',
@@ -184,11 +165,11 @@ const INDEXES = [
   'groups_by_name on groups (sort_name, key)',
   'groups_by_member_count on groups (member_count, sort_name, key)',
   'groups_by_member_count_descending on groups ((-member_count), sort_name, key)',
-  'groups_by_dn on groups (dn_key)',
   'groups_by_address on groups (lower(email collate "C"))',
   'groups_by_update on groups (updated_at, key)',
   'groups_by_shown_update on groups (coalesce(shown_updated_at, updated_at), key)',
   'groups_search on groups using gin (search_text gin_trgm_ops, search_pairs)',
+  'groups_by_letters on groups (name_letters)',
   'nestings_by_inner on nestings (inner_key)',
   'effective_memberships_by_user_name on effective_memberships (group_key, user_sort_name, user_key) include (role)',
   'effective_memberships_by_role on effective_memberships (group_key, (-role), user_sort_name, user_key)',
@@ -242,7 +223,7 @@ const LOG = [
     outside_of smallint not null default 0,
     audience integer[],
     admin_audience integer[],
-    constraint changes_of_person
+    constraint changes_of_user
       check ((kind not in (4, 5, 6)) = (user_key is not null) and (user_key is null) = (user_id is null)),
     constraint changes_of_group
       check ((kind not in (1, 2, 3)) = (group_key is not null) and (group_key is null) = (group_id is null)),
@@ -268,7 +249,11 @@ const LOG = [
     reason text,
     blocked_plan text,
     source_fingerprint text,
-    source_position text,
+    mode text,
+    refusals text,
+    context_csns text[] not null default '{}',
+    read_whole_at timestamptz,
+    leader bigint not null default 0,
     user_count integer not null default 0,
     group_count integer not null default 0,
     revision integer constraint mirror_state_revision_fk references revisions,
@@ -298,45 +283,6 @@ const LOG = [
   // an earlier log is therefore never valid in this one.
   `insert into mirror_state (state, changes_pruned_to) values ('NEVER_RUN',
      setval(pg_get_serial_sequence('changes', 'id'), (extract(epoch from clock_timestamp()) * 1000000)::bigint))`,
-];
-
-/** What the synchronization has read, and which process runs it. */
-const SYNCHRONIZATION = [
-  `create table quarantined_entries (
-    position integer not null constraint quarantined_entries_pk primary key,
-    kind text not null constraint quarantined_entries_kind_known check (kind in ('person', 'group')),
-    dn text not null,
-    entry_uuid uuid,
-    id_folded text collate "C",
-    attribute text,
-    reason text not null
-  )`,
-  // No foreign keys: the next comparison removes orphaned rows, and deletions are not slowed down.
-  `create table entry_stamps (entry_uuid uuid not null constraint entry_stamps_pk primary key, stamp text not null)`,
-  `create table record_digests (entry_uuid uuid not null constraint record_digests_pk primary key, digest uuid not null)`,
-  `create table reconciliations (
-    kind text not null constraint reconciliations_pk primary key
-      constraint reconciliations_kind_known check (kind in ('identities', 'contents')),
-    finished_at timestamptz(3) not null,
-    entries integer not null,
-    healed integer not null,
-    seconds double precision not null,
-    runs integer not null
-  )`,
-  // The lease of the leader (docs/adr/0033). A renewal leaves the primary key as it is, so it proceeds while a transaction holds
-  // the row FOR KEY SHARE; a takeover waits.
-  `create table leader_lease (
-    token bigint not null constraint leader_lease_pk primary key,
-    only_row boolean not null default true constraint leader_lease_one_row unique
-      constraint leader_lease_only_row check (only_row),
-    holder uuid,
-    session_pid integer,
-    session_started timestamptz,
-    renewals bigint not null default 0,
-    renewed_at timestamptz,
-    waiting_since timestamptz
-  )`,
-  'insert into leader_lease (token) values (0)',
 ];
 
 /** Data of the service itself. */
@@ -389,11 +335,10 @@ const SERVICE = [
 
 const STATEMENTS = [
   'create extension if not exists pg_trgm',
-  ...PICTURES,
+  ...ENTRIES,
   ...OBJECTS,
   ...INDEXES,
   ...LOG,
-  ...SYNCHRONIZATION,
   ...SERVICE,
   // pg_restore fills it last, after all tables and constraints, also with several jobs: see IS_COMPLETE.
   'create materialized view database_complete as select true as is_complete',

@@ -111,19 +111,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.database.noteConfirmed();
   }
 
-  /** Applies a revision and returns it. The one before it is current until then. */
-  async change(apply: () => Promise<Announcement>): Promise<Revision> {
-    try {
-      const applied = await apply();
-      const revision = { number: applied.number, id: applied.id };
-      this.database.revision.noteApplied(revision, applied.previous, applied.changed);
-      this.noteState(applied);
-      return revision;
-    } catch (error) {
-      // The revision may have been applied nevertheless. The next query finds out.
-      this.isHeard = false;
-      throw error;
-    }
+  /** Notes a revision that this process has written. Others learn of it by its announcement. */
+  noteApplied(announcement: Announcement): void {
+    const { number, id, previous, changed } = announcement;
+    this.database.revision.noteApplied({ number, id }, previous, changed);
+    this.noteState(announcement);
   }
 
   /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */

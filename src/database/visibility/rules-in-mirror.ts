@@ -1,6 +1,6 @@
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { markOfRules } from '../../config/model/mapping.js';
-import { leaderHasOtherRules } from '../leadership/leader-lease.js';
+import { leaderHasOtherRules } from '../statements/leader-rules.js';
 import { NothingReadError } from '../revisions/revision.js';
 import { IS_COMPLETE, type Reader, statement } from '../statements/statement.js';
 import type { Viewer } from './viewer.js';

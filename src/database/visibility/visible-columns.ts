@@ -4,18 +4,8 @@ import { carriedNames, comparedColumns } from '../fields/field-columns.js';
 import type { Relation } from './relations.js';
 
 const OF_ENTRIES = [
-  ...[
-    'key',
-    'entry_uuid',
-    'dn',
-    'dn_key',
-    'id_folded',
-    'sort_name',
-    'name_letters',
-    'search_text',
-    'search_pairs',
-  ],
-  ...['content_hash', 'source_values', 'field_values', 'visible_to'],
+  ...['key', 'entry_uuid', 'id_folded', 'sort_name', 'name_letters', 'search_text', 'search_pairs'],
+  ...['field_values', 'visible_to'],
 ];
 
 /** The columns that relations of this module repeat; the others have values that depend on the viewer. */
@@ -24,7 +14,7 @@ export const COLUMNS = {
     return [...OF_ENTRIES, 'family_sort_name', ...columnsOf(BUILT_IN_FIELDS.users)];
   },
   get groups() {
-    return [...OF_ENTRIES, 'references_hash', 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
+    return [...OF_ENTRIES, 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
   },
   get effective_memberships() {
     const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
@@ -36,9 +26,19 @@ export const COLUMNS = {
     ];
   },
   mirror_state: [
-    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
+    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint'],
     ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['hides', 'hides_in_log', 'cursor_key', 'changes_open_to'],
+    ...[
+      'hides',
+      'hides_in_log',
+      'cursor_key',
+      'changes_open_to',
+      'leader',
+      'mode',
+      'refusals',
+      'context_csns',
+      'read_whole_at',
+    ],
   ],
 };
 

@@ -17,12 +17,20 @@ export class LdifLines {
   private line = '';
   /** Number of the first physical line of `line`; 0 before the first one. */
   private number = 0;
-  private physicalNumber = 0;
+  private physicalNumber: number;
   /** The begin of a physical line whose end has not been read. */
   private rest = '';
 
-  /** @param maximumBytes size of the largest accepted line after unfolding, in bytes */
-  constructor(private readonly maximumBytes: number) {}
+  /**
+   * @param maximumBytes size of the largest accepted line after unfolding, in bytes
+   * @param first the number of the first line
+   */
+  constructor(
+    private readonly maximumBytes: number,
+    first = 1,
+  ) {
+    this.physicalNumber = first - 1;
+  }
 
   /**
    * Yields the lines that this chunk completes.

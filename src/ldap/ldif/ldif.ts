@@ -38,12 +38,12 @@ export async function* readLdif(
 
 /**
  * Reads a part of a file that is in memory, as far as the caller takes its entries.
- * @param isBeginning whether the file begins with it, so that it may have a version
+ * @param line the number of its first line: only the beginning of a file may have a version
  * @throws {LdifError} as readLdif
  */
-export function* parseLdif(bytes: Buffer, isBeginning: boolean): Generator<Entry, void, undefined> {
-  const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES);
-  const records = new LdifRecords(isBeginning);
+export function* parseLdif(bytes: Buffer, line: number): Generator<Entry, void, undefined> {
+  const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES, line);
+  const records = new LdifRecords(line === 1);
   for (let from = 0; from < bytes.length; from += PART)
     yield* records.push(lines.push(bytes.subarray(from, from + PART)));
   yield* records.push(lines.end());

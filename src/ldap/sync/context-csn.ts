@@ -31,7 +31,11 @@ export async function readContext(
   if (last === undefined) return null;
   let newer: string | null = null;
   // The first result ends the search before the connection is used again.
-  for await (newer of readNewerCsns(connection, suffix, last, options)) break;
+  for await (const csn of readCsnsSince(connection, suffix, last, options)) {
+    if (csn === last) continue;
+    newer = csn;
+    break;
+  }
   if (newer === null) return { csns: before, isBehind: false };
   await sleep(MOMENT_MILLISECONDS, undefined, { signal: options.signal });
   const csns = await read();
@@ -49,11 +53,11 @@ export async function readContextCsns(
 }
 
 /**
- * The CSNs of the entries that are newer; none when the server does not permit the search. The order of CSNs
- * is the order of their text.
+ * The CSNs of the entries from one on; none when the server does not permit the search. The order of CSNs is
+ * the order of their text.
  * @throws {LdapError} and the signal's reason
  */
-export async function* readNewerCsns(
+export async function* readCsnsSince(
   connection: LdapConnection,
   suffix: string,
   csn: string,
@@ -64,7 +68,7 @@ export async function* readNewerCsns(
   try {
     for await (const message of connection.search(request, options)) {
       const [found = ''] = message.kind === 'entry' ? message.entry.text('entryCSN') : [];
-      if (found > csn) yield found;
+      if (found >= csn) yield found;
     }
   } catch (error) {
     if (!(error instanceof LdapResultError)) throw error;

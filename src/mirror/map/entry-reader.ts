@@ -4,7 +4,6 @@ import {
   isList,
   mappedFields,
   MOST_REFERENCES,
-  otherAttributesOf,
   storedName,
 } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/identity.js';
@@ -15,11 +14,9 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
-import { derivedFrom } from './derived-values.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
-import { textOfValue } from './value-text.js';
-import { markOfOptions, type NamedAs, type Quarantined, type SourceValues } from './snapshot.js';
+import type { NamedAs, Quarantined } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
@@ -98,9 +95,7 @@ export class EntryReader {
 
   /** Returns the values of those fields of a table that are read one by one, by storedName. */
   values(fields: readonly Field[]): Record<string, unknown> {
-    const mapped = mappedFields(fields);
-    const values = Object.fromEntries(mapped.map((field) => [storedName(field), this.firstOf(field)]));
-    return { ...values, ...derivedFrom(mapped, values) };
+    return Object.fromEntries(mappedFields(fields).map((field) => [storedName(field), this.firstOf(field)]));
   }
 
   private firstOf(field: Field): unknown {
@@ -120,7 +115,7 @@ export class EntryReader {
     return isList(field) ? this.list(attribute, field, values) : this.parse(attribute, field, first);
   }
 
-  /** Returns the targets of references, as `user_references` has them. An entry that a DN names may not exist yet. */
+  /** Returns the targets of references, as the table `references` has them. An entry that a DN names may not exist yet. */
   private targets(attribute: string, field: Field, values: readonly Buffer[]): string[] | null {
     const most = isList(field) ? MOST_REFERENCES : 1;
     if (isList(field) && values.length > most) this.quarantine(attribute, `has more than ${most} values`);
@@ -166,55 +161,6 @@ export class EntryReader {
       }
       if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that ${UNREADABLE[by]}`);
     }
-  }
-
-  /**
-   * Returns what the attributes that a preview may change hold beyond the projected value, or null (see
-   * SourceValues).
-   * @param shown the values of the fields
-   */
-  sourceValues(
-    auxiliaryClass: string,
-    fields: readonly Field[],
-    shown: Readonly<Record<string, unknown>>,
-  ): SourceValues | null {
-    const values: Record<string, readonly string[] | null> = {};
-    for (const field of fields.filter(({ change }) => change !== undefined)) {
-      const { attribute } = field;
-      const raw = this.rawValues(attribute);
-      const value = textOfValue(field, shown[storedName(field)]);
-      const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
-      if (!isShown) values[attribute.toLowerCase()] = raw;
-      Object.assign(values, this.otherValues(field));
-    }
-    for (const mark of this.marksOfOptions(fields)) values[mark] = [];
-    const classes = this.rawValues('objectClass');
-    if (classes?.some((each) => each.toLowerCase() === auxiliaryClass.toLowerCase()) !== true)
-      values['objectclass'] = classes;
-    return Object.keys(values).length === 0 ? null : values;
-  }
-
-  /** The marks of changeable attributes that have values with options. */
-  private marksOfOptions(fields: readonly Field[]): string[] {
-    const keys = [...this.entry.attributes.keys()].filter((key) => key.includes(';'));
-    if (keys.length === 0) return [];
-    const changeable = fields.filter(({ change }) => change !== undefined);
-    const marks = changeable.map(({ attribute }) => markOfOptions(attribute));
-    return marks.filter((mark) => keys.some((key) => key.startsWith(mark)));
-  }
-
-  private otherValues(field: Field): Record<string, readonly string[] | null> {
-    const others = otherAttributesOf(field).map(
-      (name) => [name.toLowerCase(), this.rawValues(name)] as const,
-    );
-    return Object.fromEntries(others.filter(([, values]) => values?.length !== 0));
-  }
-
-  /** Returns null if one of the values is not text that the database can store. */
-  private rawValues(attribute: string): string[] | null {
-    const values = this.entry.bytes(attribute).map(decodeUtf8);
-    const texts = values.filter((value) => value !== null && !value.includes('\0'));
-    return texts.length === values.length ? (texts as string[]) : null;
   }
 
   /** Returns the first value without surrounding white space, or null if it is missing or unusable. */

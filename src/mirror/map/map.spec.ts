@@ -53,7 +53,6 @@ describe('the mapping of a user', () => {
       photo,
       picture,
       active: true,
-      sourceValues: null,
       createdAt: new Date('2024-02-29T08:09:10Z'),
     });
     expect(quarantined).toEqual([]);
@@ -93,23 +92,6 @@ describe('the mapping of a user', () => {
     const { value, quarantined } = person(values);
     expect(value).toBeNull();
     expect(quarantined.at(-1)).toMatchObject({ attribute: null, reason });
-  });
-});
-
-describe('the original values of fields', () => {
-  const CLASSES = { objectClass: ['inetOrgPerson', 'directoryPerson'] };
-  const sourceValues = (values: Values) =>
-    person({ displayName: 'Anna', ...CLASSES, ...values }).value?.sourceValues;
-
-  it.each<[string, Values, unknown]>([
-    ['nothing if every attribute has the mirrored value', { mail: 'a@b.c' }, null],
-    ['all values of an attribute with several', { mail: ['a@b.c', 'd@e.f'] }, { mail: ['a@b.c', 'd@e.f'] }],
-    ['a value with leading or trailing white space', { sn: ' Berg ' }, { sn: [' Berg '] }],
-    ['that a name is from another attribute', { displayName: [] }, { displayname: [] }],
-    ['that a value is invalid', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
-    ['the classes, if the own one is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
-  ])('contain %s', (_, values, expected) => {
-    expect(sourceValues(values)).toEqual(expected);
   });
 });
 

@@ -2,12 +2,11 @@ import { atOnce, type Steps } from '../../common/steps.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
-import { isActive, lacksAttributeOfDisabled } from './activity.js';
+import { isActive } from './activity.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
 import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
 import { audiencesOf } from './visibility-rules.js';
 import {
-  LACKS_ATTRIBUTE_OF_DISABLED,
   type MappedGroup,
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,
@@ -33,11 +32,8 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
     ...others,
     ...reader.values(fields),
     ...(named.length > 0 && { [NAMED_GROUPS]: named }),
-    ...(mapping.disabled !== null && {
-      [LACKS_ATTRIBUTE_OF_DISABLED]: lacksAttributeOfDisabled(entry, mapping),
-    }),
   };
-  return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
+  return reader.give(person);
 }
 
 export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<MappedGroup> {
@@ -61,10 +57,9 @@ export function* mapGroupInSteps(
     ...reader.values(fields),
     ...(keys.length > 0 && { [GROUP_KEYS]: keys }),
   };
-  const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
   yield* reader.addReferences(references, mapping.members, NAMED_AS_MEMBER);
   yield* reader.addReferences(references, mapping.admins, NAMED_AS_ADMIN);
   yield* reader.addReferences(references, mapping.owners, NAMED_AS_OWNER);
-  return reader.give({ ...group, sourceValues, references });
+  return reader.give({ ...group, references });
 }

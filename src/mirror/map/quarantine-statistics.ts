@@ -6,7 +6,7 @@ import type { Entry } from '../../ldap/entry.js';
 import type { EntryStatistics } from '../../sources/check/entry-statistics.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { mapGroup, mapPerson } from './map.js';
-import { SAME_ID } from './relate.js';
+import { SAME_ID } from '../revision/staging.js';
 import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 const LISTS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;

@@ -16,20 +16,6 @@ export function rankOfNaming(namedAs: NamedAs): Rank {
   return namedAs >= NAMED_AS_OWNER ? 3 : namedAs >= NAMED_AS_ADMIN ? 2 : 1;
 }
 
-/**
- * The raw values of attributes that differ from the one projected value, by attribute name in lower case:
- * several values, surrounding white space, or no value if the projected value is from another attribute. The
- * list is null if a value is not UTF-8. The key `objectclass` holds the object classes of an entry that lacks
- * the project's auxiliary class. The key of markOfOptions has no values. A change of the entry has to name the values that it
- * replaces.
- */
-export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
-
-/** The key of SourceValues for an attribute that has values with options, such as `description;lang-en`. */
-export function markOfOptions(attribute: string): string {
-  return `${attribute.toLowerCase()};`;
-}
-
 /** The values that people and groups have in common, and by name the values of all other fields. */
 interface MappedEntry {
   readonly [field: string]: unknown;
@@ -39,22 +25,14 @@ interface MappedEntry {
   readonly dnKey: string;
   readonly id: string;
   readonly name: string;
-  /** Null if every attribute holds exactly the projected value. */
-  readonly sourceValues: SourceValues | null;
   /** The time at which the entry was created, if the directory provides it. */
   readonly createdAt: Date | null;
   /** The audience of the entry. Null: everyone. */
   readonly visibleTo?: AudienceLevel | null;
 }
 
-/** Member of a mapped person that is not part of its content: without an attribute, the account may be unable to read it. */
-export const LACKS_ATTRIBUTE_OF_DISABLED: unique symbol = Symbol('lacksAttributeOfDisabled');
-
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
-export interface MappedPerson extends MappedEntry {
-  /** Whether the entry lacks an attribute that `disabled` reads. Undefined: it is not known, or there is no such filter. */
-  readonly [LACKS_ATTRIBUTE_OF_DISABLED]?: boolean;
-}
+export type MappedPerson = MappedEntry;
 
 export interface MappedGroup extends MappedEntry {
   /** The audience of its members. Null: everyone who may see the group. */
@@ -74,16 +52,6 @@ export interface Quarantined {
   readonly attribute: string | null;
   /** The end of a sentence whose subject is the entry or the attribute. */
   readonly reason: string;
-}
-
-/** Counts of what was omitted although no entry has an error. */
-export interface Skipped {
-  /** DNs in groups that refer to no mirrored entry. */
-  readonly dangling: number;
-  /** Groups that name themselves, as the placeholder of an empty groupOfNames. */
-  readonly placeholders: number;
-  /** Groups that contain themselves through other groups. */
-  readonly cyclic: number;
 }
 
 /** People and groups of the directory at one moment: all of them, or only those that have changed. */

@@ -8,7 +8,6 @@ import { hasRules } from '../../config/model/mapping.js';
 import { seesEverything } from '../../database/visibility/viewer.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
-import { parsePosition, type Position, refusalsOf } from '../../sources/ldap/position.js';
 import {
   AWAITS_RULES,
   awaitsRules,
@@ -55,15 +54,6 @@ registerEnumType(FollowMode, {
     POLLED: { description: 'The entries of the server are compared at an interval.' },
   },
 });
-
-const MODES: Readonly<Record<Position['kind'], FollowMode>> = {
-  cookies: FollowMode.PUSHED,
-  count: FollowMode.COUNTED,
-  look: FollowMode.POLLED,
-  hash: FollowMode.POLLED,
-};
-
-const WAITING = 'A change waits for a lock that another session of the database holds';
 
 @ObjectType({ description: 'The state of the synchronization, and how current the responses are.' })
 export class DirectoryStatus {
@@ -125,14 +115,13 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf, isWaiting } = status;
+    const { state, asOf } = status;
     const isPermitted = principal !== null && this.seesDetails(principal, status);
-    const position = parsePosition(status.position);
-    const mode = position === null ? this.modeWithoutPosition(status) : MODES[position.kind];
-    const refusals = isPermitted ? refusalsOf(position).join('. ') : '';
-    const following = { mode, refusals: refusals === '' ? null : refusals };
-    // This message contains no detail of the directory or the database, so every caller may read it.
-    if (isWaiting) return { state: SyncState.RUNNING, asOf, ...withReason(WAITING), ...following };
+    const { mode, refusals } = status;
+    const following = {
+      mode: mode === null ? null : FollowMode[mode],
+      refusals: isPermitted ? refusals : null,
+    };
     return {
       state,
       asOf,
@@ -153,11 +142,6 @@ export class DirectoryStatusResolver {
     const { mapping, visibility } = this.config.directory;
     const viewer = viewerOf(principal, visibility.bypass);
     return seesEverything(viewer) || (viewer.limitedTo === null && !hides && !hasRules(mapping));
-  }
-
-  /** Without a position, everything is read each time. */
-  private modeWithoutPosition({ revision }: MirrorStatus): FollowMode | null {
-    return this.config.directory.source.kind === 'file' || revision === null ? null : FollowMode.POLLED;
   }
 }
 

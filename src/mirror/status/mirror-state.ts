@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { hasRules, markOfRules, numberOfRules } from '../../config/model/mapping.js';
-import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { type DirectoryMapping, hasRules, markOfRules, numberOfRules } from '../../config/model/mapping.js';
 import { Database } from '../../database/database.js';
-import { IS_LEADER_WAITING } from '../../database/leadership/leader-lease.js';
-import { IS_COMPLETE, NOW, statement } from '../../database/statements/statement.js';
-import { parsePosition, type Position } from '../../sources/ldap/position.js';
-import { fingerprintOf } from '../../sources/source.js';
-import { inApplyingTransaction } from '../apply/transaction-watch.js';
-import { Leadership } from '../sync/leadership.js';
+import { IS_COMPLETE, NOW, statement, type Writer } from '../../database/statements/statement.js';
+import type { HintMode } from '../../sources/directory.js';
+import { DataSource } from 'typeorm';
 
 export enum SyncState {
   NEVER_RUN = 'NEVER_RUN',
@@ -27,25 +22,14 @@ export interface MirrorStatus {
   readonly revision: number | null;
   /** Identifies the revision. Its number may repeat after a failover or a restore. */
   readonly revisionId: string | null;
-  readonly position: string | null;
-  /** Whether the leader waits for a lock of another session. */
-  readonly isWaiting: boolean;
+  /** How changes are noticed; null for a file, and before the first scan. */
+  readonly mode: HintMode | null;
+  /** What the server refuses. */
+  readonly refusals: string | null;
   /** Whether the revision, or the log of changes, hides something from someone. */
   readonly hides: boolean;
   /** The time of the database at which the others were read: see readClock. */
   readonly now: Date;
-}
-
-/** The position of the mirror, if its revision is of the same source and configuration, and of one of these kinds. */
-export function positionOf<Kind extends Position['kind']>(
-  { revision, fingerprint, position }: MirrorStatus,
-  config: DirectoryConfig,
-  ...kinds: readonly Kind[]
-): Extract<Position, { kind: Kind }> | null {
-  if (revision === null || fingerprint !== fingerprintOf(config)) return null;
-  const parsed = parsePosition(position);
-  const isOfKind = parsed !== null && (kinds as readonly string[]).includes(parsed.kind);
-  return isOfKind ? (parsed as Extract<Position, { kind: Kind }>) : null;
 }
 
 export const AWAITS_RULES =
@@ -55,10 +39,10 @@ export const AWAITS_RULES =
 /** Whether the mirror was written with other rules than those of this process, which has some. */
 export function awaitsRules(
   { revision, fingerprint }: Pick<MirrorStatus, 'revision' | 'fingerprint'>,
-  config: DirectoryConfig,
+  { mapping }: { readonly mapping: DirectoryMapping },
 ): boolean {
-  if (!hasRules(config.mapping) || revision === null) return false;
-  return fingerprint?.endsWith(markOfRules(numberOfRules(config.mapping))) !== true;
+  if (!hasRules(mapping) || revision === null) return false;
+  return fingerprint?.endsWith(markOfRules(numberOfRules(mapping))) !== true;
 }
 
 /** The column, or the expression, of each value. */
@@ -70,8 +54,8 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   fingerprint: 'source_fingerprint',
   revision: 'revision',
   revisionId: 'revision_uuid',
-  position: 'source_position',
-  isWaiting: IS_LEADER_WAITING,
+  mode: 'mode',
+  refusals: 'refusals',
   hides: 'hides or hides_in_log',
   now: NOW,
 };
@@ -100,12 +84,12 @@ export function describeTrouble({
   }
 }
 
+/** The state of the mirror in the database. What a process writes is ignored when it no longer leads: `leader` is its number. */
 @Injectable()
 export class MirrorState {
   constructor(
     private readonly database: Database,
-    readonly dataSource: DataSource,
-    readonly leadership: Leadership,
+    private readonly dataSource: DataSource,
   ) {}
 
   async get(): Promise<MirrorStatus> {
@@ -114,44 +98,47 @@ export class MirrorState {
     return Object.fromEntries(values) as unknown as MirrorStatus;
   }
 
-  async markRunning(): Promise<void> {
-    await this.write(`update mirror_state set state = 'RUNNING'`);
+  /** What the next scan needs to know. */
+  async readScanState(
+    writer: Writer,
+  ): Promise<{ readonly contextCsns: readonly string[]; readonly wholeAt: Date | null; readonly now: Date }> {
+    const [state] = await writer.query<{ contextCsns: string[]; wholeAt: Date | null; now: Date }[]>(
+      `select context_csns as "contextCsns", read_whole_at as "wholeAt", ${NOW} as now from mirror_state where ${IS_COMPLETE}`,
+    );
+    if (state === undefined) throw new Error('The mirror has no state');
+    return state;
   }
 
-  /** Records that the source was checked and equals the mirror. */
-  async confirmUnchanged(asOf: Date): Promise<void> {
-    await this.write(
-      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
-      [asOf],
+  /** The groups whose members the server may find by a search: they have an LDAP URL of the same server (RFC 4516). */
+  async readDynamicGroups(writer: Writer): Promise<string[]> {
+    const rows = await writer.query<{ uuid: string }[]>(
+      `select uuid from entries where kind = 'group'
+         and attributes ?| array['labeleduri', 'memberurl'] and attributes::text like '%ldap:///%'`,
+    );
+    return rows.map(({ uuid }) => uuid);
+  }
+
+  /** Records that the mirror equals the directory as of a time. */
+  async confirm(asOf: Date, leader: number): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1 where leader = $2`,
+      [asOf, leader],
     );
     this.database.noteConfirmed();
   }
 
-  /**
-   * Restores the state from before a run that had no result. The result of a run of another process since then stays, and so does
-   * the state of one that has not ended.
-   */
-  async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
-    if (state === SyncState.RUNNING) return;
-    await this.write(
-      `update mirror_state set state = $1, reason = $2, blocked_plan = $3 where state = 'RUNNING'`,
-      [state, reason, blockedPlan],
+  /** @param leader null: a command */
+  async markRunning(leader: number | null): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'RUNNING' where reason is null and ($1::bigint is null or leader = $1)`,
+      [leader],
     );
   }
 
-  async markFailing(reason: string): Promise<void> {
-    await this.write(`update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`, [reason]);
-  }
-
-  async markBlocked(reason: string, plan: string): Promise<void> {
-    await this.write(`update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2`, [
-      reason,
-      plan,
-    ]);
-  }
-
-  /** A process that is no longer the leader must not write the state of the synchronization either. */
-  private async write(text: string, values: unknown[] = []): Promise<void> {
-    await inApplyingTransaction(this, (manager) => manager.query(text, values));
+  async markFailing(reason: string, leader: number | null): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null where $2::bigint is null or leader = $2`,
+      [reason, leader],
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { type Run, runChannel } from '../../mirror/sync/runs.js';
-import { summarize } from '../../mirror/sync/summary.js';
+import { summarize } from '../../mirror/run-reporter.js';
+import { type Run, runChannel } from '../../mirror/synchronizer.js';
 import { Tracing } from './tracing.js';
 
 /** Creates a span for each synchronization run, with its outcome and the number of its changes. */
@@ -32,14 +32,14 @@ export class SynchronizationSpans implements OnModuleDestroy {
 }
 
 function end(span: Span, { result }: Run): void {
-  span.setAttribute('directory.run.outcome', result?.kind ?? 'interrupted');
+  span.setAttribute('directory.run.outcome', result?.kind ?? 'failed');
   if (result?.kind === 'applied') {
     span.setAttributes({
-      'directory.mirror.revision': result.revision,
-      'directory.run.summary': summarize(result),
+      'directory.mirror.revision': result.announcement.number,
+      'directory.run.summary': summarize(result.counts),
     });
   }
-  if (result === undefined || result.kind === 'failed' || result.kind === 'blocked') {
+  if (result === undefined || result.kind === 'blocked') {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../../common/errors.js';
-import { type Field, storedName } from '../../common/field.js';
+import { type Field } from '../../common/field.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -12,7 +12,7 @@ import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group.model.js';
 import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
-import { addGroup, removeGroup, applyChange, previewOf, applyNaming } from '../apply-change.js';
+import { addGroup, removeGroup, changeAttributes, previewOf, applyNaming } from '../apply-change.js';
 import type {
   CreateGroupInput,
   DeleteGroupInput,
@@ -34,8 +34,7 @@ import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { changesOfValue, changesOfFields, changesOfRoles } from '../previewed-changes.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
-import { valuesBeside } from '../shared-attributes.js';
-import { validateClientMutationId, validateChange, validateNewGroup, withChange } from '../validate.js';
+import { validateClientMutationId, validateChange, validateNewGroup } from '../validate.js';
 
 const { OWNER, ADMIN } = GroupRole;
 
@@ -64,19 +63,18 @@ export class GroupPreviewsService {
     if (parent !== null) await refuseParent(parent, caller);
     const clientMutationId = validateClientMutationId(input);
     const wanted = validateNewGroup(input, this.fields);
-    const record = buildNewGroup(wanted, creator?.value ?? null, this.mapping.groups);
+    const record = buildNewGroup(wanted, creator, this.mapping.groups);
     await this.refuseTaken(wanted.id, record.dn, caller);
     const uuid = randomUUID();
     // Users outside of the limit can already name the DN of the new group.
-    if (principal.limitedTo) await forgetReferences(transaction, record.dn, this.mapping);
+    if (principal.limitedTo) await forgetReferences(transaction, record.dn);
     await addGroup(transaction, record, uuid, this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
     const group = await this.groups.get({ id: wanted.id }, 'id', transaction);
-    const after = Object.fromEntries(this.fields.map((field) => [storedName(field), group[field.name]]));
-    const beside = valuesBeside(wanted, this.fields, record);
+    const { values: after } = await this.entries.getNewGroup(transaction, wanted.id);
     const changes = async () => [
-      ...changesOfFields('group', this.fields, { before: null, after, beside }, principal),
-      ...changesOfValue(['group', 'parents'], null, parent?.value.id ?? null),
+      ...changesOfFields('group', this.fields, { before: null, after }, principal),
+      ...changesOfValue(['group', 'parents'], null, parent?.id ?? null),
       ...(creator === null
         ? []
         : changesOfRoles(null, await this.memberships.findRole(creator.key, group.key, transaction))),
@@ -93,17 +91,11 @@ export class GroupPreviewsService {
     refuseUnless(canUpdateGroup(principal, callerRole), OWNER, 'change it', callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
     const change = validateChange(input, this.fields);
-    const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
-    const beside = valuesBeside(change, this.fields, record);
-    const value = { ...withChange(before.value, change, this.fields), ...beside, sourceValues };
-    await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
-    const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
-    const changes = changesOfFields(
-      'group',
-      this.fields,
-      { before: before.value, after: value, beside },
-      principal,
-    );
+    const { record, attributes } = changeGroup(before, before.values, change, this.mapping.groups);
+    await changeAttributes(transaction, before, attributes, this.mapping);
+    const group = await this.groups.get({ id: before.id }, 'group', transaction);
+    const { values: after } = await this.entries.getNewGroup(transaction, before.id);
+    const changes = changesOfFields('group', this.fields, { before: before.values, after }, principal);
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), group };
   }
 
@@ -115,17 +107,16 @@ export class GroupPreviewsService {
     const callerRole = await readCallerRole(transaction, principal, group);
     refuseUnless(canDeleteGroup(principal, callerRole), OWNER, 'delete it', callerRole, 'group');
     // The members of the outer groups before and after would show them.
-    if ((group.value.membersVisibleTo ?? null) !== null) throw hiddenMembers();
+    if (group.membersVisibleTo > 0) throw hiddenMembers();
     const clientMutationId = validateClientMutationId(input);
     const outer = await this.entries.listOuterGroups(transaction, group);
-    const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
-    const records = buildGroupDeletion(group.value, references, this.mapping.groups);
-    await removeGroup(transaction, group, outer, this.mapping);
+    const records = buildGroupDeletion(group, outer, this.mapping.groups);
+    await removeGroup(transaction, group, this.mapping);
     const changes = [
-      ...changesOfFields('group', this.fields, { before: group.value, after: null }, principal),
-      ...outer.flatMap(({ group: { value } }) => changesOfValue(['group', 'parents'], value.id, null)),
+      ...changesOfFields('group', this.fields, { before: group.values, after: null }, principal),
+      ...outer.flatMap(({ group: { id } }) => changesOfValue(['group', 'parents'], id, null)),
     ];
-    const deletedGroupId = group.value.id;
+    const deletedGroupId = group.id;
     return { clientMutationId, preview: await previewOf(transaction, records, changes), deletedGroupId };
   }
 
@@ -142,7 +133,7 @@ export class GroupPreviewsService {
     const before = await readNesting(transaction, parent, inner);
     const after = before | NAMED_AS_MEMBER;
     if (after === before) return [];
-    const naming = { kind: 'nestings', group: parent, subject: inner, before, after } as const;
+    const naming = { kind: 'group', group: parent, subject: inner, before, after } as const;
     return [await applyNaming(transaction, naming, this.mapping)];
   }
 

@@ -1,17 +1,18 @@
 import fc from 'fast-check';
-import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
+import { applyRecord, entryOf, rawAttributes } from '../../../test/support/builders/model-entry.js';
 import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
 import { ServiceError } from '../../common/errors.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
-import { readConfig } from '../../config/config.js';
+import { configFor, readConfig } from '../../config/config.js';
 import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
-import { configFor } from '../../config/config.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
+import { memberAttributesOf } from '../../config/model/mapping.js';
 import { mapGroup } from '../../mirror/map/map.js';
+import type { MappedGroup } from '../../mirror/map/snapshot.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
 import type { OriginalGroup } from '../stored-entry.js';
 import { type FieldChanges, type NewGroup, validateChange } from '../validate.js';
@@ -26,16 +27,26 @@ function groupEntry(attributes: Record<string, string[]>, dn = DN): Entry {
   return entryOf(dn, { objectClass, cn: ['chess-club'], member: [ADA], ...attributes });
 }
 
-function storedGroup(entry: Entry): OriginalGroup & { references: unknown } {
-  const { value } = mapGroup(entry, mapping);
+function mapped(entry: Entry, by = mapping): MappedGroup {
+  const { value } = mapGroup(entry, by);
   if (value === null) throw new Error('the entry is no group');
-  return { ...value, memberValues: entry.bytes('member').length };
+  return value;
+}
+
+function storedGroup(entry: Entry, by = mapping): OriginalGroup {
+  const { uuid, dn, id } = mapped(entry, by);
+  const attributes = rawAttributes(entry, memberAttributesOf(by));
+  return { uuid, dn, id, attributes, memberValues: entry.bytes('member').length };
+}
+
+function change(entry: Entry, wanted: FieldChanges, by = mapping) {
+  return changeGroup(storedGroup(entry, by), mapped(entry, by), wanted, by);
 }
 
 describe('the change of a group', () => {
   it('keeps the label of the website', () => {
     const entry = groupEntry({ labeledURI: ['https://example.org The Chess Club', 'https://example.org/2'] });
-    const { record } = changeGroup(storedGroup(entry), { website: 'https://chess.example.org' }, mapping);
+    const { record } = change(entry, { website: 'https://chess.example.org' });
     expect(record).toMatchObject({
       changes: [
         { operation: 'delete', values: ['https://example.org The Chess Club', 'https://example.org/2'] },
@@ -47,15 +58,15 @@ describe('the change of a group', () => {
   it('drops a label that is too long', () => {
     const entry = groupEntry({ labeledURI: [`https://example.org ${'x'.repeat(9000)}`] });
     const website = `https://example.org/${'y'.repeat(1000)}`;
-    const { record } = changeGroup(storedGroup(entry), { website }, mapping);
+    const { record } = change(entry, { website });
     expect(record).toMatchObject({
       changes: [{ operation: 'delete' }, { operation: 'add', values: [website] }],
     });
   });
 
   it('adds the class that a name requires, if it is missing', () => {
-    const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'] }));
-    expect(changeGroup(group, { name: 'Chess Club' }, mapping)).toMatchObject({
+    const entry = groupEntry({ objectClass: ['groupOfNames'] });
+    expect(change(entry, { name: 'Chess Club' })).toMatchObject({
       record: {
         assertion: { kind: 'and', filters: [{ kind: 'not', filter: { attribute: 'displayName' } }] },
         changes: [
@@ -63,9 +74,9 @@ describe('the change of a group', () => {
           { operation: 'add', attribute: 'displayName', values: ['Chess Club'] },
         ],
       },
-      sourceValues: null,
+      attributes: { objectclass: ['groupOfNames', 'directoryGroup'], displayname: ['Chess Club'] },
     });
-    expect(changeGroup(group, { description: 'Chess' }, mapping).record).toMatchObject({
+    expect(change(entry, { description: 'Chess' }).record).toMatchObject({
       changes: [{ attribute: 'description' }],
     });
   });
@@ -74,27 +85,24 @@ describe('the change of a group', () => {
     for (const kind of ['389ds', 'freeipa'] as const) {
       const { groups } = configFor(builtInConfig(), kind).directory.mapping;
       const classes = ['top', 'groupOfNames', 'nestedGroup', 'ipaUserGroup', 'ipaObject', 'posixGroup'];
-      const stored = (attributes: Record<string, string[]>) => {
-        const { value } = mapGroup(groupEntry({ objectClass: classes, ...attributes }), groups);
-        if (value === null) throw new Error('the entry is no group');
-        return { ...value, memberValues: 1 };
-      };
-      for (const change of [{ name: 'Chess' }, { website: 'https://a.example' }, { email: 'a@b.example' }])
-        expect(() => changeGroup(stored({}), change, groups)).toThrow(
+      const recordOf = (attributes: Record<string, string[]>, wanted: FieldChanges) =>
+        change(groupEntry({ objectClass: classes, ...attributes }), wanted, groups).record;
+      for (const wanted of [{ name: 'Chess' }, { website: 'https://a.example' }, { email: 'a@b.example' }])
+        expect(() => recordOf({}, wanted)).toThrow(
           expect.objectContaining({
             code: 'CONFLICT',
-            details: { argument: Object.keys(change)[0] },
+            details: { argument: Object.keys(wanted)[0] },
           }) as Error,
         );
-      expect(changeGroup(stored({}), { description: 'Chess' }, groups).record).toMatchObject({
+      expect(recordOf({}, { description: 'Chess' })).toMatchObject({
         changes: [{ operation: 'add', attribute: 'description' }],
       });
       // Another class, or a value, shows that the schema has more.
-      const extended = stored({ objectClass: [...classes, 'mailGroup'] });
-      expect(changeGroup(extended, { email: 'a@b.example' }, groups).record).toMatchObject({
+      const extended = { objectClass: [...classes, 'mailGroup'] };
+      expect(recordOf(extended, { email: 'a@b.example' })).toMatchObject({
         changes: [{ operation: 'add', attribute: 'mail' }],
       });
-      expect(changeGroup(stored({ displayName: ['Old'] }), { name: 'New' }, groups).record).toMatchObject({
+      expect(recordOf({ displayName: ['Old'] }, { name: 'New' })).toMatchObject({
         changes: [{ values: ['Old'] }, { values: ['New'] }],
       });
     }
@@ -129,12 +137,12 @@ describe('the change of a group', () => {
     );
     fc.assert(
       fc.property(entries, inputs, (entry, input) => {
-        const before = storedGroup(entry);
         const wanted = withoutRefusal(() => validateChange({ group: { id: '' }, ...input }, GROUP_FIELDS));
-        const outcome = wanted && withoutRefusal(() => changeGroup(before, wanted, mapping));
+        const outcome = wanted && withoutRefusal(() => change(entry, wanted));
         if (outcome === null) return;
-        const after = storedGroup(applyRecord(entry, outcome.record));
-        expect(after).toEqual({ ...before, ...defined(wanted), sourceValues: outcome.sourceValues });
+        const after = applyRecord(entry, outcome.record);
+        expect(mapped(after)).toEqual({ ...mapped(entry), ...defined(wanted) });
+        expect(storedGroup(after).attributes).toEqual(outcome.attributes);
       }),
       { numRuns: 1000 },
     );
@@ -166,7 +174,7 @@ describe('a new group', () => {
         { attribute: 'member', values: [ADA] },
       ],
     });
-    expect(storedGroup(entryOfNew(record))).toMatchObject({ ...group, dn: GO, sourceValues: null });
+    expect(mapped(entryOfNew(record))).toMatchObject({ ...group, dn: GO });
   });
 
   it('has the attributes of Active Directory, which allows a group without members', () => {

@@ -26,8 +26,13 @@ type GroupMapping = DirectoryMapping['groups'];
  * Builds the record that changes texts of a group (pure).
  * @throws ServiceError as changeTexts does
  */
-export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
-  const texts = textChangesOf(mapping.fields, group, change);
+export function changeGroup(
+  group: OriginalGroup,
+  values: Readonly<Record<string, unknown>>,
+  change: FieldChanges,
+  mapping: GroupMapping,
+): ChangedEntry {
+  const texts = textChangesOf(mapping.fields, values, change);
   return changeTexts(group, auxiliaryClassOfGroups(mapping), texts, mapping);
 }
 

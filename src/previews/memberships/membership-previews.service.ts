@@ -29,7 +29,7 @@ import {
   type StoredMembership,
 } from './membership-record.js';
 import { MirroredEntries, readMembership, readCallerRole } from '../mirrored-entries.js';
-import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
+import type { MirroredGroup, MirroredUser } from '../mirrored-entries.queries.js';
 import { canAddMember, canChangeRoles, canRemoveMember, type CallerRole } from '../policy.js';
 import { changesOfRoles, type Roles } from '../previewed-changes.js';
 import { callerOf, refuseUnless } from '../rights.js';
@@ -40,7 +40,7 @@ const { OWNER, ADMIN, MEMBER } = GroupRole;
 /** A user, a group, the user's membership in it, and the role of the caller in the group. */
 interface MembershipTarget {
   readonly group: MirroredGroup;
-  readonly person: MirroredPerson;
+  readonly person: MirroredUser;
   readonly membership: StoredMembership;
   readonly callerRole: CallerRole;
 }
@@ -114,9 +114,9 @@ export class MembershipPreviewsService {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
     const group = await this.entries.getGroup(caller, input.group, 'group');
-    const person = await this.entries.getPerson(caller, input.user, 'user');
-    const isHidden = (group.value.membersVisibleTo ?? null) !== null;
-    if (isHidden && context.viewer.id !== foldId(person.value.id)) throw hiddenMembers();
+    const person = await this.entries.getUser(caller, input.user, 'user');
+    const isHidden = group.membersVisibleTo > 0;
+    if (isHidden && context.viewer.id !== foldId(person.id)) throw hiddenMembers();
     const membership = await readMembership(
       transaction,
       group,
@@ -132,7 +132,7 @@ export class MembershipPreviewsService {
     { previewTransaction: transaction }: RequestContext,
   ): Promise<ChangePreview> {
     const naming = {
-      kind: 'memberships',
+      kind: 'person',
       group,
       subject: person,
       before: membership.namedAs,
@@ -148,12 +148,12 @@ export class MembershipPreviewsService {
   }
 
   private async getMembership(target: MembershipTarget, context: RequestContext): Promise<GroupMembership> {
-    const user = await this.users.get({ id: target.person.value.id }, 'user', context.previewTransaction);
+    const user = await this.users.get({ id: target.person.id }, 'user', context.previewTransaction);
     return this.memberships.get(user, await this.getGroup(target, context), context.previewTransaction);
   }
 
   private getGroup({ group }: MembershipTarget, { previewTransaction: transaction }: RequestContext) {
-    return this.groups.get({ id: group.value.id }, 'group', transaction);
+    return this.groups.get({ id: group.id }, 'group', transaction);
   }
 }
 

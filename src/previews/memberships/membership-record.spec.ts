@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { named } from '../../../test/support/builders/named-subject.js';
-import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
+import { applyRecord, entryOf, rawAttributes } from '../../../test/support/builders/model-entry.js';
 import { configFor, readConfig } from '../../config/config.js';
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { Entry } from '../../ldap/entry.js';
 import { GroupRole } from '../../groups/group.model.js';
+import { memberAttributesOf } from '../../config/model/mapping.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import {
@@ -33,7 +34,9 @@ function groupEntry(attributes: Record<string, string[]>): Entry {
 function storedGroup(entry: Entry): OriginalGroup {
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('the entry is no group');
-  return { ...value, memberValues: entry.bytes('member').length };
+  const { uuid, dn, id } = value;
+  const attributes = rawAttributes(entry, memberAttributesOf(mapping));
+  return { uuid, dn, id, attributes, memberValues: entry.bytes('member').length };
 }
 
 function namingIn(entry: Entry, dn: string): NamedAs {
@@ -111,13 +114,14 @@ describe('the attributes of a membership', () => {
 describe('the record of a membership', () => {
   it('adds a member', () => {
     const entry = groupEntry({ member: [ADA] });
-    expect(changeNames(storedGroup(entry), named(BOB), NOT_NAMED, 1, mapping)).toEqual({
+    const group = storedGroup(entry);
+    expect(changeNames(group, named(BOB), NOT_NAMED, 1, mapping)).toEqual({
       record: {
         dn: DN,
         changetype: 'modify',
         changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
       },
-      sourceValues: null,
+      attributes: group.attributes,
     });
   });
 
@@ -130,7 +134,7 @@ describe('the record of a membership', () => {
           { operation: 'add', attribute: 'groupAdmin', values: [ADA] },
         ],
       },
-      sourceValues: null,
+      attributes: { objectclass: ['groupOfNames', 'directoryGroup'] },
     });
     expect(changeNames(group, named(ADA), 1, 5, mapping).record).toMatchObject({
       changes: [{ attribute: 'owner' }],
@@ -217,10 +221,10 @@ describe('the record of a membership', () => {
           owner: [...held(4), BOB],
         });
         fc.pre(before !== after);
-        const { record, sourceValues } = changeNames(storedGroup(entry), named(ADA), before, after, mapping);
+        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after, mapping);
         const applied = applyRecord(entry, record);
         expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
-        expect(storedGroup(applied).sourceValues).toEqual(sourceValues);
+        expect(storedGroup(applied).attributes).toEqual(attributes);
       }),
     );
   });

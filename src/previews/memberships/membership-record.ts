@@ -9,9 +9,10 @@ import {
   type NamedAs,
   rankOfNaming,
 } from '../../mirror/map/snapshot.js';
-import { classesOf, memberAttributesIn } from '../object-classes.js';
+import { memberAttributesIn } from '../object-classes.js';
 import {
   auxiliaryClassOfGroups,
+  classesOf,
   isSame,
   type ChangedEntry,
   modifyEntry,

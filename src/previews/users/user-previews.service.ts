@@ -5,10 +5,10 @@ import { CONFIG } from '../../config/config.module.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { Profile, type User } from '../../users/user.model.js';
 import { UsersService } from '../../users/users.service.js';
-import { applyChange, previewOf } from '../apply-change.js';
+import { changeUser, previewOf } from '../apply-change.js';
 import type { ChangePayload } from '../change.model.js';
 import { MirroredEntries } from '../mirrored-entries.js';
-import type { MirroredPerson } from '../mirrored-entries.queries.js';
+import type { MirroredUser } from '../mirrored-entries.queries.js';
 import { canUpdateProfile } from '../policy.js';
 import { changesOfFields } from '../previewed-changes.js';
 import { callerOf, noUserContext, type PreviewContext } from '../rights.js';
@@ -18,9 +18,8 @@ import type {
   UpdateProfilePayload,
   UpdateUserPayload,
 } from './user-change.model.js';
-import { valuesBeside } from '../shared-attributes.js';
 import { changePerson } from '../text-record.js';
-import { validateClientMutationId, validateChange, withChange } from '../validate.js';
+import { validateClientMutationId, validateChange } from '../validate.js';
 
 @Injectable()
 export class UserPreviewsService {
@@ -38,9 +37,9 @@ export class UserPreviewsService {
   async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
-    const person = await this.entries.findActor(transaction, principal);
-    if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
-    const { user, ...payload } = await this.update(person, input, caller, 'profile');
+    const actor = await this.entries.findActor(transaction, principal);
+    if (!canUpdateProfile(actor)) throw noUserContext('there is no profile to change');
+    const { user, ...payload } = await this.update(actor, input, caller, 'profile');
     return { ...payload, profile: new Profile(user) };
   }
 
@@ -50,11 +49,11 @@ export class UserPreviewsService {
    */
   async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {
     const caller = callerOf(context);
-    return this.update(await this.entries.getPerson(caller, input.user, 'user'), input, caller, 'user');
+    return this.update(await this.entries.getUser(caller, input.user, 'user'), input, caller, 'user');
   }
 
   private async update(
-    { value, contentHash }: MirroredPerson,
+    before: MirroredUser,
     input: UpdateProfileInput | UpdateUserInput,
     { transaction, principal }: PreviewContext,
     object: 'user' | 'profile',
@@ -62,12 +61,16 @@ export class UserPreviewsService {
     const { fields } = this.mapping.users;
     const clientMutationId = validateClientMutationId(input);
     const change = validateChange(input, fields);
-    const { record, sourceValues } = changePerson(value, change, this.mapping.users);
-    const beside = valuesBeside(change, fields, record);
-    const changed = { ...withChange(value, change, fields), ...beside, sourceValues };
-    await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
-    const user = await this.users.get({ id: value.id }, 'user', transaction);
-    const changes = changesOfFields(object, fields, { before: value, after: changed, beside }, principal);
+    const { record, attributes } = changePerson(before, before.values, change, this.mapping.users);
+    await changeUser(transaction, before, attributes, this.mapping);
+    const user = await this.users.get({ id: before.id }, 'user', transaction);
+    const after = await this.entries.getChanged(transaction, before.id);
+    const changes = changesOfFields(
+      object,
+      fields,
+      { before: before.values, after: after.values },
+      principal,
+    );
     return { clientMutationId, preview: await previewOf(transaction, [record], changes), user };
   }
 }

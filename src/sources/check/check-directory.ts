@@ -5,12 +5,13 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
-import { chooseMode, findWhyNotOffered, findWhyRefused } from '../ldap/follow-mode.js';
-import { LdapDirectory } from '../ldap/ldap-directory.js';
+import { LdapServers } from '../ldap/ldap-servers.js';
+import { ServerDirectory } from '../ldap/server-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryStatistics } from './entry-statistics.js';
 import { EntryCheck } from './check-entries.js';
 import { compareServers, type ConnectedServer } from './compare-servers.js';
+import { SourceError } from '../source.error.js';
 import { KINDS } from '../source.js';
 
 const ENCRYPTION = {
@@ -18,9 +19,6 @@ const ENCRYPTION = {
   starttls: 'encrypted by StartTLS',
   ldaps: 'encrypted (ldaps)',
 } as const satisfies Record<LdapServerConfig['security'], string>;
-
-/** No entry was changed at or after this time (RFC 4517 §3.3.13). */
-const END_OF_TIME = '99991231235959Z';
 
 interface CheckOptions {
   /** Called at intervals with the number of entries that have been read. */
@@ -40,17 +38,18 @@ export async function checkDirectory(
   signal: AbortSignal,
   options: CheckOptions = {},
 ): Promise<Finding[]> {
-  const directory = new LdapDirectory(config, source);
+  const servers = new LdapServers(source);
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  const first = await enterAll(directory, source, signal, findings);
+  const first = await enterAll(servers, source, signal, findings);
   if (first === null) return findings;
   const { connection } = first;
   findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
   try {
+    const directory = new ServerDirectory(config, connection);
     const check = new DirectoryCheck(config, directory, connection, signal, options);
     for await (const finding of check.run()) findings.push(finding);
-    const others = compareServers(config, source, directory, first, signal);
+    const others = compareServers(config, servers, source, directory, first, signal);
     for await (const finding of others) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
@@ -66,7 +65,7 @@ export async function checkDirectory(
  * @returns a connection to the first server that accepts the account; null when none does
  */
 async function enterAll(
-  directory: LdapDirectory,
+  servers: LdapServers,
   source: LdapSourceConfig,
   signal: AbortSignal,
   findings: Finding[],
@@ -75,7 +74,7 @@ async function enterAll(
   for (const server of source.servers) {
     let connection: LdapConnection | null = null;
     try {
-      connection = await directory.servers.connectTo(server, signal);
+      connection = await servers.connectTo(server, signal);
       findings.push(await describeServer(connection, server));
       first ??= { connection, server };
     } catch (error) {
@@ -114,7 +113,7 @@ async function describeServer(
 class DirectoryCheck {
   constructor(
     private readonly config: DirectoryConfig,
-    private readonly directory: LdapDirectory,
+    private readonly directory: ServerDirectory,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
     private readonly options: CheckOptions,
@@ -124,8 +123,7 @@ class DirectoryCheck {
     const { config, directory, connection } = this;
     const { progress = () => undefined } = this.options;
     const missing = yield* this.findMissingBases();
-    const noContentSync = await this.findWhyNoContentSync(missing.size === 0);
-    const entries = new EntryCheck(config, directory, connection, noContentSync, this.options.more ?? []);
+    const entries = new EntryCheck(config, directory, connection, this.options.more ?? []);
     let isWhole = missing.size === 0;
     for (const kind of KINDS) {
       const { bases } = mappingOf(config.mapping, kind);
@@ -135,8 +133,7 @@ class DirectoryCheck {
     }
     // Missing references can only be determined if everything was read.
     if (isWhole) yield* await entries.findings(this.signal);
-    if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
-    yield (missing.size === 0 ? await this.describeNumbers(entries) : null) ?? this.describeChanges(entries);
+    if (missing.size === 0) yield* this.describeChanges(entries);
   }
 
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
@@ -150,16 +147,6 @@ class DirectoryCheck {
     }
     if (missing.size === 0) yield ok('directory bases', 'all of them exist');
     return missing;
-  }
-
-  /** Sends the request for changes once, to determine which parts the server refuses. */
-  private async tryContentSync(): Promise<void> {
-    try {
-      await this.directory.listChangedSince(this.connection, END_OF_TIME).next();
-    } catch (error) {
-      // The entries were counted before, and that step reported every failure.
-      if (!(error instanceof LdapResultError)) throw error;
-    }
   }
 
   /** The reason why an entry is not found; null when it exists. */
@@ -177,41 +164,30 @@ class DirectoryCheck {
     }
   }
 
-  /** @param hasBases whether all bases exist, so that each one can be checked */
-  private async findWhyNoContentSync(hasBases: boolean): Promise<string | null> {
-    const reason = await findWhyNotOffered(this.directory, this.connection);
-    return reason === null && hasBases ? this.findWhatIsRefused() : reason;
-  }
-
-  private async findWhatIsRefused(): Promise<string | null> {
+  private async *describeChanges({ total, dated }: EntryCheck): AsyncGenerator<Finding> {
+    const { directory, config } = this;
     try {
-      return await findWhyRefused(this.directory, this.connection, this.signal);
+      await directory.begin(this.signal);
     } catch (error) {
-      // The entries are counted with the same request, and that step reports every failure.
-      if (error instanceof LdapResultError) return null;
-      throw error;
+      if (!(error instanceof SourceError)) throw error;
+      yield problem('changes', error.message);
+      return;
     }
-  }
-
-  /** Null: the server does not number its changes, or reports them. */
-  private async describeNumbers({ noContentSync }: EntryCheck): Promise<Finding | null> {
-    if (noContentSync === null) return null;
-    const { mode } = await chooseMode(this.directory, this.connection, this.signal);
-    if (mode.kind !== 'counted') return null;
-    const { changed } = mode.numbers.counter;
-    return ok('changes', `the server numbers them (${changed}): asked for every second. ${noContentSync}`);
-  }
-
-  private describeChanges({ noContentSync, total, dated }: EntryCheck): Finding {
-    if (noContentSync === null) return ok('changes', 'the server pushes them (RFC 4533)');
-    const { syncSeconds, mapping } = this.config;
-    const reasons = new Set([noContentSync, ...this.directory.refusals(this.connection)]);
-    const asked = `asked for every ${syncSeconds} s. ${[...reasons].join('. ')}`;
-    if (dated === total) return ok('changes', asked);
-    const consequence = dated === 0 ? 'everything is read each time' : 'changes of those are missed';
-    return warning(
-      'changes',
-      `${asked}. The account sees no ${mapping.users.modifiedAt} in ${total - dated} of ${total} entries: ${consequence}`,
-    );
+    const refusals = directory.refusals.map((text) => `. ${text}`).join('');
+    if (directory.mode === 'PUSHED') yield ok('changes', `the server pushes them (RFC 4533)${refusals}`);
+    else if (directory.mode === 'COUNTED')
+      yield ok(
+        'changes',
+        `the server numbers them, and is asked for the latest number every second${refusals}`,
+      );
+    else {
+      const text = `asked for every ${config.syncSeconds} s${refusals}`;
+      yield dated === total
+        ? ok('changes', text)
+        : warning(
+            'changes',
+            `${text}. The account sees no ${config.mapping.users.modifiedAt} in ${total - dated} of ${total} entries: only a scan finds their changes`,
+          );
+    }
   }
 }

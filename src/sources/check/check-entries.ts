@@ -4,13 +4,11 @@ import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../conf
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
-import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
-import { readContent } from '../../ldap/sync/content-sync.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
-import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { readOne } from '../../ldap/client/read-one.js';
-import type { LdapDirectory } from '../ldap/ldap-directory.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import type { ServerDirectory } from '../ldap/server-directory.js';
 import type { EntryStatistics } from './entry-statistics.js';
 import { MembershipForms } from './membership-forms.js';
 import { ModelStatistics } from './model-statistics.js';
@@ -48,14 +46,12 @@ export class EntryCheck {
   private readonly mapping: DirectoryMapping;
 
   /**
-   * @param noContentSync why the server does not report changes; null when it does
    * @param more what else is counted
    */
   constructor(
     private readonly config: DirectoryConfig,
-    private readonly directory: LdapDirectory,
+    private readonly directory: ServerDirectory,
     private readonly connection: LdapConnection,
-    public noContentSync: string | null,
     more: readonly EntryStatistics[],
   ) {
     this.mapping = config.mapping;
@@ -113,17 +109,14 @@ export class EntryCheck {
     try {
       for await (const entry of this.read(kind, signal)) {
         statistics.add(entry);
-        const isUnidentified = this.directory.hasIdentity(entry) && this.directory.identityOf(entry) === null;
+        const { uuid } = this.directory;
+        const isUnidentified = entry.bytes(uuid).length > 0 && uuidOfEntry(entry, uuid) === null;
         if (isUnidentified) statistics.unidentified++;
         for (const each of this.statistics) each.add(kind, entry);
         if (statistics.total % PROGRESS_INTERVAL === 0) progress(statistics.total);
       }
       return null;
     } catch (error) {
-      if (error instanceof ContentSyncRefusedError) {
-        this.noContentSync = error.message;
-        return this.count(kind, statistics, signal, progress);
-      }
       if (!(error instanceof LdapResultError)) throw error;
       return problem(
         PLURALS[kind],
@@ -144,13 +137,8 @@ export class EntryCheck {
         ...this.forms.attributesOf(kind),
       ],
     };
-    for await (const entry of this.search(request, signal))
+    for await (const entry of readPaged(this.connection, request, { signal }))
       if (this.directory.covers(kind, entry.dn)) yield entry;
-  }
-
-  private async *search(request: SearchRequest, signal: AbortSignal): AsyncGenerator<Entry> {
-    if (this.noContentSync !== null) yield* readPaged(this.connection, request, { signal });
-    else for await (const { entry } of readContent(this.connection, request, signal)) yield entry;
   }
 
   private *describeEntries(kind: EntryKind, statistics: AttributeStatistics): Generator<Finding> {

@@ -6,7 +6,7 @@ import type { EntryStatistics } from './entry-statistics.js';
 import { MembershipForms } from './membership-forms.js';
 import { ModelStatistics } from './model-statistics.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
-import { LdifSource } from '../ldif/ldif-source.js';
+import { FileDirectory } from '../ldif/file-directory.js';
 import { SourceError } from '../source.error.js';
 
 /**
@@ -29,12 +29,13 @@ export async function checkFile(
     ...more,
   ];
   try {
-    for await (const { kind, entry } of new LdifSource(config, source).read()) {
-      for (const each of statistics) each.add(kind, entry);
-      counts[kind]++;
-      const read = counts.person + counts.group;
-      if (read % PROGRESS_INTERVAL === 0) progress(read);
-    }
+    for await (const page of new FileDirectory(config, source).scan())
+      for (const { kind, entry } of page) {
+        if (entry !== null) for (const each of statistics) each.add(kind, entry);
+        counts[kind]++;
+        const read = counts.person + counts.group;
+        if (read % PROGRESS_INTERVAL === 0) progress(read);
+      }
   } catch (error) {
     if (error instanceof LdifError || error instanceof SourceError)
       return [problem(what, `${source.file}: ${error.message}`)];

@@ -3,12 +3,9 @@ import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { readOne } from '../../ldap/client/read-one.js';
-import { readNumbers } from '../ldap/follow-mode.js';
-import type { LdapDirectory } from '../ldap/ldap-directory.js';
-import { describeLag, type NumberedState } from '../ldap/numbered-state.js';
-import { describeBehind, type ServerState } from '../ldap/position.js';
-import { readServerState } from '../ldap/server-state.js';
-import { KINDS } from '../source.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import type { LdapServers } from '../ldap/ldap-servers.js';
+import { ServerDirectory } from '../ldap/server-directory.js';
 import { SourceError } from '../source.error.js';
 
 const WHAT = 'directory servers';
@@ -17,9 +14,7 @@ const WHAT = 'directory servers';
 interface Content {
   /** The identity of the base DN, which replication keeps; null when the account does not see it. */
   readonly base: string | null;
-  readonly state: ServerState;
-  /** Null: the server shows no numbers of changes. */
-  readonly numbers: NumberedState | null;
+  readonly directory: ServerDirectory;
   /** The identities of all users and groups. */
   readonly identities: ReadonlySet<string>;
 }
@@ -36,17 +31,18 @@ export interface ConnectedServer {
  * @throws the signal's reason
  */
 export async function* compareServers(
-  { baseDn }: DirectoryConfig,
-  { servers }: LdapSourceConfig,
-  directory: LdapDirectory,
+  config: DirectoryConfig,
+  servers: LdapServers,
+  source: LdapSourceConfig,
+  directory: ServerDirectory,
   first: ConnectedServer,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
-  const others = servers.filter((server) => server !== first.server);
+  const others = source.servers.filter((server) => server !== first.server);
   if (others.length === 0) return;
   try {
-    const content = await readContents(directory, first.connection, baseDn);
-    for (const other of others) yield* compareWith(other, content, { first, directory, baseDn, signal });
+    const content = await readContents(directory);
+    for (const other of others) yield* compareWith(other, content, { first, servers, config, signal });
   } catch (error) {
     if (!(error instanceof LdapError || error instanceof SourceError)) throw error;
     yield warning(WHAT, `${first.server.url}: its content could not be compared: ${error.message}`);
@@ -55,25 +51,27 @@ export async function* compareServers(
 
 interface Comparison {
   readonly first: ConnectedServer;
-  readonly directory: LdapDirectory;
-  readonly baseDn: string;
+  readonly servers: LdapServers;
+  readonly config: DirectoryConfig;
   readonly signal: AbortSignal;
 }
 
 async function* compareWith(
   other: LdapServerConfig,
   content: Content,
-  { first, directory, baseDn, signal }: Comparison,
+  { first, servers, config, signal }: Comparison,
 ): AsyncGenerator<Finding> {
-  const connection = await directory.servers.connectTo(other, signal).catch((error: unknown) => {
+  const connection = await servers.connectTo(other, signal).catch((error: unknown) => {
     if (error instanceof LdapError) return null;
     throw error;
   });
   if (connection === null) return;
   try {
-    const found = await readContents(directory, connection, baseDn);
-    const names = { first: first.server.url, other: other.url, baseDn };
-    yield describe(content, found, names);
+    const directory = new ServerDirectory(config, connection);
+    await directory.begin(signal);
+    const found = await readContents(directory);
+    const names = { first: first.server.url, other: other.url, baseDn: config.baseDn };
+    yield await describe(content, found, names);
     yield* describeHidden(content, found, names);
   } catch (error) {
     if (!(error instanceof LdapError || error instanceof SourceError)) throw error;
@@ -83,18 +81,13 @@ async function* compareWith(
   }
 }
 
-async function readContents(
-  directory: LdapDirectory,
-  connection: LdapConnection,
-  baseDn: string,
-): Promise<Content> {
-  const entry = await readOne(connection, baseDn, [directory.uuid]);
-  const state = await readServerState(connection, directory.searches);
-  const numbers = await readNumbers(directory, connection);
+/** @param directory is begun */
+async function readContents(directory: ServerDirectory): Promise<Content> {
+  const entry = await readOne(directory.connection, directory.config.baseDn, [directory.uuid]);
   const identities = new Set<string>();
-  for (const kind of KINDS)
-    for await (const { uuid } of directory.readAll(connection, kind, false)) identities.add(uuid);
-  return { base: entry === null ? null : directory.identityOf(entry), state, numbers, identities };
+  for await (const page of directory.scan(() => Promise.resolve(new Map())))
+    for (const { uuid } of page) identities.add(uuid);
+  return { base: entry === null ? null : uuidOfEntry(entry, directory.uuid), directory, identities };
 }
 
 interface Names {
@@ -103,8 +96,8 @@ interface Names {
   readonly baseDn: string;
 }
 
-/** Describes how the content of a server differs from that of the first one (pure). */
-function describe(content: Content, found: Content, { first, other, baseDn }: Names): Finding {
+/** Describes how the content of a server differs from that of the first one. */
+async function describe(content: Content, found: Content, { first, other, baseDn }: Names): Promise<Finding> {
   const missing = [...content.identities].filter((uuid) => !found.identities.has(uuid)).length;
   const added = [...found.identities].filter((uuid) => !content.identities.has(uuid)).length;
   const counts = `${missing} users and groups of ${first} are missing there, and ${added} are only there`;
@@ -113,33 +106,26 @@ function describe(content: Content, found: Content, { first, other, baseDn }: Na
       WHAT,
       `${other} has another directory than ${first}: ${baseDn} has another identity. ${counts}`,
     );
-  const behind = describeBehind(content.state, found.state);
-  if (behind !== null) return warning(WHAT, `${other} lags behind ${first} by its contextCSN. ${counts}`);
-  if (describeBehind(found.state, content.state) !== null)
+  if (await lacks(found, content))
+    return warning(WHAT, `${other} lags behind ${first} by its contextCSN. ${counts}`);
+  if (await lacks(content, found))
     return warning(WHAT, `${first} lags behind ${other} by its contextCSN. ${counts}`);
   if (missing + added === 0)
     return ok(WHAT, `${other} has the same ${content.identities.size} users and groups as ${first}`);
-  const lags = lagOf(found, content) !== null;
-  // The numbers of each also count changes that the other never gets.
-  if (lags !== (lagOf(content, found) !== null))
-    return warning(
-      WHAT,
-      `${lags ? other : first} lags behind ${lags ? first : other} by its numbers of changes. ${counts}`,
-    );
   return problem(WHAT, `${other} has other content than ${first}, or one of them lags. ${counts}`);
 }
 
-function lagOf({ numbers }: Content, { numbers: known }: Content): string | null {
-  return numbers === null || known === null ? null : describeLag(known, numbers);
+async function lacks({ directory }: Content, known: Content): Promise<boolean> {
+  return (await directory.describeLag(known.directory.contextCsns)) !== null;
 }
 
 /** Warns of servers of which a lag cannot be recognized. */
 function* describeHidden(content: Content, found: Content, { first, other }: Names): Generator<Finding> {
-  for (const [url, { numbers, state }] of [
+  for (const [url, { directory }] of [
     [first, content],
     [other, found],
   ] as const)
-    if (numbers === null ? KINDS.some((kind) => state[kind] === null) : numbers.showsOthers !== true)
+    if (directory.contextCsns.length === 0)
       yield warning(
         WHAT,
         `${url} does not show which changes of the others it has: it is not known whether it lags`,

@@ -4,9 +4,14 @@ import type { Entry } from '../../ldap/entry.js';
 import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
-import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
 import { namingAttributesOf } from '../named-groups.js';
 import type { EntryKind } from '../source.js';
+
+/**
+ * The attributes that contain the searches of dynamic groups: OpenLDAP returns the subtypes of an attribute
+ * with it, and the overlay dynlist accepts only subtypes of labeledURI.
+ */
+const DYNAMIC_ATTRIBUTES: readonly string[] = ['labeledURI', 'memberURL'];
 
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 export const ENTRY_CSN = 'entryCSN';

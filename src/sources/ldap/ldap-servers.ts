@@ -4,24 +4,6 @@ import { LockingRejectionError } from '../../ldap/client/bind-error.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapConnectError, LdapError, LdapTlsError } from '../../ldap/client/ldap-error.js';
 import { readPassword } from './password-file.js';
-import type { ServerState } from './position.js';
-import { type Bases, compareWithServer } from './server-state.js';
-
-/** A connected server and its state. */
-export interface Choice {
-  readonly connection: LdapConnection;
-  readonly state: ServerState;
-  /** How the server is behind the known state, as a sentence; null when it is not behind. */
-  readonly behind: string | null;
-}
-
-/** What is known of a directory. */
-interface Known {
-  readonly state: ServerState;
-  readonly bases: Bases;
-  /** Describes how a server that shows no such state lacks known changes; null when it does not, as far as is known. */
-  readonly findLag: (connection: LdapConnection) => Promise<string | null>;
-}
 
 /** The servers of one directory, in order of preference. */
 export class LdapServers {
@@ -45,51 +27,26 @@ export class LdapServers {
   }
 
   /**
-   * Connects to the first server that has all known changes; when there is none, to the first that is behind.
+   * Connects to the servers, until one of them can be used.
+   * @param open returns null for a server that cannot be used, and closes its connection
    * @throws LdapError when no server accepts the account; the signal's reason
    */
-  async choose(known: Known, signal: AbortSignal): Promise<Choice> {
+  async first<Opened>(
+    open: (connection: LdapConnection) => Promise<Opened | null>,
+    signal: AbortSignal,
+  ): Promise<Opened | null> {
     const errors: LdapError[] = [];
-    let fallback: Choice | null = null;
     for (const server of this.source.servers) {
       try {
-        const choice = await this.checkServer(await this.connectTo(server, signal), known, signal);
-        if (choice.behind === null) {
-          fallback?.connection.close();
-          return choice;
-        }
-        if (fallback === null) fallback = choice;
-        else choice.connection.close();
+        const opened = await open(await this.connectTo(server, signal));
+        if (opened !== null) return opened;
       } catch (error) {
-        if (error instanceof LdapError) errors.push(error);
-        else {
-          fallback?.connection.close();
-          throw error;
-        }
+        if (!(error instanceof LdapError)) throw error;
+        errors.push(error);
       }
     }
-    if (fallback === null) throw summarize(errors);
-    return fallback;
-  }
-
-  private async checkServer(
-    connection: LdapConnection,
-    { state: known, bases, findLag }: Known,
-    signal: AbortSignal,
-  ): Promise<Choice> {
-    const close = () => {
-      connection.close();
-    };
-    signal.addEventListener('abort', close);
-    try {
-      const { state, behind } = await compareWithServer(connection, bases, known);
-      return { connection, state, behind: behind ?? (await findLag(connection)) };
-    } catch (error) {
-      connection.close();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', close);
-    }
+    if (errors.length === this.source.servers.length) throw summarize(errors);
+    return null;
   }
 
   /** @throws LdapError when the server does not accept the account; the signal's reason */

@@ -2,11 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { readConfig } from '../../../src/config/config.js';
 import { checkDirectory } from '../../../src/sources/check/check-directory.js';
-import type { PlanReport } from '../../../src/commands/plan-report.js';
 import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually, LONGEST_WAIT, isEqual } from '../../support/eventually.js';
 import { type BehaviorDirectory, differencesOf, readExpected, type Swap } from './behavior-directory.js';
 import { BehaviorService } from './behavior-service.js';
+
+/** What `sync --dry-run --json` prints. */
+interface PlannedChanges {
+  readonly users: PlannedEntries;
+  readonly groups: PlannedEntries;
+  readonly memberships: unknown;
+  readonly nestings: unknown;
+  readonly quarantined: unknown;
+}
+
+type PlannedEntries = Readonly<Record<'created' | 'deleted', readonly { readonly id: string }[]>>;
 
 type Change = (...ldif: string[]) => Promise<void>;
 
@@ -221,12 +231,10 @@ export function describeBehaviors(
     const { code, stdout, stderr } = await service.run('model', '--suggest');
     expect([code, code === 0 ? '' : stdout + stderr]).toEqual([0, '']);
     const planned = await service.runWith(modelSetting(stdout), 'sync', '--dry-run', '--json');
-    const { people, groups, memberships, nestings, quarantined } = JSON.parse(
+    const { users, groups, memberships, nestings, quarantined } = JSON.parse(
       planned.stdout,
-    ) as PlanReport & {
-      quarantined: unknown;
-    };
-    const changed = [people, groups].map(({ created, deleted }) =>
+    ) as PlannedChanges;
+    const changed = [users, groups].map(({ created, deleted }) =>
       [...created, ...deleted].map(({ id }) => id),
     );
     expect([...changed, memberships, nestings, quarantined]).toEqual([[], [], [], [], []]);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseDump } from '../../support/builders/ldap-content.js';
@@ -8,6 +9,9 @@ import type { BehaviorServer } from './behavior-directory.js';
 
 /** Attributes that the emulated server does not have: they show that an entry has changed. */
 const ABSENT = ['dn', 'entrycsn', 'modifytimestamp'];
+
+/** It changes with the photo. */
+export const PHOTO_STAMP = 'photoHash';
 
 /** An emulated server that shows no changes, with the content of slapd, which is changed and shown by tools of OpenLDAP. */
 export class PolledDirectory implements BehaviorServer {
@@ -65,7 +69,10 @@ export class PolledDirectory implements BehaviorServer {
     this.emulator.entries.clear();
     for (const { dn, values } of entries) {
       const shown = [...values].filter(([name]) => !ABSENT.includes(name));
-      this.emulator.entries.set(dn, Object.fromEntries(shown));
+      const photo = values.get('jpegphoto')?.[0];
+      const stamp: Record<string, string[]> =
+        photo === undefined ? {} : { [PHOTO_STAMP]: [hash('sha256', photo)] };
+      this.emulator.entries.set(dn, { ...Object.fromEntries(shown), ...stamp });
     }
   }
 }

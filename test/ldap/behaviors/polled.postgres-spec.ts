@@ -5,7 +5,7 @@ import { MIRROR_DN, MIRROR_PASSWORD, SUFFIX } from '../../support/servers/slapd.
 import { OldCopy, type Vocabulary } from './behavior-directory.js';
 import { describeBehaviors } from './behaviors.js';
 import { DISABLING_MODEL, openldapVocabulary } from './openldap-vocabulary.js';
-import { PolledDirectory } from './polled-directory.js';
+import { PHOTO_STAMP, PolledDirectory } from './polled-directory.js';
 
 const vocabulary: Vocabulary = {
   ...openldapVocabulary,
@@ -47,9 +47,7 @@ describe('An emulated server without times, numbers, pages and comparisons', () 
         DIRECTORY_KEY_FILE: file('server.key'),
         DIRECTORY_BIND_DN: MIRROR_DN,
         DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
-        // A photo that changes alone is found by the comparison of contents.
-        DIRECTORY_RECONCILE_CONTENTS_SECONDS: '5',
-        ...modelSetting(DISABLING_MODEL),
+        ...modelSetting(DISABLING_MODEL.replace('}', `, photoStamp: ${PHOTO_STAMP}}`)),
       },
     };
   });

@@ -9,7 +9,7 @@ export interface Backup {
 }
 
 const TABLES = `
-  select c.relname as name, string_agg(format('%I', a.attname), ', ' order by a.attnum) as columns
+  select format('%I', c.relname) as name, string_agg(format('%I', a.attname), ', ' order by a.attnum) as columns
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
   where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
   group by c.relname order by c.relname`;

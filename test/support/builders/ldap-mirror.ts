@@ -18,8 +18,8 @@ export interface PersonRow {
 /** The rows of the users, by id. */
 export async function readPeople({ app }: Served): Promise<Record<string, PersonRow>> {
   const rows: (PersonRow & { id: string })[] = await app.get(DataSource).query(`
-    select id, key, entry_uuid as uuid, dn, created_at::text as "createdAt", photo is not null as "hasPhoto"
-    from users order by id`);
+    select u.id, u.key, entry_uuid as uuid, e.dn, u.created_at::text as "createdAt", u.photo is not null as "hasPhoto"
+    from users u join entries e on e.key = u.key order by u.id`);
   return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
 }
 
@@ -59,10 +59,10 @@ export async function countDeletions({ app }: Served): Promise<{ people: number;
 /** The whole mirror, in the form of the expected one. */
 export async function readMirror(dataSource: DataSource): Promise<MirrorContents> {
   const people: Record<string, string>[] = await dataSource.query(
-    `select entry_uuid as uuid, dn, id, name, email, encode(photo, 'hex') as photo from users`,
+    `select entry_uuid as uuid, e.dn, id, name, email, encode(photo, 'hex') as photo from users u join entries e on e.key = u.key`,
   );
   const groups: Record<string, string>[] = await dataSource.query(
-    'select entry_uuid as uuid, dn, id, name, email, description from groups',
+    'select entry_uuid as uuid, e.dn, id, name, email, description from groups g join entries e on e.key = g.key',
   );
   const roles: (Ranks & { group: string; person: string })[] = await dataSource.query(`
     select g.id as "group", u.id as person, m.role, m.direct_role as direct,

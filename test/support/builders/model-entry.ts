@@ -1,7 +1,8 @@
 import { foldValue } from '../../../src/ldap/naming/case-ignore-match.js';
-import { Entry } from '../../../src/ldap/entry.js';
+import { attributeKey, Entry } from '../../../src/ldap/entry.js';
 import type { Filter } from '../../../src/ldap/filter/filter-parser.js';
 import type { ChangeRecord, ValueChange } from '../../../src/ldap/ldif/ldif-record.js';
+import { type RawAttributes, rawValueOf } from '../../../src/mirror/revision/staged-entry.js';
 
 /** An entry whose values are text. */
 export function entryOf(dn: string, attributes: Readonly<Record<string, readonly string[]>>): Entry {
@@ -9,6 +10,13 @@ export function entryOf(dn: string, attributes: Readonly<Record<string, readonly
     dn,
     Object.entries(attributes).map(([name, values]) => [name, values.map((value) => Buffer.from(value))]),
   );
+}
+
+/** The attributes of an entry as the mirror stores them. @param omitted attributes that name members, which it does not store */
+export function rawAttributes(entry: Entry, omitted: readonly string[] = []): RawAttributes {
+  const keys = omitted.map(attributeKey);
+  const stored = [...entry.attributes].filter(([key, values]) => values.length > 0 && !keys.includes(key));
+  return Object.fromEntries(stored.map(([key, values]) => [key, values.map(rawValueOf)]));
 }
 
 /**

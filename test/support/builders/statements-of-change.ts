@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/**
- * Statements that do not depend on changes: of the lease, of the heartbeat, of the model that the mirror was written with, and of
- * connections that the pool opens.
- */
-const OTHERS =
-  /renewals|source_fingerprint as fingerprint|^\s*set datestyle|"takesWrites"|pg_blocking_pids|^listen/i;
+/** Statements that do not depend on changes: the sign of life of the leader, and those of connections that are opened. */
+const OTHERS = /^select 1$|^\s*set datestyle|"takesWrites"|pg_blocking_pids|^listen/i;
 const LONGEST_WAIT = 20_000;
 
 /**
@@ -35,5 +31,5 @@ function textOf(query: unknown): string {
 
 function endsWithRevision(texts: readonly string[]): boolean {
   const revision = texts.findIndex((text) => text.includes('insert into revisions'));
-  return revision >= 0 && texts.slice(revision).includes('COMMIT');
+  return revision >= 0 && texts.slice(revision).includes('commit');
 }

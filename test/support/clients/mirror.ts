@@ -1,4 +1,4 @@
-import { LocalFollowing } from '../../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { TestService } from '../servers/service.js';
 
@@ -35,7 +35,7 @@ export async function readRevision(service: Pick<TestService, 'app'>): Promise<n
 
 /** Stops synchronization, so that only the test triggers it. */
 export async function stopFollowing({ app }: TestService): Promise<void> {
-  const mirror = app.get(LocalFollowing);
+  const mirror = app.get(MirrorFollowing);
   mirror.onModuleDestroy();
   await mirror.beforeApplicationShutdown();
 }
@@ -58,9 +58,9 @@ export async function replaceUntil(
   return readStatus(service);
 }
 
-/** Entries and references of the current directory that are skipped. */
+/** Entries and attributes of the current directory that are left out. */
 export async function readLeftOut(service: TestService) {
   const outcome = await service.synchronize({ dryRun: true });
   if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
-  return { quarantined: outcome.quarantined, skipped: outcome.skipped };
+  return { quarantined: outcome.changes.quarantined };
 }

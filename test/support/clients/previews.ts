@@ -93,16 +93,16 @@ export function recordsIn(ldif: string | undefined): string[] {
     .slice(0, -1);
 }
 
-/** A checksum of each table of the mirror, except the lease, which the leader renews continuously. */
+/** A checksum of each table of the mirror. */
 export async function checksums({ app }: TestService): Promise<Record<string, string | null>> {
   const dataSource = app.get(DataSource);
   const tables: { name: string }[] = await dataSource.query(
-    `select tablename as name from pg_tables where schemaname = 'public' and tablename !~ '^(service_account|access_log|leader_lease)' order by 1`,
+    `select tablename as name from pg_tables where schemaname = 'public' and tablename !~ '^(service_account|access_log)' order by 1`,
   );
   const sums: Record<string, string | null> = {};
   for (const { name } of tables) {
     const [row]: { sum: string | null }[] = await dataSource.query(
-      `select md5(string_agg(t::text, '|' order by t::text)) as sum from ${name} t`,
+      `select md5(string_agg(t::text, '|' order by t::text)) as sum from "${name}" t`,
     );
     sums[name] = row?.sum ?? null;
   }

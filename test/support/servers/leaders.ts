@@ -1,22 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { buildLdif } from '../builders/directory.js';
-import { LONGEST_WAIT } from '../eventually.js';
 import { post, send } from '../clients/http.js';
 import type { ServiceProcess } from './service-processes.js';
 
-/** The advisory lock that the leader holds in a session of its own, in this release and earlier ones: the bytes of «sync». */
+/** The advisory lock that the leader holds in a session of its own: the bytes of «sync». */
 export const LEADER_LOCK = 0x73796e63;
-/** Milliseconds without a renewal after which a leader is replaced. */
-export const EXPECTED_LEASE_MS = 15_000;
 /** Log line of a process when another one leads. */
 export const WAITING = /Another process runs the synchronization/g;
-
-export interface Lease {
-  readonly token: number;
-  readonly holder: string | null;
-  readonly session: number | null;
-}
 
 /** A directory in which the name of the only user contains the number of its version. */
 export const directoryOfVersion = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
@@ -40,28 +30,10 @@ export class Observer {
     await this.client.query(statement);
   }
 
-  async lease(): Promise<Lease> {
-    const { rows } = await this.client.query<Lease>(
-      'select token::integer, holder, session_pid as session from leader_lease',
-    );
-    if (rows[0] === undefined) throw new Error('There is no lease');
-    return rows[0];
-  }
-
-  /** Counts the attempts of a waiting process at the lease until it becomes the leader. A busy machine has fewer of them. */
-  async countAttemptsUntilTakenOver(token: number): Promise<number> {
-    const looks = new Set<string>();
-    const latest = performance.now() + LONGEST_WAIT;
-    while ((await this.lease()).token === token) {
-      if (performance.now() > latest) throw new Error('The leader was not replaced');
-      const { rows } = await this.client.query<{ at: string }>(
-        `select pid || ' ' || query_start as at from pg_stat_activity
-         where query = 'select holder, renewals from leader_lease' and datname = current_database()`,
-      );
-      for (const { at } of rows) looks.add(at);
-      await sleep(100);
-    }
-    return looks.size;
+  /** The number of the leader, which increases with each one. */
+  async leader(): Promise<number> {
+    const { rows } = await this.client.query<{ leader: number }>('select leader::integer from mirror_state');
+    return rows[0]?.leader ?? 0;
   }
 
   /** The session that holds the advisory lock of the leader. */

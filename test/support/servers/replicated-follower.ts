@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import type { Environment } from '../../../src/config/config.js';
 import { createApp } from '../../../src/create-app.js';
-import { LocalFollowing } from '../../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../../src/mirror/status/mirror-state.js';
 import { eventually, isEqual } from '../eventually.js';
 import { directorySettings } from './ldap.js';
@@ -47,7 +47,7 @@ export class ReplicatedFollower {
   async resume(): Promise<void> {
     this.app = await createApp(this.service.config);
     await this.app.init();
-    await this.app.get(LocalFollowing).start();
+    await this.app.get(MirrorFollowing).start();
   }
 
   async stop(): Promise<void> {

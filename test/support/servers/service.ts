@@ -8,16 +8,14 @@ import { type Config, type Environment, readConfig } from '../../../src/config/c
 import { withRules } from '../../../src/config/model/mapping.js';
 import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
 import { createApp } from '../../../src/create-app.js';
-import { Database } from '../../../src/database/database.js';
 import { Revisions } from '../../../src/database/revisions/revisions.js';
-import { Leadership } from '../../../src/mirror/sync/leadership.js';
-import { LocalFollowing } from '../../../src/mirror/local-following.js';
+import { MirrorFollowing } from '../../../src/mirror/following.js';
+import { Session } from '../../../src/mirror/session.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
-import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
-import type { RunOptions } from '../../../src/mirror/sync/run-options.js';
-import { Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
+import type { RevisionOutcome } from '../../../src/mirror/revision/revision.js';
+import { type RunOptions, Synchronizer } from '../../../src/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
-import { openSource } from '../../../src/sources/open-source.js';
+import { openDirectory } from '../../../src/sources/open-directory.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
@@ -105,7 +103,7 @@ export class TestService {
       await this.confirmEmpty();
       this.replaceDirectory(ldif);
     }
-    await this.app.get(LocalFollowing).start();
+    await this.app.get(MirrorFollowing).start();
     if (compared) this.comparedExecutions = new ComparedExecutions(this.app);
     if (confirmed) await this.confirmEmpty();
   }
@@ -164,8 +162,20 @@ export class TestService {
   }
 
   /** Runs one full synchronization, like the command. */
-  synchronize(options: RunOptions = {}): Promise<SyncOutcome> {
-    return synchronizerOf(this.app, this.config).run(openSource(this.config.directory), options);
+  async synchronize(options: RunOptions = {}, config = this.config): Promise<RevisionOutcome> {
+    const { app } = this;
+    const synchronizer =
+      config === this.config
+        ? app.get(Synchronizer)
+        : new Synchronizer(config, app.get(DataSource), app.get(Revisions));
+    const session = await Session.open(config.database.url);
+    const directory = await openDirectory(config.directory, [], new AbortController().signal);
+    try {
+      return await synchronizer.run(directory, session, { isWhole: true, ...options });
+    } finally {
+      directory.close();
+      session.destroy();
+    }
   }
 
   /** Confirms an empty directory: the deletion guard holds a first synchronization without users. */
@@ -213,12 +223,4 @@ async function createAppWithRetry(config: Config): Promise<NestFastifyApplicatio
       if (!isBusy || performance.now() > latest) throw error;
     }
   }
-}
-
-/** A synchronization that needs no lease, like that of the command. */
-export function synchronizerOf(app: NestFastifyApplication, config: Config): Synchronizer {
-  const leadership = Leadership.ofCommand();
-  const dataSource = app.get(DataSource);
-  const state = new MirrorState(app.get(Database), dataSource, leadership);
-  return new Synchronizer(config, dataSource, state, app.get(Revisions), leadership);
 }

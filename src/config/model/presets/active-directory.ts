@@ -10,13 +10,6 @@ export const ACTIVE_DIRECTORY: Preset = {
     changed: 'uSNChanged',
     latest: 'highestCommittedUSN',
     databases: null,
-    origin: { server: 'dsServiceName', database: 'invocationId' },
-    included: {
-      attribute: 'replUpToDateVector',
-      form: 'up-to-date-vector',
-      filter: null,
-      countsAlike: true,
-    },
     // [MS-ADTS] 3.1.1.3.4.1.14, LDAP_SERVER_SHOW_DELETED_OID
     deleted: { filter: '(isDeleted=TRUE)', control: '1.2.840.113556.1.4.417' },
     // [MS-ADTS] 3.1.1.3.4.1.9, LDAP_SERVER_NOTIFICATION_OID

@@ -11,14 +11,6 @@ export const DIRECTORY_389: Preset = {
     changed: 'entryUSN',
     latest: 'lastusn',
     databases: 'nsBackendSuffix',
-    origin: { server: 'netscapemdsuffix', database: null },
-    included: {
-      attribute: 'nsds50ruv',
-      form: 'replica-update-vector',
-      // The server answers with the entry cn=replica of its configuration.
-      filter: '(&(objectClass=nsTombstone)(nsUniqueId=ffffffff-ffffffff-ffffffff-ffffffff))',
-      countsAlike: false,
-    },
     deleted: { filter: '(objectClass=nsTombstone)', control: null },
     notification: null,
   },

@@ -25,25 +25,8 @@ export interface ChangeCounter {
   readonly latest: string;
   /** Attribute of the root DSE: `name:suffix` of each database, whose names are the options of `latest`. Null: there is none. */
   readonly databases: string | null;
-  /**
-   * What the numbers belong to: an attribute of the root DSE that names the server, and an attribute of the entry of this name
-   * that identifies its database. Null: there is no such entry.
-   */
-  readonly origin: { readonly server: string; readonly database: string | null };
-  /** Which changes of other databases a database includes. */
-  readonly included: IncludedVector;
   /** The search for deleted entries: its filter, and the OID of a control without a value. */
   readonly deleted: { readonly filter: string; readonly control: string | null };
   /** OID of the control of a search that reports that something has changed. Null: there is none. */
   readonly notification: string | null;
-}
-
-/** An attribute that says which changes of other databases a database includes. */
-interface IncludedVector {
-  readonly attribute: string;
-  readonly form: 'up-to-date-vector' | 'replica-update-vector';
-  /** The filter of the entry that has it, below the suffix. Null: the suffix itself. */
-  readonly filter: string | null;
-  /** Whether it counts the changes of a database by the numbers that the server gives to changes, and omits its own. */
-  readonly countsAlike: boolean;
 }

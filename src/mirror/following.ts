@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Incident } from '../common/incident.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { numberOfRules } from '../config/model/mapping.js';
+import type { PresetName } from '../config/model/presets/presets.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { settlesWithin } from '../database/connections/settles-within.js';
+import type { Writer } from '../database/statements/statement.js';
+import { valueIndexesOf } from '../database/fields/value-indexes.js';
+import { passwordRisk } from '../sources/check/password-risk.js';
+import { Follower } from './follower.js';
+import { NotLeadingError, type Term, withLeadership } from './leadership.js';
+import { pruneChanges } from './prune-changes.js';
+import { OutdatedRevisionError } from './revision/revision.js';
+import { RunReporter } from './run-reporter.js';
+import { AWAITS_RULES, awaitsRules, MirrorState } from './status/mirror-state.js';
+import { Synchronizer } from './synchronizer.js';
+
+/** Milliseconds between the end of a term and the next attempt to lead. */
+const PAUSE_MS = 1000;
+/** Milliseconds that the synchronization may take to stop. */
+const STOP_TIMEOUT_MS = 10_000;
+/** A clock that leaps ahead by more than a day is followed an hour later: see advance in changes/retention.ts. */
+const PRUNE_INTERVAL_MS = 3_600_000;
+
+/** Keeps the mirror equal to the directory in one process at a time, while it runs. */
+@Injectable()
+export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Mirror');
+  private readonly stopping = new AbortController();
+  private following: Promise<void> = Promise.resolve();
+  private readonly leaderTasks: ((signal: AbortSignal) => Promise<void>)[] = [];
+  private isWaiting = false;
+  private readonly databaseAway = new Incident(this.logger);
+  private onOtherServer: (kind: PresetName) => void = () => undefined;
+  /** Resolves with the kind of the server if it differs from the one whose preset applies. */
+  readonly otherServer = new Promise<PresetName>((resolve) => {
+    this.onOtherServer = resolve;
+  });
+  private term: Term | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
+    private readonly synchronizer: Synchronizer,
+    private readonly state: MirrorState,
+  ) {}
+
+  /** Runs work of another module while this process leads, until its signal is aborted. The work must not throw. */
+  whileLeading(work: (signal: AbortSignal) => Promise<void>): void {
+    this.leaderTasks.push(work);
+  }
+
+  /** Starts to follow. Resolves after the first scan, or when another process leads, or the database is away. */
+  async start(): Promise<void> {
+    await this.warnOfRules();
+    await new Promise<void>((settled) => {
+      this.following = this.follow(settled);
+    });
+  }
+
+  get isLeading(): boolean {
+    return this.term !== null && !this.term.signal.aborted;
+  }
+
+  /**
+   * Fences a transaction of a task of the leader.
+   * @throws NotLeadingError if this process no longer leads
+   */
+  async admit(writer: Writer): Promise<void> {
+    const rows = await writer.query<object[]>('select from mirror_state where leader = $1 for share', [
+      this.term?.number ?? null,
+    ]);
+    if (rows.length === 0) throw new NotLeadingError();
+  }
+
+  onModuleDestroy(): void {
+    this.stopping.abort();
+  }
+
+  /** Waits for the end of a current run before the database is closed. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (await settlesWithin(STOP_TIMEOUT_MS, this.following)) return;
+    this.logger.warn('The synchronization does not end: its connections to the database are closed');
+    this.dataSource.destroyConnections();
+  }
+
+  private async follow(settled: () => void): Promise<void> {
+    const { signal } = this.stopping;
+    const reporter = new RunReporter(async () => (await this.state.get()).revision);
+    const { source } = this.config.directory;
+    const risk = source.kind === 'ldap' ? passwordRisk(source) : null;
+    if (risk !== null) reporter.reportRisk(risk);
+    const candidate = {
+      rules: numberOfRules(this.config.directory.mapping),
+      onWait: () => {
+        this.noteDatabase();
+        if (!this.isWaiting)
+          this.logger.log('Another process runs the synchronization: this process takes over when it ends');
+        this.isWaiting = true;
+        settled();
+      },
+    };
+    while (!signal.aborted) {
+      try {
+        await withLeadership(
+          this.dataSource.url,
+          (term) => this.lead(term, reporter, settled),
+          signal,
+          candidate,
+        );
+      } catch (error) {
+        if (!this.stopping.signal.aborted) this.reportError(error);
+        settled();
+      }
+      this.term = null;
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+    settled();
+  }
+
+  private async lead(term: Term, reporter: RunReporter, settled: () => void): Promise<void> {
+    this.term = term;
+    this.isWaiting = false;
+    this.noteDatabase();
+    await this.keepIndexes(term.signal);
+    const over = new AbortController();
+    const either = AbortSignal.any([term.signal, over.signal]);
+    const tasks = [this.prune(either), ...this.leaderTasks.map((work) => work(either))];
+    const follower = new Follower(
+      {
+        config: this.config.directory,
+        url: this.dataSource.url,
+        synchronizer: this.synchronizer,
+        state: this.state,
+        reporter,
+        onOtherServer: this.onOtherServer,
+      },
+      term,
+      settled,
+    );
+    try {
+      await follower.follow();
+    } finally {
+      over.abort();
+      await Promise.all(tasks);
+    }
+  }
+
+  /** Warns of rules that take effect only with the next reading. */
+  private async warnOfRules(): Promise<void> {
+    // The follower reports an unavailable database.
+    const status = await this.state.get().catch(() => null);
+    if (status !== null && awaitsRules(status, this.config.directory)) this.logger.warn(AWAITS_RULES);
+  }
+
+  /** Deletes what has expired although the directory cannot be read, or a revision is held. */
+  private async prune(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(PRUNE_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      const { changesDays } = this.config.directory;
+      await this.dataSource
+        .transaction((manager) => pruneChanges(manager, changesDays))
+        .catch(() => undefined);
+    }
+  }
+
+  /** Creates the indexes for filters by custom fields before the mirror is written: its `analyze` would wait for the creation. */
+  private async keepIndexes(signal: AbortSignal): Promise<void> {
+    const { users, groups } = this.config.directory.mapping;
+    try {
+      const indexes = [...valueIndexesOf('users', users.fields), ...valueIndexesOf('groups', groups.fields)];
+      await this.dataSource.keepValueIndexes(indexes, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.logger.warn(`Filters by custom fields lack indexes until the next start: ${reason}`);
+    }
+  }
+
+  private noteDatabase(): void {
+    this.databaseAway.end('The database is reachable again');
+  }
+
+  /** Logs why this process no longer follows. */
+  private reportError(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof NotLeadingError || error instanceof OutdatedRevisionError)
+      this.logger.warn('Another process has taken over the synchronization');
+    else this.databaseAway.note(`Synchronization waits for the database: ${reason}`, 'error');
+  }
+}

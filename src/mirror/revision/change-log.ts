@@ -1,0 +1,255 @@
+import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
+import type { Writer } from '../../database/statements/statement.js';
+import { orderRenames } from './order-renames.js';
+
+/** The columns of the log that a change can have, with their defaults. */
+const COLUMNS = {
+  kind: 'null::smallint',
+  user_key: 'null::integer',
+  user_id: 'null::text',
+  user_uuid: 'null::uuid',
+  group_key: 'null::integer',
+  group_id: 'null::text',
+  group_uuid: 'null::uuid',
+  role_before: 'null::smallint',
+  role_after: 'null::smallint',
+  id_before: 'null::text',
+  id_folded: 'null::text',
+  user_visible_to: '0::smallint',
+  group_visible_to: '0::smallint',
+  members_visible_to: '0::smallint',
+  audience: 'null::integer[]',
+  admin_audience: 'null::integer[]',
+  outside_of: '0::smallint',
+} as const;
+
+type Column = keyof typeof COLUMNS;
+
+/** A list of changes: SQL by column, the rest of the statement that selects them, and up to two expressions by which they are ordered. */
+interface Part {
+  readonly columns: Readonly<Partial<Record<Column, string>>>;
+  readonly from: string;
+  readonly order: readonly string[];
+}
+
+type Noun = 'user' | 'group';
+const NOUNS: readonly Noun[] = ['user', 'group'];
+const KIND: Readonly<Record<Noun, string>> = { user: 'person', group: 'group' };
+const KINDS = {
+  created: { user: ChangeKind.USER_CREATED, group: ChangeKind.GROUP_CREATED },
+  updated: { user: ChangeKind.USER_UPDATED, group: ChangeKind.GROUP_UPDATED },
+  deleted: { user: ChangeKind.USER_DELETED, group: ChangeKind.GROUP_DELETED },
+};
+
+/**
+ * Writes the changes of a revision to the log (docs/clients.md), after the rows and the effective memberships are written. The
+ * transaction holds the lock on the state of the mirror throughout, so change ids become visible in their order.
+ *
+ * A client can apply the changes one by one. No entry receives an id before the previous holder has released it, unless entries
+ * exchange ids in a cycle. Removals come first, with the previous ids.
+ *
+ * No change is earlier than one before it, even if the clock of the database goes back. Ids continue at the microseconds of the
+ * clock: after a restore or a failover, a change does not get the id of a lost one, by which clients would take it for known.
+ * @param revision the number of the revision
+ * @returns the number of changes
+ */
+export async function writeChanges(writer: Writer, revision: number): Promise<number> {
+  await orderUpdates(writer);
+  await hideEarlier(writer);
+  const parts = [
+    removals(),
+    ...NOUNS.map(deletions),
+    ...NOUNS.map(hidden),
+    ...NOUNS.map((noun) => entries(noun, true)),
+    ...NOUNS.map(revealed),
+    ...NOUNS.map((noun) => entries(noun, false)),
+    ...NOUNS.map(referring),
+    roles(),
+  ];
+  const names = Object.keys(COLUMNS).join(', ');
+  const selects = parts.map(({ columns, from, order }, part) => {
+    const selected = Object.entries(COLUMNS).map(
+      ([name, none]) => `${columns[name as Column] ?? none} as ${name}`,
+    );
+    const places = [0, 1, 2].map((index) => `(${order[index] ?? '0'})::integer as place_${index}`);
+    return `select ${[...selected, `${part} as part`, ...places].join(', ')} ${from}`;
+  });
+  const [row] = await writer.query<{ count: number }[]>(
+    `with stamp as materialized (
+       select (select greatest(clock_timestamp()::timestamptz(3), max(c.at)) from changes c) as at,
+         setval('changes_id_seq', greatest(s.last_value, (extract(epoch from clock_timestamp()) * 1000000)::bigint)) as number
+       from changes_id_seq s),
+     recorded as (
+       insert into changes (revision, at, ${names})
+       select $1::integer, stamp.at, ${names} from (${selects.join(' union all ')}) each, stamp
+       order by part, place_0, place_1, place_2
+       returning 1)
+     select count(*)::integer as count from recorded`,
+    [revision],
+  );
+  return row?.count ?? 0;
+}
+
+/** Gives updates an order in which each id is released before another entry receives it. */
+async function orderUpdates(writer: Writer): Promise<void> {
+  const renames = await writer.query<{ uuid: string; from: string; to: string }[]>(
+    `select f.uuid, f.id_folded as "from", s.id_folded as "to" from former f join staged s on s.key = f.key
+     where f.is_renamed order by f.key`,
+  );
+  if (renames.length < 2) return;
+  const ordered = orderRenames(renames);
+  await writer.query(
+    `update former f set place = given.place - $2::integer
+     from unnest($1::uuid[]) with ordinality as given (uuid, place) where given.uuid = f.uuid`,
+    [ordered.map(({ uuid }) => uuid), ordered.length + 1],
+  );
+}
+
+/**
+ * Hides the earlier changes of users and groups that have become hidden, which have a deletion for those who leave the audience.
+ * The deletion, and the creation for those who join it, stay as they are. So do changes of ids: without them, a client that
+ * continues would find an id that another entry in its copy still has.
+ */
+async function hideEarlier(writer: Writer): Promise<void> {
+  for (const noun of NOUNS)
+    await writer.query(`
+      update changes c set ${noun}_visible_to = e.visible_to from ${noun}s e join former f on f.key = e.key
+      where f.has_other_audience and c.${noun}_key = e.key and c.outside_of = 0 and c.id_before is null
+        and c.${noun}_visible_to < e.visible_to`);
+}
+
+const number = (kind: ChangeKind) => `${numberOfKind(kind)}::smallint`;
+
+/** @param alias of a user or group, or of `former` */
+function ofEntry(kind: ChangeKind, noun: Noun, alias: string, isFormer = false): Part['columns'] {
+  return {
+    kind: number(kind),
+    [`${noun}_key`]: `${alias}.key`,
+    [`${noun}_id`]: `${alias}.id`,
+    [`${noun}_uuid`]: `${alias}.${isFormer ? 'uuid' : 'entry_uuid'}`,
+    [`${noun}_visible_to`]: `${alias}.visible_to`,
+    ...(isFormer && { id_folded: `${alias}.id_folded` }),
+  };
+}
+
+function entries(noun: Noun, isUpdate: boolean): Part {
+  const kind = (isUpdate ? KINDS.updated : KINDS.created)[noun];
+  const columns = ofEntry(kind, noun, 'e');
+  const from = `from staged s join ${noun}s e on e.key = s.key left join former f on f.key = s.key
+    where s.is_changed and not s.is_respelled and f.key is ${isUpdate ? 'not null' : 'null'}`;
+  if (!isUpdate) return { columns, from, order: ['e.key'] };
+  return {
+    columns: {
+      ...columns,
+      id_before: 'case when f.is_renamed then f.id end',
+      [`${noun}_visible_to`]:
+        'case when f.has_other_audience then greatest(e.visible_to, f.visible_to) else e.visible_to end',
+    },
+    from,
+    order: ['f.place', 'e.key'],
+  };
+}
+
+function deletions(noun: Noun): Part {
+  const other = noun === 'user' ? 'group' : 'user';
+  // The groups of a deleted user, or the members and admins of a deleted group, if not everyone sees its changes.
+  const audience = (role: number) => `case when f.visible_to + f.members_visible_to > 0 then array(
+    select c.${other}_key from effective_changes c where c.${noun}_key = f.key and c.role_before >= ${role}) end`;
+  return {
+    columns: {
+      ...ofEntry(KINDS.deleted[noun], noun, 'f', true),
+      audience: audience(1),
+      ...(noun === 'group' && { admin_audience: audience(2) }),
+    },
+    from: `from former f where f.is_gone and f.kind = '${KIND[noun]}'`,
+    order: ['f.key'],
+  };
+}
+
+/** A deletion for viewers who are no longer in the audience. */
+function hidden(noun: Noun): Part {
+  return {
+    columns: { ...ofEntry(KINDS.deleted[noun], noun, 'f', true), outside_of: 'e.visible_to' },
+    from: `from former f join ${noun}s e on e.key = f.key where f.has_other_audience and e.visible_to > f.visible_to`,
+    order: ['f.key'],
+  };
+}
+
+/** A creation for viewers who were not in the audience and now are. */
+function revealed(noun: Noun): Part {
+  return {
+    columns: { ...ofEntry(KINDS.created[noun], noun, 'e'), outside_of: 'f.visible_to' },
+    from: `from former f join ${noun}s e on e.key = f.key where f.has_other_audience and e.visible_to < f.visible_to`,
+    order: ['f.key'],
+  };
+}
+
+/**
+ * A change of each entry that stays the same while what its fields refer to appears or vanishes. If the audience of the referent is
+ * limited, only principals who see everything learn of it: the audience is stored for the other kind of object, of which the row has none.
+ */
+function referring(noun: Noun): Part {
+  const other = noun === 'user' ? 'group' : 'user';
+  return {
+    columns: { ...ofEntry(KINDS.updated[noun], noun, 'e'), [`${other}_visible_to`]: 'r.visible_to' },
+    from: `from referring r join ${noun}s e on e.key = r.key`,
+    order: ['e.key'],
+  };
+}
+
+/** A former role is for the audiences before and after: the former one could not see it. `greatest` ignores nulls. */
+const FORMER_AUDIENCES = {
+  user_visible_to:
+    'greatest(u.visible_to, case when fu.is_gone or fu.has_other_audience then fu.visible_to end)',
+  group_visible_to:
+    'greatest(g.visible_to, case when fg.is_gone or fg.has_other_audience then fg.visible_to end)',
+  members_visible_to:
+    'greatest(g.members_visible_to, case when fg.is_gone or fg.has_other_audience then fg.members_visible_to end)',
+};
+
+const JOINED = `from effective_changes c left join users u on u.key = c.user_key left join groups g on g.key = c.group_key
+  left join former fu on fu.key = c.user_key left join former fg on fg.key = c.group_key`;
+
+/** Members who leave a group, with the previous ids. */
+function removals(): Part {
+  return {
+    columns: {
+      kind: number(ChangeKind.MEMBER_REMOVED),
+      user_key: 'c.user_key',
+      user_id: 'coalesce(fu.id, u.id)',
+      user_uuid: 'coalesce(fu.uuid, u.entry_uuid)',
+      group_key: 'c.group_key',
+      group_id: 'coalesce(fg.id, g.id)',
+      group_uuid: 'coalesce(fg.uuid, g.entry_uuid)',
+      role_before: 'c.role_before',
+      role_after: 'c.role_after',
+      ...FORMER_AUDIENCES,
+    },
+    from: `${JOINED} where c.role_before is not null and c.role_after is null`,
+    order: ['c.group_key', 'c.user_key'],
+  };
+}
+
+/** First changed roles, then new members. A role that is only inherited in a different way is not recorded. */
+function roles(): Part {
+  const audience = (name: keyof typeof FORMER_AUDIENCES, after: string) =>
+    `case when c.role_before is null then ${after} else ${FORMER_AUDIENCES[name]} end`;
+  return {
+    columns: {
+      kind: `case when c.role_before is null then ${number(ChangeKind.MEMBER_ADDED)} else ${number(ChangeKind.ROLE_CHANGED)} end`,
+      user_key: 'c.user_key',
+      user_id: 'u.id',
+      user_uuid: 'u.entry_uuid',
+      group_key: 'c.group_key',
+      group_id: 'g.id',
+      group_uuid: 'g.entry_uuid',
+      role_before: 'c.role_before',
+      role_after: 'c.role_after',
+      user_visible_to: audience('user_visible_to', 'u.visible_to'),
+      group_visible_to: audience('group_visible_to', 'g.visible_to'),
+      members_visible_to: audience('members_visible_to', 'g.members_visible_to'),
+    },
+    from: `${JOINED} where c.role_after is not null and c.role_before is distinct from c.role_after`,
+    order: ['(c.role_before is null)::integer', 'c.group_key', 'c.user_key'],
+  };
+}

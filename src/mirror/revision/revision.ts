@@ -1,0 +1,353 @@
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { hasRules } from '../../config/model/mapping.js';
+import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
+import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
+import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
+import type { Identity } from '../../sources/directory.js';
+import { fingerprintOf } from '../../sources/source.js';
+import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
+import { noteChanged } from './changed-objects.js';
+import { writeChanges } from './change-log.js';
+import { sweepPictures, writeEntries } from './entries.js';
+import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
+import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
+import { MOST_NAMING, readHash, Staging } from './staging.js';
+import { MEMBERS, type StagedEntry } from './staged-entry.js';
+
+/** Another process has written a revision, or leads, since this one was begun. */
+export class OutdatedRevisionError extends Error {
+  constructor() {
+    super('Another process has changed the mirror meanwhile');
+    this.name = 'OutdatedRevisionError';
+  }
+}
+
+/** Reads entries of the directory again. */
+export interface Fetched {
+  readonly entries: readonly StagedEntry[];
+  /** The identities that do not exist. */
+  readonly missing: readonly string[];
+}
+
+export interface RevisionRequest {
+  readonly config: Pick<DirectoryConfig, 'mapping' | 'guard' | 'changesDays' | 'source' | 'visibility'>;
+  /** The number of this process as the leader (Leadership); null: a command, which needs none. */
+  readonly leader: number | null;
+  /** All changes of the directory before this time are in the revision; null: the time of the mirror stays. */
+  readonly asOf: Date | null;
+  /** Stages what differs. */
+  readonly stage: (staging: Staging) => Promise<void>;
+  readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
+  /** Whether the directory may rewrite groups when an entry is renamed. */
+  readonly isRewritten?: boolean;
+  /** Whether entries were read of which nothing says that their containers were renamed. */
+  readonly isPartial?: boolean;
+  /** The hash of a held revision that an operator confirms. */
+  readonly confirm?: string | undefined;
+  /** Throws if changes must not be applied that no operator confirms. */
+  readonly requireCurrent?: (() => void) | undefined;
+  /** Lists the changes, and writes nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Aborts the work between two statements. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type RevisionOutcome =
+  | { readonly kind: 'unchanged' }
+  | ({
+      readonly kind: 'applied';
+      readonly announcement: Announcement;
+      /** The entryUUIDs of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
+      readonly naming: readonly string[];
+    } & Summary)
+  | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)
+  | ({
+      readonly kind: 'planned';
+      readonly reason: string | null;
+      readonly hash: string;
+      readonly changes: ListedChanges;
+    } & Summary)
+  /** The same changes are held already: a command learns why, the leader knows it. */
+  | { readonly kind: 'held' }
+  /** A group names an entry that only a scan can show. */
+  | { readonly kind: 'partial' }
+  /** The hash to confirm is not that of the changes. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+interface Summary {
+  readonly counts: RevisionCounts;
+}
+
+interface State extends LogState {
+  readonly id: string | null;
+  readonly state: string;
+  readonly blockedPlan: string | null;
+  readonly fingerprint: string | null;
+  readonly leader: string;
+}
+
+const READ_STATE = `
+  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${LOG_STATE}
+  from mirror_state s where ${IS_COMPLETE}`;
+
+/** The transaction waits for locks and statements as long as it takes, and ends if this process stops. */
+const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = '60s'`;
+
+/**
+ * Writes one revision: stages, compares, checks and applies, in one transaction (docs/adr/0016). Readers see all of it or nothing.
+ * @param writer a session of its own
+ * @throws OutdatedRevisionError if another process has written a revision since this one was begun, or leads
+ */
+export async function writeRevision(writer: Writer, request: RevisionRequest): Promise<RevisionOutcome> {
+  await writer.query(`begin; ${SETTINGS}`);
+  try {
+    const outcome = await new Revision(writer, request).write();
+    const isKept = outcome.kind === 'applied' || outcome.kind === 'unchanged';
+    await writer.query(isKept ? 'commit' : 'rollback');
+    if (outcome.kind === 'blocked') await markBlocked(writer, request.leader, outcome);
+    return outcome;
+  } catch (error) {
+    // If the connection is lost, the server rolls back.
+    await writer.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+async function markBlocked(
+  writer: Writer,
+  leader: number | null,
+  { reason, hash }: { readonly reason: string; readonly hash: string },
+): Promise<void> {
+  await writer.query(
+    `update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2 where $3::bigint is null or leader = $3`,
+    [reason, hash, leader],
+  );
+}
+
+class Revision {
+  private readonly fingerprint: string;
+
+  constructor(
+    private readonly writer: Writer,
+    private readonly request: RevisionRequest,
+  ) {
+    this.fingerprint = fingerprintOf(request.config as DirectoryConfig);
+  }
+
+  async write(): Promise<RevisionOutcome> {
+    const { writer, request } = this;
+    const { confirm, dryRun = false, signal } = request;
+    const begun = await this.readState('');
+    const staging = await this.stage();
+    signal?.throwIfAborted();
+    const state = await this.readState(dryRun ? '' : ' for update of s');
+    this.requireSame(begun, state);
+    const isFirst = state.id === null;
+    const isPlain = confirm === undefined && !dryRun;
+    const isEmpty = (await staging.count()) === 0;
+    if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
+    const hash = isFirst && isPlain ? '' : await readHash(writer);
+    const decided = await this.decide(staging, state, hash, isEmpty);
+    if (decided !== null) return decided;
+    const isSameModel = state.fingerprint === this.fingerprint;
+    const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
+    if (dryRun) await noteDiffering(writer, request.config.mapping);
+    await writeEntries({ writer, mapping: request.config.mapping, isFirst, now: state.now });
+    signal?.throwIfAborted();
+    return this.conclude(state, { isFirst, losses, hash, isConfirmed: confirm !== undefined });
+  }
+
+  private async stage(): Promise<Staging> {
+    const staging = await Staging.begin(this.writer);
+    await this.request.stage(staging);
+    await this.addClaimants(staging);
+    if (this.request.isRewritten === true) await this.addNaming(staging);
+    await staging.settle();
+    return staging;
+  }
+
+  private async decide(
+    staging: Staging,
+    state: State,
+    hash: string,
+    isEmpty: boolean,
+  ): Promise<RevisionOutcome | null> {
+    const { confirm, leader, isPartial = false } = this.request;
+    if (isPartial && (await staging.namesUnknown())) return { kind: 'partial' };
+    if (confirm !== undefined) return confirm === hash ? null : refuse(isEmpty, hash);
+    return leader !== null && hash !== '' && state.blockedPlan === hash ? { kind: 'held' } : null;
+  }
+
+  /** Entries that claim the id or the DN of another one are read again: one of the two may have changed since. */
+  private async addClaimants(staging: Staging): Promise<void> {
+    const known = new Set<string>();
+    for (;;) {
+      const claimants = (await staging.match()).filter(({ uuid }) => !known.has(uuid));
+      if (claimants.length === 0) return;
+      for (const { uuid } of claimants) known.add(uuid);
+      const { entries, missing } = await this.request.fetch(claimants);
+      await staging.add(entries, true);
+      await staging.remove(missing);
+    }
+  }
+
+  /** Groups that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
+  private async addNaming(staging: Staging): Promise<void> {
+    const naming = await staging.findNaming();
+    if (naming.length === 0) return;
+    const { entries } = await this.request.fetch(naming);
+    await staging.add(entries);
+    await this.addClaimants(staging);
+  }
+
+  private async readState(lock: string): Promise<State> {
+    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [
+      this.request.config.changesDays,
+    ]);
+    if (state === undefined) throw new Error('The mirror has no state');
+    return state;
+  }
+
+  private requireSame(begun: State, state: State): void {
+    const { leader } = this.request;
+    const isLeading = leader === null || Number(state.leader) === leader;
+    if (state.id !== begun.id || !isLeading) throw new OutdatedRevisionError();
+  }
+
+  private async confirmUnchanged(state: State): Promise<RevisionOutcome> {
+    await this.writeState(null, 0, state, { users: 0, groups: 0 });
+    return { kind: 'unchanged' };
+  }
+
+  private async conclude(
+    state: State,
+    given: { isFirst: boolean; losses: Losses; hash: string; isConfirmed: boolean },
+  ): Promise<RevisionOutcome> {
+    const { writer, request } = this;
+    const { mapping, guard } = request.config;
+    const { isFirst, losses, isConfirmed } = given;
+    const counts = await readCounts(writer);
+    const reason = await findReasonToHold(writer, counts, losses, { ...guard, mapping, isFirst });
+    // Nothing is deleted in a first revision, whose hash is rarely needed.
+    const hash = given.hash === '' && reason !== null ? await readHash(writer) : given.hash;
+    if (request.dryRun === true)
+      return { kind: 'planned', reason, hash, counts, changes: await listStagedChanges(writer) };
+    if (!isFirst && !isConfirmed && !changesNothing(counts)) request.requireCurrent?.();
+    if (reason !== null && !isConfirmed) return { kind: 'blocked', reason, hash, counts };
+    const difference = {
+      users: counts.users.created - counts.users.deleted,
+      groups: counts.groups.created - counts.groups.deleted,
+    };
+    if (!isFirst && changesNothing(counts)) {
+      await this.writeState(null, 0, state, difference);
+      return { kind: 'unchanged' };
+    }
+    await sweepPictures(writer, mapping);
+    const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
+    // Clients begin with a listing, so the log need not repeat the whole directory.
+    const changes = isFirst ? 0 : await writeChanges(writer, revision);
+    if (state.fingerprint === this.fingerprint) await noteChanged(writer, revision);
+    const announcement = await this.writeState(revision, changes, state, difference);
+    if (announcement === null) throw new Error('The revision was not written');
+    return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
+  }
+
+  /** Writes the state of the mirror, and announces a revision to all processes when the transaction commits. */
+  private async writeState(
+    revision: number | null,
+    changes: number,
+    state: State,
+    difference: { readonly users: number; readonly groups: number },
+  ): Promise<Announcement | null> {
+    const { config, asOf } = this.request;
+    const expired = await followClock(this.writer, state, config.changesDays);
+    await deleteExpired(this.writer, expired);
+    const lastOpenChange = `(
+      select c.id from changes c where c.revision is distinct from $1::integer order by c.id desc limit 1), changes_pruned_to`;
+    const [row] = await this.writer.query<{ text: string | null }[]>(
+      `with state as (
+         update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
+           revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
+           user_count = user_count + $5::integer, group_count = group_count + $6::integer,
+           hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES},
+           changes_open_to = case when $7::boolean or hides_in_log then coalesce(changes_open_to, ${lastOpenChange}) end
+         returning as_of, hides, hides_in_log)
+       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', case when octet_length(a.text) < 8000 then a.text else '' end) end from (
+         select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $8::uuid,
+           'changed', r.changed, 'asOf', (extract(epoch from s.as_of) * 1000)::float8,
+           'age', extract(epoch from clock_timestamp() - s.as_of)::float8,
+           'hides', s.hides, 'hidesInLog', s.hides or s.hides_in_log)::text end as text
+         from state s left join revisions r on r.id = $1::integer) a`,
+      [
+        ...[revision, asOf, changes, this.fingerprint, difference.users, difference.groups],
+        ...[hasRules(config.mapping), state.id],
+      ],
+    );
+    return row?.text == null ? null : (JSON.parse(row.text) as Announcement);
+  }
+}
+
+function refuse(isEmpty: boolean, hash: string): RevisionOutcome {
+  return {
+    kind: 'refused',
+    reason: isEmpty
+      ? 'There is nothing left to confirm: the mirror equals the directory'
+      : `These are not the changes to confirm: their hash is ${hash} now`,
+  };
+}
+
+export function changesNothing({ users, groups, memberships, nestings }: RevisionCounts): boolean {
+  const numbers = [users, groups, memberships, nestings].flatMap((each) => Object.values(each));
+  return numbers.every((each) => each === 0);
+}
+
+async function insertRevision(
+  writer: Writer,
+  now: Date,
+  { users, groups, memberships }: RevisionCounts,
+  losses: Losses,
+  confirmed: boolean,
+): Promise<number> {
+  const [row] = await writer.query<{ id: number }[]>(
+    `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,
+       groups_deleted, memberships_added, memberships_changed, memberships_removed, confirmed, attributes_lost)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
+    [
+      ...[now, users.created, users.updated, users.deleted, groups.created, groups.updated, groups.deleted],
+      ...[memberships.created, memberships.updated, memberships.removed, confirmed, JSON.stringify(losses)],
+    ],
+  );
+  if (row === undefined) throw new Error('The revision was not written');
+  return row.id;
+}
+
+async function readCounts(writer: Writer): Promise<RevisionCounts> {
+  const entries = (kind: string) => `json_build_object(
+    'created', (select count(*) from staged s where s.kind = '${kind}' and s.reason is null and s.is_changed
+      and not exists (select from former f where f.key = s.key)),
+    'updated', (select count(*) from staged s join former f on f.key = s.key where s.kind = '${kind}' and s.reason is null and s.is_changed),
+    'deleted', (select count(*) from former f where f.kind = '${kind}' and f.is_gone))`;
+  const isGone = (key: string) => `exists (select from former f where f.key = c.${key} and f.is_gone)`;
+  const [row] = await writer.query<{ counts: RevisionCounts }[]>(`
+    select json_build_object('users', ${entries('person')}, 'groups', ${entries('group')},
+      'memberships', (select json_build_object(
+        'created', count(*) filter (where c.direct_before is null and c.direct_role is not null),
+        'updated', count(*) filter (where c.direct_before <> c.direct_role),
+        'deleted', count(*) filter (where c.direct_before is not null and c.direct_role is null),
+        'removed', count(*) filter (where c.direct_before is not null and c.direct_role is null
+          and not ${isGone('user_key')} and not ${isGone('group_key')}),
+        'inherited', count(*)) from effective_changes c),
+      'nestings', (select json_build_object(
+        'created', count(*) filter (where change = 'created'), 'updated', count(*) filter (where change = 'updated'),
+        'deleted', count(*) filter (where change = 'deleted')) from changed_nestings)) as counts`);
+  if (row === undefined) throw new Error('The changes were not counted');
+  return row.counts;
+}
+
+async function readNaming(writer: Writer): Promise<string[]> {
+  const rows = await writer.query<{ uuid: string }[]>(
+    `select distinct e.uuid from moved_names m join "references" r on r.target = m.name and r.field = '${MEMBERS}'
+       join entries e on e.key = r.from_key limit ${MOST_NAMING}`,
+  );
+  return rows.map(({ uuid }) => uuid);
+}

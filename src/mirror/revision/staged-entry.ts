@@ -1,0 +1,282 @@
+import { createHash, hash } from 'node:crypto';
+import { type Field, isSearched, pictureFields, storedName } from '../../common/field.js';
+import { fold } from '../../common/fold.js';
+import { foldId } from '../../common/identity.js';
+import { inSteps, type Steps } from '../../common/steps.js';
+import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
+import { FIELD_VALUES, writtenColumns } from '../../database/fields/field-columns.js';
+import { referenceFields } from '../../database/fields/field-references.js';
+import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { storedKeyOf } from '../../sources/reference-key.js';
+import { searchesOf } from '../../sources/ldap/entry-searches.js';
+import type { EntryKind } from '../../sources/source.js';
+import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
+import { COMPARED, comparedName } from '../../database/fields/value-filters.js';
+import type { Mapped } from '../map/entry-reader.js';
+import { mapGroupInSteps, mapPerson } from '../map/map.js';
+import { GROUP_KEYS, NAMED_GROUPS } from '../map/named-groups.js';
+import { keysOfEntry, type NamedByMasks, namedByMasksOf } from '../map/named-by.js';
+import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
+
+/** The field of the references that are the members of a group. */
+export const MEMBERS = ':';
+
+/** A value of an attribute: text, bytes that are not text in base64, or the SHA-256 of a picture in hexadecimal. */
+export type RawValue = string | { readonly base64: string } | { readonly sha256: string };
+
+/** The mirrored attributes of an entry by attributeKey, as they are in LDAP, without those that name members. */
+export type RawAttributes = Readonly<Record<string, readonly RawValue[]>>;
+
+/** What an entry names: the field, the key of the target (storedKeyOf), and the roles as a sum, which fields do not have. */
+export type StagedReference = readonly [field: string, target: string, namedAs: number];
+
+/** An entry of the directory as the mirror stores it: the form of the table `staged`. */
+export interface StagedEntry {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly dn: string;
+  readonly dnKey: string;
+  readonly stamp: string;
+  /** Null: the entry has no usable id. */
+  readonly idFolded: string | null;
+  readonly attributes: RawAttributes;
+  /** A digest of all that viewers can see of the entry itself, and one of everything, in hexadecimal. */
+  readonly content: string;
+  readonly digest: string;
+  /** Why the entry is left out, and why some of its attributes are: the ends of sentences. */
+  readonly reason: string | null;
+  readonly notes: readonly (readonly [attribute: string, reason: string])[];
+  /** The keys by which groups and users name the entry. */
+  readonly names: readonly string[];
+  /** The columns of `users` or `groups` by name, as JSON; null for an entry that is left out. */
+  readonly row: Readonly<Record<string, unknown>> | null;
+  readonly references: readonly StagedReference[];
+}
+
+/** Stores the bytes of a picture: see PictureStore. */
+interface Pictures {
+  put(bytes: Buffer): Promise<{ readonly sha256: Buffer } | { readonly reason: string }>;
+  flush(): Promise<void>;
+}
+
+/** Maps entries of a directory to the form in which they are staged. */
+export class EntryStager {
+  private readonly masks: NamedByMasks;
+  private readonly kept: Readonly<Record<EntryKind, ReadonlySet<string>>>;
+  private readonly pictureKeys: ReadonlySet<string>;
+
+  constructor(
+    private readonly mapping: DirectoryMapping,
+    private readonly pictures: Pictures,
+  ) {
+    this.masks = namedByMasksOf(mapping.groups);
+    const members = new Set(memberAttributesOf(mapping.groups).map(attributeKey));
+    const searches = searchesOf(mapping, '');
+    const keysOf = (kind: EntryKind) =>
+      searches[kind].attributes
+        .map(attributeKey)
+        .filter((key) => kind === 'person' || !members.has(key))
+        // Its value is the entry itself.
+        .filter((key) => key !== attributeKey(mappingOf(mapping, kind).uuid) && key !== 'entrycsn');
+    this.kept = { person: new Set(keysOf('person')), group: new Set(keysOf('group')) };
+    this.pictureKeys = new Set(
+      pictureFields(mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
+    );
+  }
+
+  /** @param uuid the identity of the entry. @param stamp that of the directory */
+  async stage(kind: EntryKind, uuid: string, entry: Entry, stamp: string): Promise<StagedEntry> {
+    const { users, groups } = this.mapping;
+    const mapped: Mapped<MappedPerson | MappedGroup> =
+      kind === 'person' ? mapPerson(entry, users) : await inSteps(mapGroupInSteps(entry, groups));
+    const notes = mapped.quarantined
+      .filter(({ attribute }) => attribute !== null)
+      .map(({ attribute, reason }): [string, string] => [attribute ?? '', reason]);
+    const reason = mapped.quarantined.find(({ attribute }) => attribute === null)?.reason ?? null;
+    const shas = new Map<Buffer, string>();
+    const value =
+      mapped.value === null || kind === 'group'
+        ? mapped.value
+        : await this.withPictures(mapped.value, notes, shas);
+    const references = value === null ? [] : await inSteps(this.referencesOf(kind, value));
+    return this.complete({ kind, uuid, stamp, entry, value, reason, notes, references, shas });
+  }
+
+  /** Stores the last pictures. Call it after the last entry, before the revision is written. */
+  finish(): Promise<void> {
+    return this.pictures.flush();
+  }
+
+  private async complete(given: {
+    kind: EntryKind;
+    uuid: string;
+    stamp: string;
+    entry: Entry;
+    value: MappedPerson | MappedGroup | null;
+    reason: string | null;
+    notes: [string, string][];
+    references: StagedReference[];
+    shas: ReadonlyMap<Buffer, string>;
+  }): Promise<StagedEntry> {
+    const { kind, uuid, stamp, entry, value, reason, notes, references, shas } = given;
+    const dn = entry.dn.replaceAll('\0', '\uFFFD');
+    const attributes = this.rawOf(kind, entry, shas);
+    const row = value === null ? null : rowOf(kind, value, this.mapping);
+    const content = contentOf(dn, row, mappingOf(this.mapping, kind).fields);
+    const named = await inSteps(digestOf(references));
+    return {
+      ...{ kind, uuid, dn, stamp, attributes, content, reason, notes, row, references },
+      dnKey: keyOfDn(dn),
+      idFolded: value === null ? null : foldId(value.id),
+      digest: hash('sha256', JSON.stringify([content, attributes, reason, notes, named]), 'hex'),
+      names: value === null ? [] : this.namesOf(kind, value),
+    };
+  }
+
+  private namesOf(kind: EntryKind, value: MappedPerson | MappedGroup): string[] {
+    const own = (kind === 'group' ? (value[GROUP_KEYS] ?? []) : []) as readonly string[];
+    return [...new Set([value.dnKey, ...keysOfEntry(kind, value, this.masks).map(storedKeyOf), ...own])];
+  }
+
+  private *referencesOf(kind: EntryKind, value: MappedPerson | MappedGroup): Steps<StagedReference[]> {
+    const references: StagedReference[] = [];
+    if (kind === 'group') {
+      const members = (value as MappedGroup).references;
+      for (const [index, [key, namedAs]] of [...members].entries()) {
+        if (index % 1000 === 999) yield;
+        references.push([MEMBERS, storedKeyOf(key), namedAs]);
+      }
+    }
+    for (const target of (value[NAMED_GROUPS] ?? []) as readonly string[])
+      references.push([NAMED_GROUPS, target, 1]);
+    for (const field of referenceFields(mappingOf(this.mapping, kind).fields))
+      for (const target of (value[storedName(field)] ?? []) as readonly string[])
+        references.push([storedName(field), target, 0]);
+    return references;
+  }
+
+  /** Omits a picture that cannot be displayed, and keeps the user. */
+  private async withPictures(
+    user: MappedPerson | MappedGroup,
+    notes: [string, string][],
+    shas: Map<Buffer, string>,
+  ): Promise<MappedPerson | MappedGroup> {
+    const digests: Record<string, Buffer | null> = {};
+    for (const { name, attribute } of pictureFields(this.mapping.users.fields)) {
+      const bytes = user[name] as Buffer | null;
+      const stored = bytes === null || bytes.length === 0 ? null : await this.pictures.put(bytes);
+      digests[name] = stored !== null && 'sha256' in stored ? stored.sha256 : null;
+      if (stored !== null && 'reason' in stored) notes.push([attribute, stored.reason]);
+      if (bytes !== null && stored !== null && 'sha256' in stored)
+        shas.set(bytes, stored.sha256.toString('hex'));
+    }
+    return { ...user, ...digests };
+  }
+
+  private rawOf(kind: EntryKind, entry: Entry, shas: ReadonlyMap<Buffer, string>): RawAttributes {
+    const raw: Record<string, readonly RawValue[]> = {};
+    for (const [key, values] of entry.attributes) {
+      const [type = ''] = key.split(';');
+      if (values.length === 0 || !this.kept[kind].has(type)) continue;
+      raw[key] = this.pictureKeys.has(type)
+        ? values.map((bytes) => ({ sha256: shas.get(bytes) ?? hash('sha256', bytes, 'hex') }))
+        : values.map(rawValueOf);
+    }
+    return raw;
+  }
+}
+
+/** PostgreSQL stores no NUL in JSON. */
+export function rawValueOf(bytes: Buffer): RawValue {
+  const text = decodeUtf8(bytes);
+  return text === null || text.includes('\0') ? { base64: bytes.toString('base64') } : text;
+}
+
+/** The bytes of a raw value; null for a picture, which is in the table `pictures`. */
+export function bytesOfRaw(value: RawValue): Buffer | null {
+  if (typeof value === 'string') return Buffer.from(value);
+  return 'base64' in value ? Buffer.from(value.base64, 'base64') : null;
+}
+
+/** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */
+const SORTED_CHARACTERS = 256;
+
+/** The columns of a user or group that follow from its entry, as JSON: all but counters and times of the mirror. */
+function rowOf(
+  kind: EntryKind,
+  value: MappedPerson | MappedGroup,
+  mapping: DirectoryMapping,
+): Record<string, unknown> {
+  const { fields } = mappingOf(mapping, kind);
+  const searched = fields.filter(isSearched).map(storedName);
+  const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
+  const columns = writtenColumns<MappedPerson | MappedGroup>(fields).map(({ name, valueOf }) => {
+    const written = valueOf(value);
+    if (Buffer.isBuffer(written)) return [name, `\\x${written.toString('hex')}`] as const;
+    const isJson = name === FIELD_VALUES && typeof written === 'string';
+    return [name, isJson ? (JSON.parse(written) as unknown) : written] as const;
+  });
+  return {
+    ...(Object.fromEntries(columns) as Record<string, unknown>),
+    entry_uuid: value.uuid,
+    id: value.id,
+    id_folded: foldId(value.id),
+    name: value.name,
+    sort_name: sortKey(value.name),
+    name_letters: lettersOf(fold(value.name)),
+    search_text: text,
+    search_pairs: searchPairs(text),
+    visible_to: value.visibleTo ?? 0,
+    created_at: value.createdAt,
+    ...(kind === 'person'
+      ? {
+          is_active: value['active'] !== false,
+          family_sort_name: typeof value['familyName'] === 'string' ? sortKey(value['familyName']) : '',
+        }
+      : { members_visible_to: (value as MappedGroup).membersVisibleTo ?? 0 }),
+  };
+}
+
+function sortKey(text: string): string {
+  return [...fold(text).trim()].slice(0, SORTED_CHARACTERS).join('');
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A digest of all that viewers see. Its first half is that of the values as they are compared: equal for all their spellings. */
+function contentOf(dn: string, row: Row | null, fields: readonly Field[]): string {
+  const digest = (each: Row | null) => hash('sha256', JSON.stringify([dn, each]), 'hex');
+  return digest(row === null ? null : withoutSpelling(row, fields)).slice(0, 32) + digest(row).slice(32);
+}
+
+/** Of texts that are compared, what is beyond the compared part remains. */
+function withoutSpelling(row: Row, fields: readonly Field[]): Row {
+  const compared: Record<string, unknown> = { ...row };
+  const values = { ...(row[FIELD_VALUES] as Row | null) };
+  for (const field of fields.filter((each) => comparedName(each) !== null)) {
+    const [place, name] = field.column === null ? [values, storedName(field)] : [compared, field.column];
+    if (typeof place[name] === 'string') place[name] = place[name].slice(COMPARED);
+  }
+  return { ...compared, [FIELD_VALUES]: values };
+}
+
+/** A digest of references in any order. */
+function* digestOf(references: readonly StagedReference[]): Steps<string> {
+  // Parts by the first characters of the targets are sorted one by one, because a group can have a hundred thousand.
+  const parts = new Map<string, string[]>();
+  for (const [index, [field, target, namedAs]] of references.entries()) {
+    if (index % 1000 === 999) yield;
+    const start = target.slice(0, 2);
+    const text = `${field} ${target} ${namedAs}`;
+    const part = parts.get(start);
+    if (part === undefined) parts.set(start, [text]);
+    else part.push(text);
+  }
+  const digest = createHash('sha256');
+  for (const start of [...parts.keys()].sort()) {
+    digest.update(`${(parts.get(start) ?? []).sort().join('\n')}\n`);
+    yield;
+  }
+  return digest.digest('hex');
+}

@@ -1,0 +1,69 @@
+import type { Entry } from '../ldap/entry.js';
+import type { EntryKind } from './source.js';
+
+/** What identifies an entry, and its last known DN; null: unknown. */
+export interface Identity {
+  readonly uuid: string;
+  readonly dn: string | null;
+}
+
+/** An entry as a scan lists it. */
+export interface Listed {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly dn: string;
+  /** A text that differs when the entry differs. */
+  readonly stamp: string;
+  /** Null in a scan of identities. */
+  readonly entry: Entry | null;
+}
+
+export interface Found extends Listed {
+  readonly entry: Entry;
+}
+
+/** Where to look for changes: entries by entryUUID, or everywhere, at once or when that costs little. */
+export type Hint = readonly string[] | 'scan' | 'scanSoon';
+
+/** How the changes of a directory are noticed. */
+export type HintMode = 'PUSHED' | 'COUNTED' | 'POLLED';
+
+/** The stamps of known entries by the key of their DN (keyOfDn). Those whose records are the same need not be parsed. */
+export type KnownStamps = (dnKeys: readonly string[]) => Promise<ReadonlyMap<string, KnownStamp>>;
+
+export interface KnownStamp {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly stamp: string;
+}
+
+/**
+ * All that the mirror needs of a directory: a file, or a connection to a server. Nothing that it says about changes is trusted to be
+ * complete: a hint only names entries to look at.
+ * @throws SourceError, LdifError or LdapError in each method, if the directory cannot be read
+ */
+export interface Directory {
+  /** Null for a file. */
+  readonly mode: HintMode | null;
+  /** What the server refuses, and what is done instead: one sentence each, without a full stop. */
+  readonly refusals: readonly string[];
+  /** The newest contextCSN of each server ID (OpenLDAP), after the last reading of entries; empty for other kinds. */
+  readonly contextCsns: readonly string[];
+  /**
+   * Describes how the directory lacks known changes; null if it does not.
+   * @param known the newest contextCSN of each server ID that the mirror has seen
+   */
+  describeLag(known: readonly string[]): Promise<string | null>;
+  /**
+   * Yields every user and group once, in pages. If it ends without an error, it is complete.
+   * @param known of a scan of identities; null: entries are read with their attributes
+   */
+  scan(known: KnownStamps | null): AsyncIterable<readonly Listed[]>;
+  /** Reads entries, complete. Those that are not found do not exist, or are neither users nor groups. */
+  fetch(identities: readonly Identity[]): AsyncIterable<Found>;
+  /** Yields hints until the signal is aborted, or the connection ends. */
+  hints(signal: AbortSignal): AsyncIterable<Hint>;
+  /** Succeeds if the directory answers, after all hints of earlier changes have been sent. */
+  ping(): Promise<void>;
+  close(): void;
+}

@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Control } from 'ldapts';
+import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
+import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { LimitExceededError } from '../../ldap/client/limit-error.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import { readOne } from '../../ldap/client/read-one.js';
+import { ANY_ENTRY } from '../../ldap/client/requests.js';
+import type { Entry } from '../../ldap/entry.js';
+import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { isRelated, suffixOf } from '../../ldap/naming/naming-context.js';
+import type { Hint } from '../directory.js';
+import { KINDS } from '../source.js';
+import { HAS_SUBORDINATES, isContainer } from './entry-searches.js';
+import type { HintedServer, HintSource } from './hint-source.js';
+import { Inbox } from './hint-inbox.js';
+
+/** Milliseconds between two requests for the latest number of a server that numbers its changes. */
+const COUNT_INTERVAL_MS = 1000;
+const READ_TIMEOUT_MS = 10_000;
+
+/** Changes by the numbers that the server gives to them: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
+export class CountedHints implements HintSource {
+  readonly mode = 'COUNTED';
+  readonly refusals: string[];
+
+  constructor(
+    private readonly directory: HintedServer,
+    private readonly counter: ChangeCounter,
+    refusals: readonly string[],
+  ) {
+    this.refusals = [...refusals];
+  }
+
+  /** Whether the server shows the numbers, and finds entries by them. */
+  async isOffered(): Promise<boolean> {
+    const latest = await this.readLatest();
+    if (latest === null) return false;
+    for (const suffix of latest.keys()) {
+      try {
+        const search = this.search(suffix, this.since(0), { pageSize: 1 });
+        for await (const entry of search) if (this.numberOf(entry) !== null) return true;
+      } catch (error) {
+        if (error instanceof LimitExceededError) return true;
+        if (!(error instanceof LdapResultError)) throw error;
+      }
+    }
+    return false;
+  }
+
+  async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
+    const inbox = new Inbox();
+    const ending = new AbortController();
+    const either = AbortSignal.any([signal, ending.signal]);
+    let known = await this.readLatest();
+    let wake: () => void = () => undefined;
+    const notified = () => {
+      wake();
+    };
+    if (known !== null && this.counter.notification !== null)
+      for (const suffix of known.keys())
+        void this.listen(suffix, this.counter.notification, notified, either);
+    const containers = new Map<string, string>();
+    const look = async () => {
+      for (;;) {
+        const waiting = new AbortController();
+        wake = () => {
+          waiting.abort();
+        };
+        await sleep(COUNT_INTERVAL_MS, undefined, {
+          signal: AbortSignal.any([either, waiting.signal]),
+        }).catch(() => undefined);
+        either.throwIfAborted();
+        const latest = await this.readLatest();
+        if (known === null || latest === null || isOther(known, latest)) inbox.put('scan');
+        else
+          for (const [suffix, number] of latest)
+            await this.note(suffix, known.get(suffix) ?? number, number, containers, inbox);
+        known = latest;
+      }
+    };
+    look().catch((error: unknown) => {
+      inbox.fail(error);
+    });
+    try {
+      yield* inbox.read(signal);
+    } finally {
+      ending.abort(new Error('The hints were closed'));
+    }
+  }
+
+  /** Names what has changed after a number, also deleted entries, which have a DN of their own. */
+  private async note(
+    suffix: string,
+    before: number,
+    latest: number,
+    containers: Map<string, string>,
+    inbox: Inbox,
+  ): Promise<void> {
+    if (before === latest) return;
+    const numbers = new Set<number>();
+    const note = (entry: Entry) => {
+      const number = this.numberOf(entry);
+      // A later change is found next time. 389 Directory Server gives its suffix the largest number of 32 bits.
+      if (number !== null && number > before && number <= latest) numbers.add(number);
+      return uuidOfEntry(entry, this.directory.uuid);
+    };
+    const { filter, control } = this.counter.deleted;
+    const changed = this.since(before + 1);
+    const deleted: Filter = { kind: 'and', filters: [parseFilter(filter), changed] };
+    const controls = control === null ? [] : [new Control(control, { critical: true })];
+    const uuids: string[] = [];
+    try {
+      for await (const entry of this.search(suffix, changed)) {
+        const uuid = note(entry);
+        if (uuid === null) continue;
+        uuids.push(uuid);
+        if (!isContainer(entry)) continue;
+        // The entries below a renamed container get no number.
+        const dnKey = keyOfDn(entry.dn);
+        if (containers.get(uuid) !== dnKey) inbox.put('scan');
+        containers.set(uuid, dnKey);
+      }
+      for await (const entry of this.search(suffix, deleted, { controls })) {
+        const uuid = note(entry);
+        if (uuid !== null) uuids.push(uuid);
+      }
+    } catch (error) {
+      // More entries have changed than the account may read at once.
+      if (!(error instanceof LimitExceededError)) throw error;
+      inbox.put('scan');
+    }
+    if (uuids.length > 0) inbox.put(uuids);
+    // A number without an entry: it was deleted or moved where the account sees nothing, or an entry has changed twice.
+    if (numbers.size < latest - before) inbox.put('scanSoon');
+  }
+
+  private search(
+    base: string,
+    filter: Filter,
+    options: Parameters<typeof readPaged>[2] = {},
+  ): AsyncGenerator<Entry> {
+    const attributes = [this.directory.uuid, this.counter.changed, 'objectClass', HAS_SUBORDINATES];
+    return readPaged(this.directory.connection, { base, scope: 'sub', filter, attributes }, options);
+  }
+
+  private since(number: number): Filter {
+    return { kind: 'greaterOrEqual', attribute: this.counter.changed, value: Buffer.from(String(number)) };
+  }
+
+  private numberOf(entry: Entry): number | null {
+    return parseNumber(entry.text(this.counter.changed)[0]);
+  }
+
+  /** The latest number of each database that has users or groups, by its suffix; null when they are not shown. */
+  private async readLatest(): Promise<Map<string, number> | null> {
+    const { latest, databases } = this.counter;
+    const attributes = ['namingContexts', latest, ...(databases === null ? [] : [databases])];
+    const root = await readOne(this.directory.connection, '', attributes, { idleTimeout: READ_TIMEOUT_MS });
+    const numbers = new Map<string, number>();
+    const bases = KINDS.map((kind) => this.directory.searches[kind].base);
+    for (const [key, [value]] of root?.attributes ?? []) {
+      const [name, option] = key.split(';');
+      if (name !== latest.toLowerCase() || root === null) continue;
+      const number = parseNumber(value?.toString('latin1'));
+      if (number === null) return null;
+      const suffixes =
+        option === undefined
+          ? bases.map((base) => suffixOf(base, root.text('namingContexts')) ?? base)
+          : (databases === null ? [] : root.text(databases))
+              .filter((text) => text.toLowerCase().startsWith(`${option}:`))
+              .map((text) => text.slice(option.length + 1));
+      for (const suffix of suffixes)
+        if (bases.some((base) => isRelated(suffix, base))) numbers.set(suffix, number);
+    }
+    return numbers.size === 0 ? null : numbers;
+  }
+
+  /** Wakes a waiting reader when the server reports a change ([MS-ADTS] 3.1.1.3.4.1.9). If it refuses, changes are found after the interval. */
+  private async listen(base: string, oid: string, notify: () => void, signal: AbortSignal): Promise<void> {
+    const request = { base, scope: 'sub', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
+    const controls = [new Control(oid, { critical: true })];
+    try {
+      for await (const { kind } of this.directory.connection.search(request, {
+        controls,
+        signal,
+        idleTimeout: 0,
+      }))
+        if (kind !== 'done') notify();
+    } catch (error) {
+      if (error instanceof LdapResultError)
+        this.refusals.push(
+          'The directory server refuses to notify of changes: it is asked for the latest number every second',
+        );
+    }
+  }
+}
+
+/** Whether numbers are of another server, or went back. */
+function isOther(known: ReadonlyMap<string, number>, latest: ReadonlyMap<string, number>): boolean {
+  return (
+    known.size !== latest.size ||
+    [...latest].some(([suffix, number]) => number < (known.get(suffix) ?? Infinity))
+  );
+}
+
+/** Null: it is not a number that can be compared, such as the one before the first change. */
+function parseNumber(text = ''): number | null {
+  const number = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}

@@ -1,0 +1,248 @@
+import { hash } from 'node:crypto';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mappingOf, type EntryMapping } from '../../config/model/mapping.js';
+import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
+import { decodeUtf8, type Entry } from '../../ldap/entry.js';
+import { compileFilter } from '../../ldap/filter/filter.js';
+import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { parseLdif } from '../../ldap/ldif/ldif.js';
+import { isBelow } from '../../ldap/naming/dn.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import type { Directory, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
+import { SourceError } from '../source.error.js';
+import { type EntryKind, KINDS } from '../source.js';
+
+const CHUNK = 1 << 18;
+/** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
+const LARGEST_RECORD = 160_000_000;
+const POLL_INTERVAL_MS = 100;
+/** A file that is still being written changes within this number of checks. */
+const SETTLED_CHECKS = 2;
+
+interface LdifRecord {
+  readonly bytes: Buffer;
+  /** The number of its first line, counted from 1. */
+  readonly line: number;
+}
+
+/** A directory that is stored in an LDIF content file (RFC 2849). */
+export class FileDirectory implements Directory {
+  readonly mode = null;
+  readonly refusals = [];
+  readonly contextCsns = [];
+  private readonly choosers: readonly (readonly [EntryKind, (entry: Entry) => boolean])[];
+
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly source: FileSourceConfig,
+  ) {
+    this.choosers = KINDS.map((kind) => [kind, chooser(mappingOf(config.mapping, kind))] as const);
+  }
+
+  /**
+   * Yields the users and groups in the order of the file. A record with the same bytes as before is not parsed.
+   * @throws LdifError when the file is malformed, also for a second record with one DN
+   */
+  async *scan(known: KnownStamps | null = null): AsyncGenerator<readonly Listed[]> {
+    const seen = new Set<string>();
+    for await (const records of this.read()) {
+      const named = records.flatMap((record) => {
+        const dn = dnOfRecord(record.bytes) ?? this.parse(record)?.dn;
+        return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
+      });
+      for (const { record, dnKey } of named) {
+        // The key itself is many small strings until it is written somewhere, which take six times as much memory.
+        const compact = Buffer.from(dnKey.replaceAll('-', ''), 'hex').toString('latin1');
+        if (seen.has(compact)) throw new LdifError(record.line, 'a dn that occurs in the file already');
+        seen.add(compact);
+      }
+      const stamps = await known?.(named.map(({ dnKey }) => dnKey));
+      yield named.flatMap(({ record, dn, dnKey, stamp }): Listed[] => {
+        const same = stamps?.get(dnKey);
+        if (same?.stamp === stamp) return [{ kind: same.kind, uuid: same.uuid, dn, stamp, entry: null }];
+        const found = this.findIn(record, stamp);
+        return found === null ? [] : [found];
+      });
+    }
+  }
+
+  async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
+    const uuids = new Set(identities.map(({ uuid }) => uuid));
+    const dnKeys = identities.every(({ dn }) => dn !== null)
+      ? new Set(identities.map(({ dn }) => keyOfDn(dn ?? '')))
+      : null;
+    for await (const records of this.read())
+      for (const record of records) {
+        const dn = dnKeys === null ? null : dnOfRecord(record.bytes);
+        if (dn !== null && dnKeys?.has(keyOfDn(dn)) === false) continue;
+        const found = this.findIn(record, stampOf(record));
+        if (found !== null && uuids.has(found.uuid)) yield found;
+      }
+  }
+
+  async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
+    let scanned = await this.version();
+    let seen = scanned;
+    let unchanged = 0;
+    for (;;) {
+      await sleep(POLL_INTERVAL_MS, undefined, { signal });
+      const version = await this.version();
+      unchanged = version === seen ? unchanged + 1 : 0;
+      seen = version;
+      if (version === scanned || unchanged < SETTLED_CHECKS) continue;
+      scanned = version;
+      yield 'scan';
+    }
+  }
+
+  /** Changes with the file. Its absence is a change, too. */
+  private async version(): Promise<string> {
+    const found = await stat(this.source.file).catch(() => null);
+    return found === null ? 'absent' : `${found.ino}-${found.size}-${found.mtimeMs}`;
+  }
+
+  describeLag(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  ping(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): void {
+    // A file is open only while it is read.
+  }
+
+  /**
+   * Yields the records of each chunk together, because a promise for each takes longer than its hash.
+   * @throws SourceError when the file cannot be read, or changes meanwhile
+   */
+  private async *read(): AsyncGenerator<LdifRecord[]> {
+    const before = await this.version();
+    const file = await this.open();
+    try {
+      const splitter = new RecordSplitter();
+      for await (const chunk of chunksOf(file)) {
+        const records = splitter.push(chunk);
+        if (records.length > 0) yield records;
+      }
+      const last = splitter.end();
+      if (last !== null) yield [last];
+    } finally {
+      await file.close();
+    }
+    if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
+  }
+
+  private async open(): Promise<FileHandle> {
+    try {
+      return await open(this.source.file);
+    } catch (error) {
+      throw new SourceError('The directory file does not exist, or cannot be read', { cause: error });
+    }
+  }
+
+  private findIn(record: LdifRecord, stamp: string): Found | null {
+    const entry = this.parse(record);
+    if (entry === null) return null;
+    const [kind] = this.choosers.find(([, isOfKind]) => isOfKind(entry)) ?? [];
+    if (kind === undefined) return null;
+    // An entry with a malformed identifier is left out with its reason, under one that is made of its DN.
+    const uuid =
+      uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
+      uuidOfEntry(entry, 'no such attribute');
+    return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
+  }
+
+  /** Null: only comments, or the version. @throws LdifError */
+  private parse({ bytes, line }: LdifRecord): Entry | null {
+    let found: Entry | null = null;
+    for (const entry of parseLdif(bytes, line)) found = entry;
+    return found;
+  }
+}
+
+/** Splits a file at empty lines. */
+class RecordSplitter {
+  /** The chunks of a record whose end has not been read. */
+  private parts: Buffer[] = [];
+  private size = 0;
+  /** The number of its first line. */
+  private line = 1;
+
+  push(chunk: Buffer): LdifRecord[] {
+    const last = this.parts.at(-1)?.subarray(-2) ?? Buffer.alloc(0);
+    this.parts.push(chunk);
+    this.size += chunk.length;
+    if (hasEmptyLine(chunk) || hasEmptyLine(Buffer.concat([last, chunk.subarray(0, 2)])))
+      return this.split(Buffer.concat(this.parts));
+    if (this.size > LARGEST_RECORD) throw new LdifError(this.line, 'a record that is too large');
+    return [];
+  }
+
+  end(): LdifRecord | null {
+    return this.size === 0 ? null : { bytes: Buffer.concat(this.parts), line: this.line };
+  }
+
+  /** The first record has the empty lines before it, because its place shows that it may have a version. */
+  private split(bytes: Buffer): LdifRecord[] {
+    const records: LdifRecord[] = [];
+    let { line } = this;
+    let start = 0;
+    let startLine = line;
+    let isEmpty = true;
+    for (let at = 0, end = bytes.indexOf(0x0a); end >= 0; at = end + 1, end = bytes.indexOf(0x0a, at)) {
+      const isBlank = end === at || (end === at + 1 && bytes[at] === 0x0d);
+      line++;
+      if (!isBlank) isEmpty = false;
+      else if (!isEmpty) {
+        records.push({ bytes: bytes.subarray(start, at), line: startLine });
+        [start, startLine, isEmpty] = [end + 1, line, true];
+      } else if (startLine > 1) [start, startLine] = [end + 1, line];
+    }
+    // A copy, so that the bytes of the records are released.
+    this.parts = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
+    this.size = bytes.length - start;
+    this.line = startLine;
+    return records;
+  }
+}
+
+function hasEmptyLine(bytes: Buffer): boolean {
+  return bytes.includes('\n\n') || bytes.includes('\n\r\n');
+}
+
+async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
+  try {
+    yield* file.createReadStream({
+      start: 0,
+      autoClose: false,
+      highWaterMark: CHUNK,
+    }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw new SourceError('The directory file cannot be read', { cause: error });
+  }
+}
+
+/** The first record may have a version, with which the same bytes are an error in another place: it has another stamp. */
+function stampOf({ bytes, line }: LdifRecord): string {
+  return `${line === 1 ? 'first ' : ''}${hash('sha256', bytes, 'base64url')}`;
+}
+
+/** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */
+const FIRST_LINE = /^dn: +([^\r\n\0]+)\r?\n[^ ]/;
+/** More bytes than most DNs have. */
+const FIRST_BYTES = 1024;
+
+/** Returns the DN of a record without parsing the rest; null if that is not possible. */
+function dnOfRecord(bytes: Buffer): string | null {
+  const [, dn] = FIRST_LINE.exec(bytes.toString('latin1', 0, FIRST_BYTES)) ?? [];
+  return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
+}
+
+function chooser({ bases, filter }: EntryMapping): (entry: Entry) => boolean {
+  const matches = compileFilter(filter);
+  return (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base));
+}

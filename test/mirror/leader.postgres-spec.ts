@@ -1,0 +1,146 @@
+import { post } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
+import {
+  countWaiting,
+  directoryOfVersion,
+  Observer,
+  readMetric,
+  readServiceStatus,
+} from '../support/servers/leaders.js';
+import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
+import { TestService } from '../support/servers/service.js';
+
+const QUESTION = '{ user(user: {id: "anna"}) { name } }';
+
+describe('two processes on one database', () => {
+  let processes: ServiceProcesses;
+  let observer: Observer;
+  /** Holds locks that a revision needs, late in its transaction. */
+  let locking: Observer;
+  let version = 1;
+
+  beforeAll(async () => {
+    processes = await ServiceProcesses.start(2, directoryOfVersion(version));
+    observer = await Observer.open(processes.database.url);
+    locking = await Observer.open(processes.database.url);
+  });
+
+  afterAll(async () => {
+    await locking.close();
+    await observer.close();
+    await processes.stop();
+  });
+
+  function replaceDirectory(): string {
+    version++;
+    processes.replaceDirectory(directoryOfVersion(version));
+    return `Anna ${version}`;
+  }
+
+  /** The current leader and the other process. */
+  async function findLeader(): Promise<{ leader: ServiceProcess; other: ServiceProcess }> {
+    const [first, second] = processes.each;
+    if (first === undefined || second === undefined) throw new Error('There are not two processes');
+    const leads = async () => [
+      await readMetric(first, 'directory_leader'),
+      await readMetric(second, 'directory_leader'),
+    ];
+    await eventually(async () => (await leads()).reduce((sum, each) => sum + each, 0), 1);
+    const [isFirst] = await leads();
+    return isFirst === 1 ? { leader: first, other: second } : { leader: second, other: first };
+  }
+
+  it('replace a hanging leader, which follows afterwards', async () => {
+    const { leader } = await findLeader();
+    const { revisions } = await observer.contents();
+    const before = await observer.leader();
+    const waited = countWaiting(leader);
+    leader.process.freeze();
+    try {
+      const name = replaceDirectory();
+      await eventually(() => observer.leader(), before + 1);
+      await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
+    } finally {
+      leader.process.resume();
+    }
+    await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
+    const name = replaceDirectory();
+    await eventually(() => observer.contents(), { name, revisions: revisions + 2 });
+    expect(await observer.leader()).toBe(before + 1);
+  });
+
+  it('replace a leader that hangs within a revision, of which nothing remains', async () => {
+    const { leader } = await findLeader();
+    const { revisions } = await observer.contents();
+    const before = await observer.leader();
+    const waited = countWaiting(leader);
+    await locking.run('begin; lock table revisions in share mode');
+    replaceDirectory();
+    await eventually(() => observer.countBlockedBy(locking), 1);
+    leader.process.freeze();
+    try {
+      const name = replaceDirectory();
+      // Its statement ends, and its transaction stays open until the server ends it. It holds locks that the next leader needs.
+      await locking.run('rollback');
+      await eventually(() => observer.leader(), before + 1);
+      await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
+    } finally {
+      leader.process.resume();
+    }
+    await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
+    const name = replaceDirectory();
+    await eventually(() => observer.contents(), { name, revisions: revisions + 2 });
+  });
+
+  it('apply a change once if the leader loses its lock within the revision', async () => {
+    await findLeader();
+    const { revisions } = await observer.contents();
+    const before = await observer.leader();
+    await locking.run('begin; lock table revisions in share mode');
+    const name = replaceDirectory();
+    await eventually(() => observer.countBlockedBy(locking), 1);
+    await observer.end(await observer.leaderSession());
+    await locking.run('rollback');
+    await eventually(() => observer.leader(), before + 1);
+    await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
+  });
+
+  it('serve requests while a change waits for a lock, and end on SIGTERM', async () => {
+    const { leader, other } = await findLeader();
+    const before = await observer.contents();
+    await locking.run('begin; lock table revisions in share mode');
+    const name = replaceDirectory();
+    await eventually(() => observer.countBlockedBy(locking), 1);
+    const { authorization } = leader;
+    for (const each of [leader, other]) {
+      const answer = await post(each, { query: QUESTION }, { authorization });
+      expect([answer.status, answer.body]).toEqual([200, expect.stringContaining(before.name)]);
+    }
+    // The process ends although the lock is still held.
+    expect((await leader.process.kill('SIGTERM')).code).toBe(0);
+    expect(await observer.contents()).toEqual(before);
+    await locking.run('rollback');
+    await eventually(() => observer.contents(), { name, revisions: before.revisions + 1 });
+    await eventually(() => readServiceStatus(other, { authorization }), {
+      state: 'IDLE',
+      blockedReason: null,
+    });
+  });
+});
+
+it('a process applies nothing after another one has become the leader without its notice', async () => {
+  const service = await TestService.start({ ldif: directoryOfVersion(1) });
+  const observer = await Observer.open(service.config.database.url);
+  try {
+    const { revisions } = await observer.contents();
+    await observer.run('update mirror_state set leader = leader + 1');
+    const other = await observer.leader();
+    service.replaceDirectory(directoryOfVersion(2));
+    // It applies the change with a new number.
+    await eventually(() => observer.contents(), { name: 'Anna 2', revisions: revisions + 1 });
+    expect(await observer.leader()).toBe(other + 1);
+  } finally {
+    await observer.close();
+    await service.stop();
+  }
+});
