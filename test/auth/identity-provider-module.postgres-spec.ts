@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
-import { writeFirstRevision } from '../support/builders/first-revision.js';
+import { insertObject, writeFirstRevision } from '../support/builders/first-revision.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 import { EmbeddedIssuer } from '../../src/auth/tokens/issuer-keys.js';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.js';
@@ -54,7 +54,7 @@ describe('the embedded identity provider', () => {
 
   afterEach(async () => {
     for (const application of started.splice(0)) await application.close();
-    await dataSource.query('delete from users');
+    await dataSource.query('delete from entries');
   });
 
   afterAll(async () => {
@@ -63,14 +63,7 @@ describe('the embedded identity provider', () => {
     rmSync(directory, { recursive: true });
   });
 
-  async function addPerson(id: string): Promise<void> {
-    await dataSource.query(
-      `insert into users (entry_uuid, dn, dn_key, id, id_folded, name, sort_name, search_text, search_pairs,
-         content_hash, created_at, updated_at)
-       values (gen_random_uuid(), $1, gen_random_uuid(), $1, lower($1), $1, $1, $1, '{}', $2, now(), now())`,
-      [id, Buffer.alloc(32)],
-    );
-  }
+  const addPerson = (id: string) => insertObject(dataSource, 'users', id);
 
   function parts(config: Config, database: Pick<Database, 'read'>) {
     return {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { insertObject } from '../support/builders/first-revision.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand, type TestProcess } from '../support/clients/command.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
@@ -199,14 +200,8 @@ describe('directory service-account', () => {
     const client = new pg.Client(database.url);
     await client.connect();
     try {
-      for (const id of ['Chess-Club', 'choir']) {
-        await client.query(
-          `insert into groups (entry_uuid, dn, dn_key, id, id_folded, name, sort_name, search_text, search_pairs,
-             content_hash, references_hash, created_at, updated_at)
-           values (gen_random_uuid(), $1, gen_random_uuid(), $1, lower($1), $1, $1, '', '{}', '', '', now(), now())`,
-          [id],
-        );
-      }
+      const query = (text: string, values: unknown[]) => client.query(text, values);
+      for (const id of ['Chess-Club', 'choir']) await insertObject({ query }, 'groups', id);
       const about = [
         'service-account',
         'create',

@@ -8,9 +8,8 @@ import { Test } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
-import { writeFirstRevision } from '../support/builders/first-revision.js';
+import { insertObject, writeFirstRevision } from '../support/builders/first-revision.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
-import { foldId } from '../../src/common/identity.js';
 import { AccessLogModule } from '../../src/access-log/access-log.module.js';
 import { readConfig } from '../../src/config/config.js';
 import { ConfigModule } from '../../src/config/config.module.js';
@@ -74,17 +73,8 @@ async function addPictures(): Promise<void> {
   for (const bytes of [photo, broken]) {
     await dataSource.query('insert into pictures (sha256, bytes) values ($1, $2)', [digest(bytes), bytes]);
   }
-  await addPerson(ID, digest(photo), null);
-  await addPerson('broken', digest(broken), digest(broken));
-}
-
-async function addPerson(id: string, photo: Buffer | null, picture: Buffer | null): Promise<void> {
-  await dataSource.query(
-    `insert into users (entry_uuid, dn, dn_key, id, id_folded, name, photo, picture, sort_name, search_text, search_pairs,
-       content_hash, created_at, updated_at)
-     values (gen_random_uuid(), $1, gen_random_uuid(), $1, $2, $1, $3, $4, $1, $1, '{}', '', now(), now())`,
-    [id, foldId(id), photo, picture],
-  );
+  await insertObject(dataSource, 'users', ID, { photo: digest(photo) });
+  await insertObject(dataSource, 'users', 'broken', { photo: digest(broken), picture: digest(broken) });
 }
 
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest();

@@ -69,16 +69,12 @@ describe('the commands on a directory server', () => {
 
   it('check the server, and synchronize it', async () => {
     const checked = await run(['check', '--json']);
-    expect(checked.code).toBe(1);
+    // Commands that fail do not change the state of the mirror.
+    expect(checked.code).toBe(0);
     expect(json(checked).findings).toEqual(
       expect.arrayContaining([
         { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}`, fix: null },
-        {
-          what: 'mirror',
-          result: 'problem',
-          text: expect.stringMatching(/^FAILING/) as string,
-          fix: expect.stringContaining('sync --dry-run') as string,
-        },
+        expect.objectContaining({ what: 'mirror', result: 'ok' }),
       ]),
     );
     const synced = await run(['sync']);

@@ -1,5 +1,6 @@
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import type { SearchRequest } from '../../ldap/client/requests.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { followContent } from '../../ldap/sync/content-sync.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../../ldap/sync/content-sync-error.js';
@@ -23,31 +24,38 @@ export class PushedHints implements HintSource {
 
   /** The protocol reports entries by entryUUID, which has to be the identifier. Other servers can have another one in its place. */
   async findRefusal(): Promise<string | null> {
-    const { connection, searches, config, uuid } = this.directory;
+    const { config, uuid, searches } = this.directory;
     if (config.follow !== 'told' && uuid.toLowerCase() !== 'entryuuid')
       return `Pushed changes are identified by entryUUID, but the key uuid of the model is ${uuid}`;
-    try {
-      for (const kind of KINDS) {
-        const request = {
-          ...searches[kind],
-          attributes: [uuid],
-          cookie: this.cookie,
-          persist: true,
-        } as const;
-        for await (const event of followContent(connection, request)) {
-          if (event.kind === 'entry' && config.follow === 'told') {
-            if (uuidOfEntry(event.entry, uuid) !== event.uuid)
-              return `Pushed changes are not identified by ${uuid}`;
-          }
-          if (event.kind === 'refreshed' || event.kind === 'entry') break;
-        }
+    for (const kind of KINDS) {
+      try {
+        const refusal = await this.findRefusalOf(searches[kind]);
+        if (refusal !== null) return refusal;
+      } catch (error) {
+        if (!(error instanceof ContentSyncRefusedError)) throw error;
+        return error.cause === undefined ? error.message : `${error.message}, for ${searches[kind].base}`;
       }
-      return null;
-    } catch (error) {
-      if (error instanceof RefreshRequiredError) return null;
-      if (error instanceof ContentSyncRefusedError) return error.message;
-      throw error;
     }
+    return null;
+  }
+
+  /** Compares the first entry with that of a usual search: OpenLDAP omits databases that are glued below one that pushes changes. */
+  private async findRefusalOf(search: SearchRequest): Promise<string | null> {
+    const { connection, config, uuid } = this.directory;
+    const isTold = config.follow === 'told';
+    // OpenLDAP omits only if the search persists. 389 Directory Server cannot end such a one before the connection, and has few of them.
+    const request = { ...search, attributes: [uuid], cookie: null, persist: !isTold } as const;
+    for await (const event of followContent(connection, request)) {
+      if (event.kind === 'entry')
+        return isTold && uuidOfEntry(event.entry, uuid) !== event.uuid
+          ? `Pushed changes are not identified by ${uuid}`
+          : null;
+      if (event.kind === 'refreshed') break;
+    }
+    for await (const message of connection.search({ ...search, attributes: [uuid] }))
+      if (message.kind === 'entry')
+        return `The directory server omits ${search.base} from content synchronization`;
+    return null;
   }
 
   async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
