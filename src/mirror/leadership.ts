@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LEADER_LOCK, RULES_LOCK } from '../database/statements/leader-rules.js';
 import { Session } from './session.js';
 
-/** Milliseconds between two attempts to get the lock, and between two signs of life. */
+/** Milliseconds between two attempts to get the lock. */
 const INTERVAL_MS = 2000;
-/** Seconds without a sign of life after which the server ends the session of the leader, which may be paused. */
-const IDLE_SECONDS = 15;
 
 /** This process does not follow the directory, or no longer does, and must not write to the mirror. */
 export class NotLeadingError extends Error {
@@ -42,15 +40,12 @@ export async function withLeadership(
   signal: AbortSignal,
   { rules, onWait }: Candidate,
 ): Promise<void> {
-  const settings = `set idle_session_timeout = '${IDLE_SECONDS}s'; set lock_timeout = 0; set statement_timeout = 0`;
-  const session = await Session.open(url, settings);
+  const session = await Session.open(url);
   const lost = new AbortController();
   session.onEnd(() => {
     lost.abort(new NotLeadingError());
   });
   const either = AbortSignal.any([signal, lost.signal]);
-  const ended = new AbortController();
-  let living: Promise<void> = Promise.resolve();
   try {
     await session.query(`select pg_advisory_lock_shared(${RULES_LOCK}, ${rules})`);
     while (!(await tryLock(session))) {
@@ -61,13 +56,8 @@ export async function withLeadership(
     const [state] = await session.query<{ leader: string }[]>(
       'update mirror_state set leader = leader + 1 returning leader',
     );
-    living = keepAlive(session, AbortSignal.any([lost.signal, ended.signal])).catch((error: unknown) => {
-      lost.abort(error);
-    });
     await work({ number: Number(state?.leader), signal: either });
   } finally {
-    ended.abort();
-    await living;
     await session.close();
   }
 }
@@ -77,14 +67,4 @@ async function tryLock(session: Session): Promise<boolean> {
     `select pg_try_advisory_lock(${LEADER_LOCK}) as held`,
   );
   return row?.held === true;
-}
-
-/** @throws Error if the server does not answer within the time after which it ends the session */
-async function keepAlive(session: Session, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const answered = session.query('select 1').then(() => true);
-    const late = sleep(IDLE_SECONDS * 1000, false, { signal, ref: false }).catch(() => true);
-    if (!(await Promise.race([answered, late]))) throw new NotLeadingError();
-    await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-  }
 }

@@ -6,49 +6,120 @@ import type { Writer } from '../database/statements/statement.js';
 /** Milliseconds to connect, and to end a session. */
 const CONNECT_TIMEOUT_MS = 5000;
 const PARTING_MS = 500;
+/** Milliseconds between two signs of life. */
+const INTERVAL_MS = 2000;
+/** Seconds without a sign of life after which each side ends the session: the process may be paused, or the network away. */
+const IDLE_SECONDS = 15;
+const SETTINGS = `
+  ${SESSION_SETTINGS}; set statement_timeout = 0;
+  set idle_session_timeout = '${IDLE_SECONDS}s'; set idle_in_transaction_session_timeout = '${IDLE_SECONDS}s'`;
 
-/** A session of its own at the database, with its temporary tables and locks. */
+/** A session of its own at the database, with its temporary tables and locks. If its connection is lost silently, both sides end it. */
 export class Session implements Writer {
-  private constructor(private readonly client: SocketClient) {}
+  /** Number of statements without an answer, and the time since when there is one. */
+  private pending = 0;
+  private since = 0;
+  private isAsking = false;
+  private processId = 0;
+  private readonly timer: NodeJS.Timeout;
 
-  static async open(url: string, settings = ''): Promise<Session> {
-    const client = new SocketClient({
-      connectionString: url,
-      keepAlive: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  private constructor(
+    private readonly url: string,
+    private readonly client: SocketClient,
+  ) {
+    this.timer = setInterval(() => void this.watch(), INTERVAL_MS);
+    this.timer.unref();
+    this.onEnd(() => {
+      clearInterval(this.timer);
     });
-    // A lost connection makes the next statement fail.
-    client.on('error', () => undefined);
-    const session = new Session(client);
+  }
+
+  static async open(url: string): Promise<Session> {
+    const client = await connect(url);
+    const session = new Session(url, client);
     try {
-      await client.connect();
-      await session.query(`${SESSION_SETTINGS}; ${settings}`);
+      const [backend] = await session.query<{ id: number }[]>(`${SETTINGS}; select pg_backend_pid() as id`);
+      session.processId = backend?.id ?? 0;
       return session;
     } catch (error) {
-      destroyConnection(client);
+      session.destroy();
       throw error;
     }
   }
 
   /** @param text one statement, or several without values, of which the last one returns the rows */
   async query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
-    const result: unknown = await this.client.query({ text, ...(values !== undefined && { values }) });
-    const last = (Array.isArray(result) ? result.at(-1) : result) as pg.QueryResult;
-    return last.rows as Rows;
+    if (this.pending++ === 0) this.since = performance.now();
+    try {
+      const result: unknown = await this.client.query({ text, ...(values !== undefined && { values }) });
+      const last = (Array.isArray(result) ? result.at(-1) : result) as pg.QueryResult;
+      return last.rows as Rows;
+    } finally {
+      this.pending--;
+      this.since = performance.now();
+    }
   }
 
-  /** Called when the server or the network ends the session. */
+  /** Called when the server or the network ends the session, or it is destroyed. */
   onEnd(listener: () => void): void {
     this.client.on('end', listener);
   }
 
   /** Ends the session at once. The server rolls back its transaction. */
   destroy(): void {
+    clearInterval(this.timer);
     destroyConnection(this.client);
   }
 
   async close(): Promise<void> {
     await settlesWithin(PARTING_MS, this.client.end());
     this.destroy();
+  }
+
+  private async watch(): Promise<void> {
+    if (this.pending === 0) {
+      this.isAsking = true;
+      // In a failed transaction, this fails as well.
+      await this.query('select').catch(() => undefined);
+      this.isAsking = false;
+    } else if (performance.now() - this.since > IDLE_SECONDS * 1000) {
+      if (this.isAsking || !(await this.isAtServer())) this.destroy();
+    }
+  }
+
+  /** Whether the server still has the session. A statement may take, or wait for a lock, as long as it has to. */
+  private async isAtServer(): Promise<boolean> {
+    this.since = performance.now();
+    try {
+      const client = await connect(this.url);
+      try {
+        const text = 'select from pg_stat_activity where pid = $1';
+        const { rowCount } = await client.query(text, [this.processId]);
+        return rowCount !== 0;
+      } finally {
+        await settlesWithin(PARTING_MS, client.end());
+        destroyConnection(client);
+      }
+    } catch {
+      // The server may be busy. If it is away, the session of the leader ends as well.
+      return true;
+    }
+  }
+}
+
+async function connect(url: string): Promise<SocketClient> {
+  const client = new SocketClient({
+    connectionString: url,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // A lost connection makes the next statement fail.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    destroyConnection(client);
+    throw error;
   }
 }

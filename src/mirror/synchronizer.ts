@@ -144,10 +144,7 @@ export class Synchronizer {
     return outcome;
   }
 
-  /**
-   * Reads entries again and writes what differs.
-   * @param asOf as in RevisionRequest
-   */
+  /** Reads entries again and writes what differs. @param asOf as in RevisionRequest */
   advance(
     directory: Directory,
     session: Session,

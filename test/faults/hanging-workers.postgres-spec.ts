@@ -160,7 +160,7 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     process.kill(first, 'SIGCONT');
     await service.untilPrinted(/Ready at[^]*All processes were replaced/);
     expect(workers()).toHaveLength(WORKERS);
-    expect(service.children).toHaveLength(WORKERS + 1);
+    expect(service.children).toHaveLength(WORKERS);
   });
 
   it('are replaced once more by any number of further signals', async () => {

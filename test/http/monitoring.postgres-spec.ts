@@ -193,7 +193,7 @@ describe('the metrics', () => {
     expect(grown('directory_points_total', { operation: 'group' })).toBe(1);
     expect(grown('directory_errors_total', { code: 'GRAPHQL_VALIDATION_FAILED' })).toBe(1);
     expect(grown('directory_cache_hits_total', { cache: 'responses' })).toBe(1);
-    expect(after('directory_mirror_entries', { kind: 'people' })).toBe(2);
+    expect(after('directory_mirror_entries', { kind: 'users' })).toBe(2);
     expect(after('directory_mirror_state', { state: 'IDLE' })).toBe(1);
     expect(after('directory_mirror_read_revision', {})).toBe(after('directory_mirror_revision', {}));
     expect(after('directory_replica_up', {})).toBe(0);

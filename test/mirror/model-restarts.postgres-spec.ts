@@ -209,7 +209,7 @@ describe('a start with another model', () => {
     const dataSource = service.app.get(DataSource);
     const [row]: { revision: string }[] = await dataSource.query('select revision from mirror_state');
     const rows: { field: string }[] = await dataSource.query(
-      'select distinct field from user_references order by 1',
+      `select distinct r.field from "references" r join users u on u.key = r.from_key order by 1`,
     );
     return {
       revision: row?.revision ?? '',

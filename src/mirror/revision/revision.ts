@@ -90,16 +90,13 @@ const READ_STATE = `
   select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${LOG_STATE}
   from mirror_state s where ${IS_COMPLETE}`;
 
-/** The transaction waits for locks and statements as long as it takes, and ends if this process stops. */
-const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = '60s'`;
-
 /**
  * Writes one revision: stages, compares, checks and applies, in one transaction (docs/adr/0016). Readers see all of it or nothing.
  * @param writer a session of its own
  * @throws OutdatedRevisionError if another process has written a revision since this one was begun, or leads
  */
 export async function writeRevision(writer: Writer, request: RevisionRequest): Promise<RevisionOutcome> {
-  await writer.query(`begin; ${SETTINGS}`);
+  await writer.query('begin');
   try {
     const outcome = await new Revision(writer, request).write();
     const isKept = outcome.kind === 'applied' || outcome.kind === 'unchanged';
