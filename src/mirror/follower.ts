@@ -247,11 +247,13 @@ class Following {
     private readonly onScan: () => void,
   ) {}
 
-  async run(): Promise<never> {
+  /** Ends when held changes are compared again: another server of the setting may be the better one. */
+  async run(): Promise<void> {
     const { queue } = this.place;
     for (;;) {
       this.term.signal.throwIfAborted();
       const now = performance.now();
+      if (this.isBlocked && now >= this.nextScanAt) return;
       const isSoon = queue.isScanWanted || (queue.isScanRequested && this.isBlocked);
       const isRequested = queue.isScanRequested && !this.isBlocked;
       if (now >= this.nextScanAt || isRequested || (isSoon && now >= this.scanRestsUntil)) await this.scan();

@@ -151,7 +151,7 @@ export class Synchronizer {
     identities: readonly Identity[],
     options: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
   ): Promise<RevisionOutcome> {
-    const request = { ...options, isPartial: directory.mode === 'POLLED' };
+    const request = { ...options, isHinted: true, isPolled: directory.mode === 'POLLED' };
     const stage = (staging: Staging) => this.stage(directory, staging, identities);
     return this.watch('changes', () => this.write(session, directory, request, stage));
   }
@@ -159,13 +159,14 @@ export class Synchronizer {
   private async write(
     session: Session,
     directory: Directory,
-    options: RunOptions & { readonly asOf: Date | null; readonly isPartial?: boolean },
+    options: RunOptions & Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
-    const { leader = null, asOf, confirm, dryRun, signal, progress, isPartial = false } = options;
+    const { leader = null, asOf, confirm, dryRun, signal, progress, isHinted, isPolled } = options;
     let lag: string | null = null;
     const request: RevisionRequest = {
-      ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal, isPartial },
+      ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
+      ...{ isHinted, isPolled },
       stage: async (staging) => {
         await stage(staging);
         if (directory.mode !== null)

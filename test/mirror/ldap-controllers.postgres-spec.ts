@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { checkDirectory } from '../../src/sources/check/check-directory.js';
-import { countDeletions, readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
+import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { readStatus } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
@@ -27,9 +27,6 @@ const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
 const rename = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
 const joinClub = (id: string) => `dn: ${CLUB}\nchangetype: modify\nadd: member\nmember: ${personDn(id)}\n`;
-
-const BEHIND =
-  'The directory server is behind what is known: it lacks changes of another server of the directory';
 
 describe('two domain controllers', () => {
   let first: TestSamba;
@@ -108,33 +105,31 @@ describe('two domain controllers', () => {
     expect(await readMembers(service, 'club')).toEqual(['anna MEMBER', 'ben OWNER']);
   });
 
-  it('are compared by a check, which says of which one it is not known whether it lags', async () => {
+  it('are compared by a check, which says that it is not known whether they lag', async () => {
     expect(await check()).toEqual([
       `ldaps://${second.host} has the same 5 users and groups as ldaps://${first.host}`,
-      `ldaps://${first.host} does not show which changes of the others it has: it is not known whether it lags`,
+      ...[first, second].map(
+        ({ host }) =>
+          `ldaps://${host} does not show which changes of the others it has: it is not known whether it lags`,
+      ),
     ]);
   });
 
-  it('delete nothing and undo nothing while the other one lacks changes, which is waited for', async () => {
+  it('are followed one after the other: the mirror equals the one in use', async () => {
     await change(first, person('dora'), joinClub('dora'), rename('anna', 'Anna Berg'), remove('cleo'));
     await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
     await eventually(() => readMembers(service, 'club'), ['anna MEMBER', 'ben OWNER', 'dora MEMBER']);
     await eventually(() => readIds(service), ['anna', 'ben', 'disabled', 'dora']);
-    const [lag] = await check();
-    expect(lag).toMatch(new RegExp(`^ldaps://${second.host} lags behind ldaps://${first.host} `));
-    const deletions = await countDeletions(service);
+    const [difference] = await check();
+    expect(difference).toContain(`ldaps://${second.host} has other content than ldaps://${first.host}`);
     await first.stop();
-    await eventually(async () => (await readStatus(service)).blockedReason, BEHIND);
-    expect(await readStatus(service)).toMatchObject({ state: 'FAILING' });
-    expect(await readIds(service)).toEqual(['anna', 'ben', 'disabled', 'dora']);
-    expect((await readNames(service))['anna']).toBe('Anna Berg');
+    await eventually(() => readIds(service), ['anna', 'ben', 'cleo', 'disabled']);
     await second.replicateFrom(first);
     await first.stop();
-    await eventually(async () => (await readStatus(service)).state, 'IDLE');
+    await eventually(() => readIds(service), ['anna', 'ben', 'disabled', 'dora']);
     await change(second, person('emil'), rename('anna', 'Anna'));
     await eventually(() => readIds(service), ['anna', 'ben', 'disabled', 'dora', 'emil']);
     await eventually(async () => (await readNames(service))['anna'], 'Anna');
-    expect(await countDeletions(service)).toEqual(deletions);
   });
 
   it('follow each other, whose changes the next one has', async () => {

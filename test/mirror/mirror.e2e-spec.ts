@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
-import { createApp } from '../../src/create-app.js';
-import { MirrorFollowing } from '../../src/mirror/following.js';
 import { changesNothing } from '../../src/mirror/revision/revision.js';
-import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { readRevision, readStatus, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -274,36 +271,5 @@ describe('a directory file that changes', () => {
         user: { name: 'Last' },
       },
     );
-  });
-});
-
-/** A time that can be set exactly. */
-const WHOLE_SECOND = new Date('2026-01-01T00:00:00Z');
-
-describe('a second start', () => {
-  it('does not read an unchanged file', async () => {
-    const ldif = buildLdif(PEOPLE, GROUPS);
-    const service = await TestService.start({ ldif });
-    try {
-      const file = service.directoryFile;
-      const { fingerprint } = await service.app.get(MirrorState).get();
-      utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
-      await service.until(async () => (await service.app.get(MirrorState).get()).fingerprint !== fingerprint);
-      const before = await service.app.get(MirrorState).get();
-      await service.app.close();
-      // Reading the file would fail, but its size and time are the same, so it is not read.
-      writeFileSync(file, 'x'.repeat(ldif.length));
-      utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
-
-      const second = await createApp(service.config);
-      await second.init();
-      await second.get(MirrorFollowing).start();
-      const after = await second.get(MirrorState).get();
-      await second.close();
-      expect(after).toMatchObject({ state: 'IDLE', revision: before.revision });
-      expect(after.asOf?.getTime()).toBeGreaterThan(before.asOf?.getTime() ?? Infinity);
-    } finally {
-      await service.stop();
-    }
   });
 });

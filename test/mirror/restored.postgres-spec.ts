@@ -188,12 +188,12 @@ describe('a database that is restored step by step while the service follows its
       await expectName('p1 of 2');
       const client = new pg.Client(url);
       await client.connect();
-      const { rows } = await client.query<{ leases: number; people: number; ids: number }>(
-        `select (select count(*)::integer from leader_lease) as leases, count(*)::integer as people,
+      const { rows } = await client.query<{ states: number; people: number; ids: number }>(
+        `select (select count(*)::integer from mirror_state) as states, count(*)::integer as people,
            count(distinct id)::integer as ids from users`,
       );
       await client.end();
-      expect(rows).toEqual([{ leases: 1, people: 30, ids: 30 }]);
+      expect(rows).toEqual([{ states: 1, people: 30, ids: 30 }]);
     } finally {
       await service.stop();
     }

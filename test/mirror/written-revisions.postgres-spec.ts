@@ -83,7 +83,7 @@ class Mirror {
   revise(
     entries: ReadonlyMap<string, Given>,
     changed: readonly string[],
-    options: Pick<RevisionRequest, 'confirm' | 'dryRun'> = {},
+    options: Partial<Pick<RevisionRequest, 'confirm' | 'dryRun' | 'leader'>> = {},
     guard = config.guard,
   ): Promise<RevisionOutcome> {
     const read = async (uuids: readonly string[]) => ({
@@ -194,7 +194,9 @@ describe('a revision', () => {
       if (blocked.kind !== 'blocked') throw new Error(blocked.kind);
       const planned = await mirror.revise(new Map(), uuids, { dryRun: true }, guard);
       expect(planned).toMatchObject({ kind: 'planned', hash: blocked.hash });
-      expect((await mirror.revise(new Map(), uuids, {}, guard)).kind).toBe('held');
+      // A command is given the reason again.
+      expect((await mirror.revise(new Map(), uuids, {}, guard)).kind).toBe('blocked');
+      expect((await mirror.revise(new Map(), uuids, { leader: 0 }, guard)).kind).toBe('held');
       expect((await mirror.revise(new Map(), uuids, { confirm: '0'.repeat(64) }, guard)).kind).toBe(
         'refused',
       );

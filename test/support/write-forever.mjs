@@ -6,11 +6,10 @@ import { DirectoryDataSource } from '../../dist/database/connections/data-source
 import { Database } from '../../dist/database/database.js';
 import { Revisions } from '../../dist/database/revisions/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
-import { Leadership } from '../../dist/mirror/sync/leadership.js';
-import { MirrorState } from '../../dist/mirror/status/mirror-state.js';
-import { Synchronizer } from '../../dist/mirror/sync/synchronizer.js';
+import { Session } from '../../dist/mirror/session.js';
+import { Synchronizer } from '../../dist/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
-import { LdifSource } from '../../dist/sources/ldif/ldif-source.js';
+import { FileDirectory } from '../../dist/sources/ldif/file-directory.js';
 
 const CONTENTS = `
   select (select array_agg(distinct name) from users) as names,
@@ -20,7 +19,8 @@ const CONTENTS = `
     (select count(*)::integer from effective_memberships) as effective,
     (select sum(member_count)::integer from groups) as counted,
     (select sum(group_count)::integer from users) as held,
-    (select count(*)::integer from memberships) as direct,
+    (select count(*)::integer from "references" r join groups g on g.key = r.from_key
+     join names n on n.name = r.target join users u on u.key = n.key where r.field = ':') as direct,
     (select revision = (select max(id) from revisions) from mirror_state) as latest,
     (select count(distinct user_key)::integer from changes
      where revision = (select max(id) from revisions)) as reported,
@@ -33,16 +33,16 @@ const dataSource = new DirectoryDataSource(config.database, ENTITIES);
 await dataSource.initialize();
 const database = new Database(dataSource);
 const revisions = new Revisions(config, database);
-const leadership = Leadership.ofCommand();
-const state = new MirrorState(database, dataSource, leadership);
-const synchronizer = new Synchronizer(config, dataSource, state, revisions, leadership);
+const session = await Session.open(config.database.url);
+const synchronizer = new Synchronizer(config, dataSource, revisions);
 const accounts = new ServiceAccountsService(dataSource);
-const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
+const directories = process.argv
+  .slice(2)
+  .map((file) => new FileDirectory(config.directory, { kind: 'file', file }));
 const [contents] = await dataSource.query(CONTENTS);
 console.log(JSON.stringify({ contents }));
 for (let turn = 0; ; turn++) {
-  const outcome = await synchronizer.run(sources[turn % sources.length], { force: true });
-  if (outcome.kind === 'failed') throw new Error('A run failed');
+  await synchronizer.run(directories[turn % directories.length], session, { isWhole: true });
   console.log(
     JSON.stringify({
       revision: (await dataSource.query('select max(id)::integer as id from revisions'))[0].id,

@@ -49,7 +49,7 @@ export async function writeEntries(writing: Writing): Promise<void> {
     delete from entries e using gone g where e.key = g.key;
     delete from names n using staged s where n.key = s.key and not n.name = any (s.names);
     insert into entries as e (uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes)
-    select uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes from staged
+    select uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes from staged order by place
     on conflict on constraint entries_uuid_unique do update set dn = excluded.dn, dn_key = excluded.dn_key,
       id_folded = excluded.id_folded, stamp = excluded.stamp, attributes = excluded.attributes, content = excluded.content,
       digest = excluded.digest, reason = excluded.reason, notes = excluded.notes;
@@ -66,7 +66,7 @@ export async function writeEntries(writing: Writing): Promise<void> {
     from staged_references t join staged s on s.uuid = t.uuid
     on conflict on constraint references_pk do update set named_as = excluded.named_as, from_sort_name = excluded.from_sort_name
       where (r.named_as, r.from_sort_name) is distinct from (excluded.named_as, excluded.from_sort_name)`);
-  if (isFirst) await analyze(writer);
+  await analyze(writer);
   await writeMemberships(writer, mapping, isFirst);
   if (!isFirst) {
     await carry(writer, mapping);
@@ -74,9 +74,13 @@ export async function writeEntries(writing: Writing): Promise<void> {
   }
 }
 
+/** After a small change, autovacuum does it: readers would wait for the revision. */
 async function analyze(writer: Writer): Promise<void> {
-  const [row] = await writer.query<{ count: number }[]>('select count(*)::integer as count from staged');
-  if ((row?.count ?? 0) > MANY) await writer.query('analyze entries, names, users, groups, "references"');
+  const [row] = await writer.query<{ isLarge: boolean }[]>(
+    `select count(*) > ${MANY} and count(*) > (
+       select sum(reltuples) / 10 from pg_class where oid in ('users'::regclass, 'groups'::regclass)) as "isLarge" from staged`,
+  );
+  if (row?.isLarge === true) await writer.query('analyze entries, names, users, groups, "references"');
 }
 
 /** Notes users and groups as they are before the revision, by key, in the order of what they need. */

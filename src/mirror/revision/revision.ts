@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { hasRules } from '../../config/model/mapping.js';
 import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
@@ -40,8 +41,10 @@ export interface RevisionRequest {
   readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
   /** Whether the directory may rewrite groups when an entry is renamed. */
   readonly isRewritten?: boolean;
-  /** Whether entries were read of which nothing says that their containers were renamed. */
-  readonly isPartial?: boolean;
+  /** Whether only entries are read that hints name: the others must have been read with the same model. */
+  readonly isHinted?: boolean;
+  /** Whether nothing says that the containers of the entries were renamed. */
+  readonly isPolled?: boolean;
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
@@ -69,7 +72,7 @@ export type RevisionOutcome =
     } & Summary)
   /** The same changes are held already: a command learns why, the leader knows it. */
   | { readonly kind: 'held' }
-  /** A group names an entry that only a scan can show. */
+  /** Only a scan can show what is missing: an entry that a group names, or all entries, for another model. */
   | { readonly kind: 'partial' }
   /** The hash to confirm is not that of the changes. */
   | { readonly kind: 'refused'; readonly reason: string };
@@ -121,6 +124,12 @@ async function markBlocked(
   );
 }
 
+/** Attempts to read a group after a member was renamed, and milliseconds between them. */
+const REWRITTEN_TIMES = 4;
+const REWRITTEN_MS = 50;
+/** Number of groups for which a revision waits. More are read again later. */
+const MOST_AWAITED = 20;
+
 class Revision {
   private readonly fingerprint: string;
 
@@ -142,11 +151,12 @@ class Revision {
     const isFirst = state.id === null;
     const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
+    const isSameModel = state.fingerprint === this.fingerprint;
+    if (await this.needsScan(staging, isSameModel)) return { kind: 'partial' };
     if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
     const hash = isFirst && isPlain ? '' : await readHash(writer);
-    const decided = await this.decide(staging, state, hash, isEmpty);
+    const decided = this.decide(state, hash, isEmpty);
     if (decided !== null) return decided;
-    const isSameModel = state.fingerprint === this.fingerprint;
     const losses = isFirst ? {} : await countLosses(writer, request.config.mapping, isSameModel);
     if (dryRun) await noteDiffering(writer, request.config.mapping);
     await writeEntries({ writer, mapping: request.config.mapping, isFirst, now: state.now });
@@ -163,14 +173,13 @@ class Revision {
     return staging;
   }
 
-  private async decide(
-    staging: Staging,
-    state: State,
-    hash: string,
-    isEmpty: boolean,
-  ): Promise<RevisionOutcome | null> {
-    const { confirm, leader, isPartial = false } = this.request;
-    if (isPartial && (await staging.namesUnknown())) return { kind: 'partial' };
+  private async needsScan(staging: Staging, isSameModel: boolean): Promise<boolean> {
+    const { isHinted = false, isPolled = false } = this.request;
+    return isHinted && (!isSameModel || (isPolled && (await staging.namesUnknown())));
+  }
+
+  private decide(state: State, hash: string, isEmpty: boolean): RevisionOutcome | null {
+    const { confirm, leader } = this.request;
     if (confirm !== undefined) return confirm === hash ? null : refuse(isEmpty, hash);
     return leader !== null && hash !== '' && state.blockedPlan === hash ? { kind: 'held' } : null;
   }
@@ -190,11 +199,14 @@ class Revision {
 
   /** Groups that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
   private async addNaming(staging: Staging): Promise<void> {
-    const naming = await staging.findNaming();
-    if (naming.length === 0) return;
-    const { entries } = await this.request.fetch(naming);
-    await staging.add(entries);
-    await this.addClaimants(staging);
+    for (let time = 0; time < REWRITTEN_TIMES; time++) {
+      const naming = await staging.findNaming();
+      if (naming.length === 0 || (time > 0 && naming.length > MOST_AWAITED)) return;
+      if (time > 0) await sleep(REWRITTEN_MS, undefined, { signal: this.request.signal });
+      const { entries } = await this.request.fetch(naming);
+      await staging.add(entries);
+      await this.addClaimants(staging);
+    }
   }
 
   private async readState(lock: string): Promise<State> {

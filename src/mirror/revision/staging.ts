@@ -23,7 +23,8 @@ export const SAME_DN = 'has the DN of another entry, if case is ignored';
 const TABLES: Readonly<Record<string, string>> = {
   staged: `uuid uuid not null, kind text not null, dn text not null, dn_key uuid not null, id_folded text collate "C",
     stamp text not null, attributes jsonb not null, content bytea not null, digest bytea not null, reason text,
-    notes jsonb, names uuid[] not null, "row" json, key integer, is_changed boolean, is_respelled boolean`,
+    notes jsonb, names uuid[] not null, "row" json, key integer, is_changed boolean, is_respelled boolean,
+    place integer generated always as identity`,
   staged_references:
     'uuid uuid not null, field text collate "C" not null, target uuid not null, named_as smallint not null',
   gone: 'key integer primary key',
