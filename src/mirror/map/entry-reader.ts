@@ -16,7 +16,8 @@ import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
-import type { NamedAs, Quarantined } from './snapshot.js';
+import { type NamedAs, namedBy, type RoleSum } from './named-by.js';
+import type { Quarantined } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
@@ -145,12 +146,9 @@ export class EntryReader {
    * Adds what the attributes of a role name. Only values that cannot name an entry are omitted: without the
    * whole attribute, all members would appear to have left the group.
    */
-  *addReferences(
-    references: Map<string, NamedAs>,
-    { attributes, by }: RoleMapping,
-    namedAs: NamedAs,
-  ): Steps<void> {
-    for (const attribute of attributes) {
+  *addReferences(references: Map<string, NamedAs>, forms: RoleMapping, role: RoleSum): Steps<void> {
+    for (const { attribute, by } of forms.flatMap(attributesIn)) {
+      const namedAs = namedBy(by, role);
       let unreadable = 0;
       for (const [index, value] of this.entry.bytes(attribute).entries()) {
         if (index % REFERENCES_PER_STEP === REFERENCES_PER_STEP - 1) yield;
@@ -188,6 +186,10 @@ export class EntryReader {
     this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
     return null;
   }
+}
+
+function attributesIn({ attributes, by }: RoleMapping[number]) {
+  return attributes.map((attribute) => ({ attribute, by }));
 }
 
 /** False before true, numbers by value, text by code units. */

@@ -118,6 +118,21 @@ describe('the mapping of a group', () => {
     expect([...(value?.references ?? [])]).toEqual([[keyOfDn('uid=a'), 7]]);
   });
 
+  it('reads each form of members, and joins the roles in which one names an entry', () => {
+    const forms = [
+      { attributes: ['member'], by: 'dn' },
+      { attributes: ['memberUid'], by: 'id' },
+    ] as const;
+    const values = { cn: 'club', member: ['uid=a', 'uid=b'], memberUid: ['Anna', 'ben'], owner: 'uid=a' };
+    const { value } = mapGroup(entry(values), { ...groups, members: forms });
+    expect([...(value?.references ?? [])]).toEqual([
+      [keyOfDn('uid=a'), 1 + 4],
+      [keyOfDn('uid=b'), 1],
+      ['id:anna', 8],
+      ['id:ben', 8],
+    ]);
+  });
+
   it('skips a member that is not text, and keeps all others', () => {
     const { value, quarantined } = group({ member: ['uid=a', INVALID, 'uid=b', INVALID] });
     expect([...(value?.references.keys() ?? [])]).toEqual([keyOfDn('uid=a'), keyOfDn('uid=b')]);
