@@ -7,10 +7,11 @@ import {
   storedName,
 } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/identity.js';
+import { inOneLine } from '../../common/printable.js';
 import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { decodeUtf8, type Entry } from '../../ldap/entry.js';
+import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
@@ -108,7 +109,7 @@ export class EntryReader {
   }
 
   private value(attribute: string, field: Field): unknown {
-    const values = this.entry.bytes(attribute);
+    const values = this.read(attribute);
     const [first] = values;
     if (first === undefined) return null;
     if (field.reader === 'picture') return first;
@@ -150,7 +151,7 @@ export class EntryReader {
     for (const { attribute, by } of forms.flatMap(attributesIn)) {
       const namedAs = namedBy(by, role);
       let unreadable = 0;
-      for (const [index, value] of this.entry.bytes(attribute).entries()) {
+      for (const [index, value] of this.read(attribute).entries()) {
         if (index % REFERENCES_PER_STEP === REFERENCES_PER_STEP - 1) yield;
         const named = nameInValue(attribute, by, value);
         const key = named === null ? null : referenceKeyOf(by, named);
@@ -163,13 +164,21 @@ export class EntryReader {
 
   /** Returns the first value without surrounding white space, or null if it is missing or unusable. */
   private single(attribute: string, longest: number): string | null {
-    const [bytes] = this.entry.bytes(attribute);
+    const [bytes] = this.read(attribute);
     return bytes === undefined ? null : this.usable(attribute, bytes, longest);
   }
 
+  private read(attribute: string): readonly Buffer[] {
+    if (this.entry.withUrls.has(attributeKey(attribute)))
+      this.quarantine(attribute, 'has a value by URL, which is not read');
+    return this.entry.bytes(attribute);
+  }
+
+  /** A text is one line, unless it may be as long as LONGEST_TEXT. */
   private usable(attribute: string, bytes: Buffer, longest: number): string | null {
-    const value = decodeUtf8(bytes)?.trim() ?? null;
-    if (value === null) return this.quarantine(attribute, 'is not UTF-8');
+    const text = decodeUtf8(bytes);
+    if (text === null) return this.quarantine(attribute, 'is not UTF-8');
+    const value = (longest === LONGEST_TEXT ? text : inOneLine(text)).trim();
     if (value === '') return null;
     if (value.includes('\0')) return this.quarantine(attribute, 'has a NUL character');
     if (value.length > longest) return this.quarantine(attribute, `has more than ${longest} characters`);
@@ -183,7 +192,8 @@ export class EntryReader {
 
   private quarantine(attribute: string | null, reason: string): null {
     const { kind, knownUuid: uuid } = this;
-    this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
+    const isKnown = this.quarantined.some((each) => each.attribute === attribute && each.reason === reason);
+    if (!isKnown) this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
     return null;
   }
 }
