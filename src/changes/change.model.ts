@@ -61,8 +61,7 @@ export class Change {
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
-    description:
-      'Identifies the user, independently of the id. Also set for a deleted user. Opaque. Null for some changes that an earlier release recorded.',
+    description: 'Identifies the user, independently of the id. Also set for a deleted user. Opaque.',
   })
   userNodeId!: string | null;
 
@@ -76,8 +75,7 @@ export class Change {
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
-    description:
-      'Identifies the group, independently of the id. Also set for a deleted group. Opaque. Null for some changes that an earlier release recorded.',
+    description: 'Identifies the group, independently of the id. Also set for a deleted group. Opaque.',
   })
   groupNodeId!: string | null;
 

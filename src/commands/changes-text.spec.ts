@@ -1,7 +1,7 @@
 import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/revision/listed-changes.js';
 import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';
 
-const NONE: ListedChanges = { entries: [], memberships: [], quarantined: [] };
+const NONE: ListedChanges = { entries: [], memberships: [], quarantined: [], dangling: [] };
 const [MEMBER, ADMIN, OWNER] = [1, 2, 3] as const;
 
 function listed(
@@ -13,6 +13,7 @@ function listed(
     kind: 'person',
     change,
     id,
+    name: `The ${id}`,
     formerId: null,
     dn: `uid=${id}`,
     fields: [],
@@ -40,10 +41,10 @@ describe('the changes of a dry run as text', () => {
     ];
     expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
       'Users',
-      '  + anna  uid=anna',
-      '  ~ ben  uid=ben (was benjamin): id, photo',
-      '  ~ cleo  uid=cleo: no visible attribute',
-      '  - dan  uid=dan',
+      '  + anna  The anna  uid=anna',
+      '  ~ ben  The ben  uid=ben (was benjamin): id, photo',
+      '  ~ cleo  The cleo  uid=cleo: no visible attribute',
+      '  - dan  The dan  uid=dan',
     ]);
   });
 
@@ -71,7 +72,7 @@ describe('the changes of a dry run as text', () => {
       memberships: [...ids.map((group) => membership(group, 'z', null, 1)), ...ofClub],
     };
     expect(describeChanges(changes, 2)).toEqual([
-      ...['Users', '  + a  uid=a', '  + b  uid=b', '  + … and 2 more', '  - z  uid=z'],
+      ...['Users', '  + a  The a  uid=a', '  + b  The b  uid=b', '  + … and 2 more', '  - z  The z  uid=z'],
       ...['Members', '  a: + z MEMBER', '  b: + z MEMBER', '  … and 3 more'],
     ]);
     expect(describeChanges({ ...NONE, memberships: ofClub }, 2)).toEqual([
@@ -85,8 +86,8 @@ describe('the changes of a dry run as text', () => {
     const memberships = [membership('club', 'anna', 1, null), membership('club', 'team', 2, null, true)];
     expect(describeChanges({ ...NONE, entries, memberships }, 20)).toEqual([
       'Groups',
-      '  - club  uid=club, and with it 2 members',
-      '  - empty  uid=empty',
+      '  - club  The club  uid=club, and with it 2 members',
+      '  - empty  The empty  uid=empty',
     ]);
   });
 
@@ -94,12 +95,18 @@ describe('the changes of a dry run as text', () => {
     const entries = listed('created', ['a\u001b[2J'], { dn: 'Ann\u202ea\nb' });
     expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
       'Users',
-      '  + a\\u001b[2J  Ann\\u202ea\\u000ab',
+      '  + a\\u001b[2J  The a\\u001b[2J  Ann\\u202ea\\u000ab',
     ]);
     const left = { kind: 'person', attribute: 'mail', reason: 'is not UTF-8' } as const;
-    expect(describeLeftOut([{ ...left, dn: 'uid=\u0007' }], 20)).toEqual([
-      'Left out: 1',
+    const dangling = [
+      { dn: 'cn=\u0007', names: 2 },
+      { dn: 'cn=b', names: 1 },
+    ];
+    expect(describeLeftOut({ quarantined: [{ ...left, dn: 'uid=\u0007' }], dangling }, 20)).toEqual([
+      'Left out: 1 quarantined, 3 dangling',
       '  ! mail of uid=\\u0007 is not UTF-8',
+      '  ! 2 members of cn=\\u0007 without an entry',
+      '  ! 1 member of cn=b without an entry',
     ]);
   });
 });
@@ -115,14 +122,14 @@ describe('the changes of a dry run for programs', () => {
     const memberships = [membership('club', 'anna', 1, null), membership('team', 'band', 2, 3, true)];
     expect(groupedChanges({ ...NONE, entries, memberships })).toEqual({
       users: {
-        created: [{ id: 'anna', dn: 'uid=anna' }],
+        created: [{ id: 'anna', name: 'The anna', dn: 'uid=anna' }],
         updated: [
-          { id: 'ben', formerId: 'benjamin', dn: 'uid=ben', fields: ['id'] },
-          { id: 'cleo', formerId: 'cleo', dn: 'uid=cleo', fields: ['name'] },
+          { id: 'ben', name: 'The ben', formerId: 'benjamin', dn: 'uid=ben', fields: ['id'] },
+          { id: 'cleo', name: 'The cleo', formerId: 'cleo', dn: 'uid=cleo', fields: ['name'] },
         ],
         deleted: [],
       },
-      groups: { created: [], updated: [], deleted: [{ id: 'club', dn: 'uid=club' }] },
+      groups: { created: [], updated: [], deleted: [{ id: 'club', name: 'The club', dn: 'uid=club' }] },
       memberships: [{ group: 'club', user: 'anna', before: 'MEMBER', after: null }],
       nestings: [{ group: 'team', subgroup: 'band', before: 'ADMIN', after: 'OWNER' }],
     });

@@ -29,13 +29,23 @@ export function describeChanges({ entries, memberships }: ListedChanges, limit: 
   return [...sections, ...section('Members', cut(members, limit, '  '))];
 }
 
+type LeftOut = Pick<ListedChanges, 'quarantined' | 'dangling'>;
+
 /** Formats what the mirror leaves out as lines for a terminal (pure). */
-export function describeLeftOut(quarantined: ListedChanges['quarantined'], limit: number): string[] {
+export function describeLeftOut({ quarantined, dangling }: LeftOut, limit: number): string[] {
   const lines = quarantined.map(
     ({ dn, attribute, reason }) =>
       `  ! ${attribute === null ? '' : `${attribute} of `}${printable(dn)} ${reason}`,
   );
-  return [`Left out: ${lines.length}`, ...cut(lines, limit, '  ')];
+  const names = dangling.map(
+    (each) => `  ! ${counted(each.names, 'member')} of ${printable(each.dn)} without an entry`,
+  );
+  const total = dangling.reduce((sum, each) => sum + each.names, 0);
+  return [
+    `Left out: ${lines.length} quarantined, ${total} dangling`,
+    ...cut(lines, limit, '  '),
+    ...cut(names, limit, '  '),
+  ];
 }
 
 /** Returns the changes of a dry run by kind, for programs (pure). A role is null where there is none. */
@@ -44,8 +54,9 @@ export function groupedChanges({ entries, memberships }: ListedChanges): object 
     const ofChange = (change: ListedEntry['change']) =>
       entries
         .filter((each) => each.kind === wanted && each.change === change)
-        .map(({ id, formerId, dn, fields }) => ({
+        .map(({ id, name, formerId, dn, fields }) => ({
           id,
+          name,
           dn,
           ...(change === 'updated' && { formerId: formerId ?? id, fields }),
         }));
@@ -69,8 +80,11 @@ export function groupedChanges({ entries, memberships }: ListedChanges): object 
 }
 
 /** @param members number of memberships that change in the group */
-function describeEntry({ kind, change, id, formerId, dn, fields }: ListedEntry, members: number): string {
-  const line = `  ${SIGNS[change]} ${printable(id)}  ${printable(dn)}`;
+function describeEntry(
+  { kind, change, id, name, formerId, dn, fields }: ListedEntry,
+  members: number,
+): string {
+  const line = `  ${SIGNS[change]} ${printable(id)}  ${printable(name)}  ${printable(dn)}`;
   const former = formerId === null ? '' : ` (was ${printable(formerId)})`;
   if (change === 'updated') return `${line}${former}: ${fields.join(', ') || 'no visible attribute'}`;
   const isEmptied = kind === 'group' && change === 'deleted' && members > 0;

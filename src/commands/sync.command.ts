@@ -72,11 +72,11 @@ function toText(result: SyncResult, limit: number): string {
     case 'planned': {
       const { changes, counts, reason, hash } = result;
       if (changesNothing(counts))
-        return ['Nothing would change.', ...describeLeftOut(changes.quarantined, limit)].join('\n');
+        return ['Nothing would change.', ...describeLeftOut(changes, limit)].join('\n');
       return [
         summarize(counts),
         ...describeChanges(changes, limit),
-        ...describeLeftOut(changes.quarantined, limit),
+        ...describeLeftOut(changes, limit),
         `Plan ${hash}`,
         ...(reason === null ? [] : [`It would be blocked: ${reason}.`, confirmation(hash)]),
       ].join('\n');
@@ -115,6 +115,7 @@ function toJson(result: SyncResult): object {
         counts,
         ...groupedChanges(changes),
         quarantined: changes.quarantined,
+        dangling: changes.dangling,
       };
     }
     case 'blocked': {

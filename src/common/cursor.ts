@@ -36,7 +36,7 @@ function canonical(_key: string, value: unknown): unknown {
 /** How the cursors of a viewer contain the keys of rows: open or sealed. */
 export interface CursorForm {
   readonly seal: KeySeal;
-  /** Whether keys are sealed. Otherwise cursors are as those of the previous release. */
+  /** Whether keys are sealed. Otherwise they are open. */
   readonly isSealed: boolean;
   /** Whether cursors of changes that are not sealed are accepted: see changes.service.ts. */
   readonly acceptsOpenChanges: boolean;

@@ -162,7 +162,7 @@ export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');
 }
 
-/** Readers whose values are stored by the name of the field alone, as in earlier releases. */
+/** Readers whose values are stored by the name of the field alone. */
 const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
   ...(['identity', 'none', 'activity', 'line', 'label', 'text', 'website', 'time', 'boolean', 'dn'] as const),
   ...(['lines', 'picture'] as const),

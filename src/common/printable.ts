@@ -8,3 +8,11 @@ export function printable(text: string): string {
     return `\\u${code.toString(16).padStart(4, '0')}`;
   });
 }
+
+/** The ends of lines, and every control character but NUL, which no text has. */
+const NOT_IN_ONE_LINE = /\r\n|(?!\0)\p{Cc}|[\u2028\u2029]/gu;
+
+/** Replaces each end of a line and each other control character by a space (pure). */
+export function inOneLine(text: string): string {
+  return text.replace(NOT_IN_ONE_LINE, ' ');
+}

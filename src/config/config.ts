@@ -9,7 +9,6 @@ import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
 import { buildScopes } from './model/build-visibility.js';
 import { describeConflicts } from './model/check-attributes.js';
-import { findMovedSettings } from './model/moved-settings.js';
 import { findBaseDnProblem } from './model/model-values.js';
 import type { Model } from './model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
@@ -96,7 +95,6 @@ export function readConfig(
   const all = [
     ...[...problems.values()].flat(),
     ...findContradictions(settings, new Set(problems.keys())),
-    ...findMovedSettings(environment, settings.DIRECTORY_MODEL),
     ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
     ...model.problems,
     ...(model.problems.length === 0

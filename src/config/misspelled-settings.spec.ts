@@ -9,7 +9,6 @@ describe('variables that are similar to settings', () => {
     ['DATABASE_URI', 'DATABASE_URL'],
     ['URL_SIGNING_KEY', 'URL_SIGNING_KEYS'],
     ['CORS_ORIGIN', 'CORS_ORIGINS'],
-    ['ANSWER_CACHE_MEGABYTES', 'RESPONSE_CACHE_MEGABYTES'],
   ])('%s is reported with %s', (name, meant) => {
     expect(findMisspelled({ [name]: 'x' })).toEqual([
       `${name} is not a setting, and has no effect: did you mean ${meant}?`,
@@ -29,7 +28,6 @@ describe('variables that are similar to settings', () => {
       DIRECTORY_BASEDN: '',
       DIRECTORY_BASE_DN: 'dc=example,dc=org',
       DIRECTORY_BIND_PASSWORD_FILE: 'x',
-      DIRECTORY_USER_ID: 'uid',
     };
     expect(findMisspelled(others)).toEqual([]);
   });

@@ -1,15 +1,12 @@
 import type { Environment } from './config.js';
 import { ENVIRONMENT, findTooLate } from './environment-file.js';
 import { closestTo } from './model/did-you-mean.js';
-import { MOVED_SETTINGS } from './model/moved-settings.js';
 import { type SettingName, SETTINGS } from './settings.js';
 
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) =>
   'secret' in SETTINGS[name] ? [name, `${name}_FILE`] : [name],
 );
-const KNOWN = new Set([...NAMES, ...MOVED_SETTINGS]);
-/** Former names of settings. */
-const RENAMED: Readonly<Record<string, SettingName>> = { ANSWER_CACHE_MEGABYTES: 'RESPONSE_CACHE_MEGABYTES' };
+const KNOWN = new Set(NAMES);
 /** First words of settings that other software reads too. */
 const SHARED_WORDS = new Set(['NODE', 'OTEL']);
 /** Variables that Kubernetes sets in a pod for each service, such as one with the name `directory` or `redis`. */
@@ -22,7 +19,7 @@ export function findUselessVariables(): string[] {
 
 /**
  * Finds variables that are probably meant as settings: they begin with the first word of settings, and the rest is similar to
- * that of one of them, and settings with their former names. They are no errors, because other software may use them.
+ * that of one of them. They are no errors, because other software may use them.
  */
 export function findMisspelled(environment: Environment = ENVIRONMENT): string[] {
   return Object.keys(environment).flatMap((name) => {
@@ -32,8 +29,6 @@ export function findMisspelled(environment: Environment = ENVIRONMENT): string[]
 }
 
 function settingLike(name: string): string | null {
-  const renamed = RENAMED[name];
-  if (renamed !== undefined) return renamed;
   const [first = ''] = name.split('_', 1);
   if (KNOWN.has(name) || SHARED_WORDS.has(first) || OF_KUBERNETES.test(name)) return null;
   const beginning = `${first}_`;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 const NOTHING: readonly Buffer[] = [];
+const NO_URLS: ReadonlySet<string> = new Set();
 /**
  * The key of an attribute in an entry: type and options, case-insensitive and with the options in any order
  * (RFC 4512 §2.5). `;binary` only selects a transfer encoding and is not part of the key (RFC 4522 §3).
@@ -28,6 +29,8 @@ export class Entry {
     attributes: Iterable<readonly [description: string, values: readonly Buffer[]]>,
     /** The bytes in which a server sent the entry; null: it did not send all of it together. */
     readonly encoded: Buffer | null = null,
+    /** The attributes with values that a file gives by URL, by attributeKey. These values are not read. */
+    readonly withUrls: ReadonlySet<string> = NO_URLS,
   ) {
     const joined = new Map<string, readonly Buffer[]>();
     for (const [description, values] of attributes) {

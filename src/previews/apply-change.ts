@@ -5,8 +5,7 @@ import { withCreated, withJoined, withNamed } from '../database/visibility/viewe
 import { Entry } from '../ldap/entry.js';
 import { type AddRecord, type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { identityValues } from '../ldap/naming/entry-uuid.js';
-import { keysWithNaming, namedByMasksOf } from '../mirror/map/named-by.js';
-import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from '../mirror/map/snapshot.js';
+import { keysWithNaming, NAMED_AS_ANYTHING, type NamedAs, type RoleSum } from '../mirror/map/named-by.js';
 import { writeEntries } from '../mirror/revision/entries.js';
 import {
   bytesOfRaw,
@@ -20,11 +19,9 @@ import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { type Identified, storedKeyOf } from '../sources/reference-key.js';
 import type { EntryKind } from '../sources/source.js';
 import { ChangePreview } from './change.model.js';
-import { changeNames, NOT_NAMED } from './memberships/membership-record.js';
+import { changeNames } from './memberships/membership-record.js';
 import { omitForgotten } from './mirrored-entries.js';
 import { type MirroredGroup, type MirroredUser, READ_AS_OF } from './mirrored-entries.queries.js';
-
-const NAMED_AS_ANYTHING = NAMED_AS_MEMBER | NAMED_AS_ADMIN | NAMED_AS_OWNER;
 
 /** A change of entries in a preview: their attributes afterwards, new ones, and those that are deleted. */
 interface EntryChange {
@@ -159,11 +156,9 @@ export async function previewOf(
   return new ChangePreview(writeLdif(records), asOf, changes);
 }
 
-/** The keys by which a group names an entry, by the attributes of the group. */
-function namesOf(kind: EntryKind, entry: Identified, { groups }: DirectoryMapping) {
-  const masks = namedByMasksOf(groups);
-  return (namedAs: NamedAs) =>
-    keysWithNaming(kind, entry, masks, namedAs).map((each) => ({ ...each, key: storedKeyOf(each.key) }));
+/** The keys by which a group names an entry in some attributes. */
+function namesOf(kind: EntryKind, entry: Identified, namedAs: NamedAs) {
+  return keysWithNaming(kind, entry, namedAs).map((each) => ({ ...each, key: storedKeyOf(each.key) }));
 }
 
 interface Naming {
@@ -171,7 +166,7 @@ interface Naming {
   readonly group: MirroredGroup;
   readonly subject: MirroredUser;
   readonly before: NamedAs;
-  readonly after: NamedAs;
+  readonly after: RoleSum;
 }
 
 /**
@@ -186,10 +181,9 @@ export async function applyNaming(
 ): Promise<ChangeRecord> {
   const { dn, uuid, id, key } = subject;
   const named = { dn, uuid, id: kind === 'person' ? id : null };
-  const { record, attributes } = changeNames(group, named, before, after, mapping.groups);
-  const names = namesOf(kind, { uuid, dnKey: keyOfDn(dn), id }, mapping);
-  const keys = after === NOT_NAMED ? [] : names(after);
-  const naming = { keys, all: names(NAMED_AS_ANYTHING).map((each) => each.key) };
+  const { record, attributes, namedAs } = changeNames(group, named, before, after, mapping.groups);
+  const names = (each: NamedAs) => namesOf(kind, { uuid, dnKey: keyOfDn(dn), id }, each);
+  const naming = { keys: names(namedAs), all: names(NAMED_AS_ANYTHING).map((each) => each.key) };
   await applyChange(
     transaction,
     { kind: 'group', uuid: group.uuid, dn: group.dn, attributes, naming },
@@ -239,7 +233,7 @@ export async function removeGroup(
   mapping: DirectoryMapping,
 ): Promise<void> {
   await applyChange(transaction, { kind: 'group', uuid, dn, attributes: null }, mapping);
-  const names = namesOf('group', { uuid, dnKey: keyOfDn(dn), id }, mapping)(NAMED_AS_ANYTHING);
+  const names = namesOf('group', { uuid, dnKey: keyOfDn(dn), id }, NAMED_AS_ANYTHING);
   await transaction.query('delete from "references" where field = $1 and target = any ($2::uuid[])', [
     MEMBERS,
     names.map(({ key }) => key),

@@ -6,9 +6,10 @@ import { sqlOfField } from '../database/fields/field-columns.js';
 import { statement, type Statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
-import { NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from '../mirror/map/snapshot.js';
+import { NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs, namedBy } from '../mirror/map/named-by.js';
 import { MEMBERS, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import { userTable } from '../users/user.queries.js';
+import { requiredForm } from './memberships/membership-record.js';
 import type { OriginalEntry, OriginalGroup } from './stored-entry.js';
 
 /** A user of the mirror, for a change. */
@@ -65,7 +66,8 @@ export class MirroredEntryQueries {
     // The time of the last update is not part of an entry.
     const ofEntry = (fields: readonly Field[]) => fields.filter(({ reader }) => reader !== 'none');
     this.fields = { users: ofEntry(users.fields), groups: ofEntry(groups.fields) };
-    this.countsOwners = groups.owners.isSingle === true;
+    const single = groups.owners.find(({ isSingle }) => isSingle);
+    this.countsOwners = single !== undefined;
     const select = (fields: readonly Field[]) => [
       ...ENTRY_COLUMNS,
       ...fields.map((each) => sqlOfField(each, 'e')),
@@ -73,8 +75,8 @@ export class MirroredEntryQueries {
     const group = [
       ...select(this.fields.groups),
       'e.members_visible_to',
-      countValues(NAMED_AS_MEMBER),
-      ...(this.countsOwners ? [countValues(NAMED_AS_OWNER)] : []),
+      countValues(namedBy(requiredForm(groups)?.by ?? 'dn', NAMED_AS_MEMBER)),
+      ...(single === undefined ? [] : [countValues(namedBy(single.by, NAMED_AS_OWNER))]),
     ].join(', ');
     this.columns = { user: select(this.fields.users).join(', '), group };
     this.users = userTable(this.fields.users);

@@ -11,7 +11,7 @@ import { type GroupInput, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { MEMBERS } from '../mirror/revision/staged-entry.js';
-import { NAMED_AS_MEMBER, type NamedAs } from '../mirror/map/snapshot.js';
+import { NAMED_AS_MEMBER, type NamedAs, namedByAny } from '../mirror/map/named-by.js';
 import type { EntryKind } from '../sources/source.js';
 import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
@@ -146,7 +146,7 @@ export async function readMembership(
   const isNamedByUser = usersName && (await reader.read(IS_NAMED_BY_USER, keys)).length > 0;
   const [[namedAs, rank] = [null, null]] = await reader.read<MembershipRow>(FIND_MEMBERSHIP_STATE, keys);
   return {
-    namedAs: (namedAs ?? NOT_NAMED) & (isNamedByUser ? ~NAMED_AS_MEMBER : ~NOT_NAMED),
+    namedAs: (namedAs ?? NOT_NAMED) & (isNamedByUser ? ~namedByAny(NAMED_AS_MEMBER) : ~NOT_NAMED),
     role: rank === null ? null : roleOf(rank),
     isNamedByUser,
   };

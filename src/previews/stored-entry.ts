@@ -2,7 +2,7 @@ import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
 import { attributeKey } from '../ldap/entry.js';
 import type { RawAttributes } from '../mirror/revision/staged-entry.js';
-import type { NamedAs } from '../mirror/map/snapshot.js';
+import type { NamedAs } from '../mirror/map/named-by.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map/map.js';
 
@@ -48,7 +48,7 @@ export interface OriginalEntry {
 export interface OriginalGroup extends OriginalEntry {
   readonly uuid: string;
   readonly id: string;
-  /** Number of values of the member attribute, up to two: users, groups, and DNs that name no mirrored entry. */
+  /** Number of values of the member attributes of the form that its class requires, up to two: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;
   /** Number of values of the attribute of owners. Absent: the directory allows any number. */
   readonly ownerValues?: number;

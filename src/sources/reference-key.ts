@@ -1,6 +1,7 @@
 import { isUuid } from '../common/uuid.js';
 import { hash } from 'node:crypto';
 import { foldId, LONGEST_ID } from '../common/identity.js';
+import { inOneLine } from '../common/printable.js';
 import type { NamedBy } from '../config/model/mapping.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { decodeUtf8 } from '../ldap/entry.js';
@@ -14,7 +15,8 @@ import type { EntryKind } from './source.js';
  */
 export function referenceKeyOf(by: NamedBy, value: string): string | null {
   if (by === 'dn') return keyOfDn(value);
-  const text = value.trim();
+  // As ids are read.
+  const text = inOneLine(value).trim();
   if (by === 'id') return text === '' || text.length > LONGEST_ID ? null : `id:${foldId(text)}`;
   const uuid = text.toLowerCase();
   return isUuid(uuid) ? `uuid:${uuid}` : null;

@@ -10,7 +10,7 @@ import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/serve
 
 const GROUPS = `ou=groups,${SUFFIX}`;
 const { groups } = builtInConfig().directory.mapping;
-const members = { attributes: ['member', 'uniqueMember'], by: 'dn' } as const;
+const members = [{ attributes: ['member', 'uniqueMember'], by: 'dn' }] as const;
 
 const MIXED = [
   `dn: ${groupDn('mixed')}`,

@@ -197,12 +197,15 @@ describe('the model that is suggested for slapd', () => {
         },
         gidNumber: { attribute: 'gidNumber', type: 'Int', description: 'The gid number.' },
       },
-      members: { attribute: 'uniqueMember', by: 'dn' },
+      members: [
+        { attribute: 'uniqueMember', by: 'dn' },
+        { attribute: 'memberUid', by: 'id' },
+      ],
       owners: { attribute: 'owner', by: 'dn' },
       classes: ['groupOfUniqueNames'],
     });
     expect(await check(text)).toContain(
-      'ok members: uniqueMember in 3 groups, groupAdmin in 0 groups, owner in 3 groups',
+      'ok members: uniqueMember in 3 groups, memberUid in 1 group, groupAdmin in 0 groups, owner in 3 groups',
     );
   });
 

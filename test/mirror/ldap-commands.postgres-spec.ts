@@ -86,7 +86,7 @@ describe('the commands on a directory server', () => {
     expect(again.stdout).not.toMatch(/\n(WARNING|PROBLEM)/);
   });
 
-  it('report what would change: ids, DNs, fields and roles', async () => {
+  it('report what would change: ids, names, DNs, fields and roles, and the members without an entry', async () => {
     const modify = (dn: string, ...lines: string[]) =>
       [`dn: ${dn}`, 'changetype: modify', ...lines, ''].join('\n');
     const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
@@ -124,18 +124,32 @@ describe('the commands on a directory server', () => {
       kind: 'planned',
       heldBecause: null,
       users: {
-        created: [{ id: 'finn', dn: personDn('finn') }],
+        created: [{ id: 'finn', name: 'Finn', dn: personDn('finn') }],
         updated: [
-          { id: 'anna', dn: personDn('anna'), formerId: 'anna', fields: ['name', 'email'] },
-          { id: 'benjamin', dn: personDn('benjamin'), formerId: 'ben', fields: ['id', 'dn'] },
-          { id: 'cleo', dn: personDn('cleo'), formerId: 'cleo', fields: ['photo'] },
+          {
+            id: 'anna',
+            name: 'Anna Berg',
+            dn: personDn('anna'),
+            formerId: 'anna',
+            fields: ['name', 'email'],
+          },
+          {
+            id: 'benjamin',
+            name: 'Name of ben',
+            dn: personDn('benjamin'),
+            formerId: 'ben',
+            fields: ['id', 'dn'],
+          },
+          { id: 'cleo', name: 'Name of cleo', dn: personDn('cleo'), formerId: 'cleo', fields: ['photo'] },
         ],
-        deleted: [{ id: 'dan', dn: personDn('dan') }],
+        deleted: [{ id: 'dan', name: 'Name of dan', dn: personDn('dan') }],
       },
       groups: {
         created: [],
-        updated: [{ id: 'team', dn: groupDn('team'), formerId: 'team', fields: ['description'] }],
-        deleted: [{ id: 'old', dn: groupDn('old') }],
+        updated: [
+          { id: 'team', name: 'team', dn: groupDn('team'), formerId: 'team', fields: ['description'] },
+        ],
+        deleted: [{ id: 'old', name: 'old', dn: groupDn('old') }],
       },
       memberships: [
         { group: 'club', user: 'anna', before: 'ADMIN', after: 'OWNER' },
@@ -145,6 +159,7 @@ describe('the commands on a directory server', () => {
       ],
       nestings: [{ group: 'club', subgroup: 'team', before: null, after: 'MEMBER' }],
       quarantined: [],
+      dangling: [{ dn: groupDn('club'), names: 1 }],
     });
   });
 });

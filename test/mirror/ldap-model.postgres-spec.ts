@@ -145,3 +145,74 @@ groups:
     await eventually(() => readMembers(directory.service, 'team'), ['ben MEMBER']);
   });
 });
+
+describe('a group with members by DN and by id', () => {
+  let directory: FollowedDirectory;
+  let authorization: string;
+  const dnOf = (id: string) => `uid=${id},ou=people,${BASE_DN}`;
+
+  beforeAll(async () => {
+    const names = [
+      ...['anna', 'ben'].map((id) => `member: ${dnOf(id)}\n`),
+      ...['ben', 'carl'].map((id) => `memberUid: ${id}\n`),
+      `owner: ${dnOf('carl')}\n`,
+    ];
+    const group = `dn: ${TEAM}\nobjectClass: groupOfNames\nobjectClass: extensibleObject\ncn: team\n${names.join('')}`;
+    const people = ['anna', 'ben', 'carl', 'dora'].map((id) => ({ id }));
+    directory = await FollowedDirectory.start(
+      { ldif: `${buildLdif(people)}\n${group}` },
+      {
+        ...modelSetting('groups: {members: [{attribute: member}, {attribute: memberUid, by: id}]}'),
+        DIRECTORY_GUARD_PERCENT: '100',
+      },
+    );
+    authorization = await directory.service.serviceAccount('read', 'directory', 'write');
+  });
+
+  afterAll(() => directory.stop());
+
+  const becomes = (members: string[]) => eventually(() => readMembers(directory.service, 'team'), members);
+  const ldifOf = async (mutation: string, rest: string) => {
+    const input = `{group: {id: "team"}, ${rest}}`;
+    const { data, errors } = await directory.service.query<{ change: { preview: { ldif: string } } | null }>(
+      `mutation { change: ${mutation}(input: ${input}) { preview { ldif } } }`,
+      { authorization },
+    );
+    expect(errors).toEqual([]);
+    return data?.change?.preview.ldif ?? '';
+  };
+
+  it('has both, each once', () => becomes(['anna MEMBER', 'ben MEMBER', 'carl OWNER']));
+
+  it('keeps a member whom one of the forms still names', async () => {
+    await directory.change(
+      `dn: ${TEAM}\nchangetype: modify\ndelete: memberUid\nmemberUid: ben\n-\nadd: memberUid\nmemberUid: anna\n`,
+    );
+    await directory.change(`dn: ${TEAM}\nchangetype: modify\ndelete: owner\nowner: ${dnOf('carl')}\n`);
+    await becomes(['anna MEMBER', 'ben MEMBER', 'carl MEMBER']);
+  });
+
+  it('gets a new member in the first form, and loses one in all forms', async () => {
+    const added = await ldifOf('addGroupMember', 'user: {id: "dora"}');
+    expect(added).toContain(`add: member\nmember: ${dnOf('dora')}\n`);
+    expect(added).not.toContain('memberUid');
+    await directory.change(added);
+    await becomes(['anna MEMBER', 'ben MEMBER', 'carl MEMBER', 'dora MEMBER']);
+    const removed = await ldifOf('removeGroupMember', 'user: {id: "anna"}');
+    for (const value of [`member: ${dnOf('anna')}\n`, 'memberUid: anna\n']) expect(removed).toContain(value);
+    await directory.change(removed);
+    await directory.change(await ldifOf('removeGroupMember', 'user: {id: "carl"}'));
+    await becomes(['ben MEMBER', 'dora MEMBER']);
+  });
+
+  it('keeps the form of a member whose role changes', async () => {
+    await directory.change(`dn: ${TEAM}\nchangetype: modify\nadd: memberUid\nmemberUid: carl\n`);
+    await becomes(['ben MEMBER', 'carl MEMBER', 'dora MEMBER']);
+    const promoted = await ldifOf('updateGroupMember', 'user: {id: "carl"}, role: OWNER');
+    expect(promoted).not.toMatch(/^(?:delete|member)/m);
+    await directory.change(promoted);
+    await becomes(['ben MEMBER', 'carl OWNER', 'dora MEMBER']);
+    await directory.change(await ldifOf('updateGroupMember', 'user: {id: "carl"}, role: MEMBER'));
+    await becomes(['ben MEMBER', 'carl MEMBER', 'dora MEMBER']);
+  });
+});

@@ -13,6 +13,7 @@ import { TestService } from '../support/servers/service.js';
 
 const CROWD = Array.from({ length: 1000 }, (_, index) => `crowd-${index}`);
 const INVALID = Buffer.from([0x41, 0xff, 0x42]).toString('base64');
+const encode = (text: string) => Buffer.from(text).toString('base64');
 const SAME_UUID = randomUUID();
 
 async function buildDirectory(): Promise<string> {
@@ -46,6 +47,9 @@ async function buildDirectory(): Promise<string> {
     `dn: cn=no id,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\ncn: No id\n`,
     `dn: ${personDn('no-name')}\nobjectClass: inetOrgPerson\nuid: no-name\n`,
     `dn: ${personDn('undecodable')}\nobjectClass: inetOrgPerson\nuid: undecodable\ncn: Undecodable\ngivenName:: ${INVALID}\n`,
+    `dn: ${personDn('lines')}\nobjectClass: inetOrgPerson\nuid: lines\ncn:: ${encode('Two\nLines')}\nsn:: ${encode('Bell\u0007')}\njpegPhoto;binary:: ${photo.toString('base64')}\n`,
+    `dn: ${personDn('by-url')}\nobjectClass: inetOrgPerson\nuid: by-url\ncn: By URL\nsn: URL\njpegPhoto:< file:///etc/passwd\naudio:< file:///etc/passwd\n`,
+    `dn: ${groupDn('by-url')}\nobjectClass: groupOfNames\ncn:: ${encode('by\turl')}\nmember: ${personDn('by-url')}\nmember:< file:///etc/passwd\n`,
     `dn: ${groupDn('spelled')}\nobjectClass: groupOfNames\ncn: spelled\nmember: UID=Anna , ou=People,DC=example, dc=org\nmember:: ${INVALID}\nmember: uid=\\63rowd-1,ou=people,${BASE_DN}\n`,
   ].join('\n');
 }
@@ -67,8 +71,8 @@ describe('a directory with invalid entries', () => {
   it('is mirrored without them', async () => {
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
     expect(await sendRequest('{ users(first: 0) { totalCount } groups(first: 0) { totalCount } }')).toEqual({
-      users: { totalCount: CROWD.length + 6 },
-      groups: { totalCount: 7 },
+      users: { totalCount: CROWD.length + 8 },
+      groups: { totalCount: 8 },
     });
   });
 
@@ -79,6 +83,8 @@ describe('a directory with invalid entries', () => {
     expect(reasons.sort()).toEqual(
       [
         'bad-photo jpegPhoto is not a picture in JPEG, PNG, GIF, WebP or AVIF',
+        'by-url jpegPhoto has a value by URL, which is not read',
+        'by-url member has a value by URL, which is not read',
         'bad-photo profilePicture has more than 16000000 bytes',
         'long-email mail has more than 512 characters',
         'long-name cn has more than 512 characters',
@@ -112,6 +118,23 @@ describe('a directory with invalid entries', () => {
       d: { schoolYear: null },
       e: { website: null },
       f: { photo: expect.stringContaining('/photo/v1/anna?') as string },
+    });
+  });
+
+  it('reads values with the option binary, and writes values of one line in one line', async () => {
+    const { data } = await service.query(
+      `{ user(user: {id: "lines"}) { name familyName photo }
+         other: user(user: {id: "by-url"}) { name photo }
+         group(group: {id: "by url"}) { name members(first: 5) { nodes { user { id } } } } }`,
+      { authorization },
+    );
+    expect(data).toEqual({
+      user: {
+        ...{ name: 'Two Lines', familyName: 'Bell' },
+        photo: expect.stringContaining('/photo/v1/lines?') as string,
+      },
+      other: { name: 'By URL', photo: null },
+      group: { name: 'by url', members: { nodes: [{ user: { id: 'by-url' } }] } },
     });
   });
 

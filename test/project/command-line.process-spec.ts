@@ -118,14 +118,6 @@ describe('directory check', () => {
 });
 
 describe('the output of directory check', () => {
-  it('has lines to copy for settings that moved to the model file', async () => {
-    const moved = { DIRECTORY_PEOPLE_FILTER: '(a=b)', DIRECTORY_USER_EMAIL: 'mail\nPROBLEM  x' };
-    const { code, stdout } = await runCommand(['check'], { ...environment, ...moved });
-    expect(code).toBe(2);
-    expect(stdout).toContain('\n    users:\n      filter: (a=b)\n      fields:\n        email: ');
-    expect(stdout).not.toMatch(/^PROBLEM {2}x/m);
-  });
-
   const VALUES = [
     'https://someone:hunter2@host.example/',
     'https:someone:hunter2@host.example',

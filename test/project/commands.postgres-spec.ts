@@ -53,10 +53,10 @@ describe('directory sync', () => {
     const answer = json(await run('sync', '--dry-run', '--json'));
     expect(text.stdout.trimEnd().split('\n')).toEqual([
       'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
-      ...['Users', ...PEOPLE.map(({ id }) => `  + ${id}  ${personDn(id)}`)],
-      ...['Groups', `  + club  ${groupDn('club')}`],
+      ...['Users', ...PEOPLE.map(({ id }) => `  + ${id}  ${id}  ${personDn(id)}`)],
+      ...['Groups', `  + club  club  ${groupDn('club')}`],
       ...['Members', '  club: + anna MEMBER'],
-      'Left out: 0',
+      'Left out: 0 quarantined, 0 dangling',
       `Plan ${answer.hash as string}`,
     ]);
     expect(answer).toEqual({
@@ -69,11 +69,16 @@ describe('directory sync', () => {
         memberships: expect.objectContaining({ created: 1, updated: 0, deleted: 0 }) as object,
         nestings: { created: 0, updated: 0, deleted: 0 },
       },
-      users: { created: PEOPLE.map(({ id }) => ({ id, dn: personDn(id) })), updated: [], deleted: [] },
-      groups: { created: [{ id: 'club', dn: groupDn('club') }], updated: [], deleted: [] },
+      users: {
+        created: PEOPLE.map(({ id }) => ({ id, name: id, dn: personDn(id) })),
+        updated: [],
+        deleted: [],
+      },
+      groups: { created: [{ id: 'club', name: 'club', dn: groupDn('club') }], updated: [], deleted: [] },
       memberships: [{ group: 'club', user: 'anna', before: null, after: 'MEMBER' }],
       nestings: [],
       quarantined: [],
+      dangling: [],
     });
   });
 
@@ -91,7 +96,9 @@ describe('directory sync', () => {
     expect(looked.code).toBe(0);
     const [summary = '', plan = '', blocked = ''] = held.stdout.split('\n');
     const listed = looked.stdout.replace('It would be blocked: ', 'Blocked: ').split('\n');
-    expect(listed).toEqual(expect.arrayContaining([summary, plan, blocked, `  - eve  ${personDn('eve')}`]));
+    expect(listed).toEqual(
+      expect.arrayContaining([summary, plan, blocked, `  - eve  eve  ${personDn('eve')}`]),
+    );
     // A run that is blocked again says why, too.
     expect((await run('sync')).stdout).toBe(held.stdout);
 

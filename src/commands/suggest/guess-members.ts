@@ -12,36 +12,36 @@ const USUAL: Readonly<Record<'members' | 'admins' | 'owners', Readonly<Record<st
   admins: { groupAdmin: 'dn' },
   owners: { owner: 'dn', managedBy: 'dn' },
 };
-/** The usual attributes of members. */
-export const MEMBER_ATTRIBUTES: readonly string[] = Object.keys(USUAL.members);
-
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The share of the sampled values that name entries, in an attribute of members. */
 const MOSTLY = 0.5;
 
-export type GuessedRoles = Readonly<Record<'members' | 'admins' | 'owners', RoleMapping | null>>;
+export type GuessedRoles = Readonly<Record<'members' | 'admins' | 'owners', RoleMapping>>;
 
 /**
- * Recognizes the attributes of groups that name members, admins and owners (pure). Values of one role name entries in one
- * way: of several ways, the one that most groups use.
+ * Recognizes the attributes of groups that name members, admins and owners (pure). Of several forms, the one that most groups use is
+ * the first.
  */
 export function guessRoles(found: Found, evidence: Evidence, idOfUsers: string | null): GuessedRoles {
-  const members = guessUsual('members', found) ?? guessMembers(found, evidence, idOfUsers);
+  const usual = guessUsual('members', found);
+  const members = usual.length > 0 ? usual : guessMembers(found, evidence, idOfUsers);
   return { members, admins: guessUsual('admins', found), owners: guessUsual('owners', found) };
 }
 
-function guessUsual(role: keyof GuessedRoles, found: Found): RoleMapping | null {
+function guessUsual(role: keyof GuessedRoles, found: Found): RoleMapping {
   const present = Object.entries(USUAL[role]).flatMap(([name, by]) => {
     const attribute = found.get(name.toLowerCase());
     return attribute === undefined ? [] : [{ name, by, count: attribute.count }];
   });
-  const [most] = [...present].sort((left, right) => right.count - left.count);
-  if (most === undefined) return null;
-  return { attributes: present.filter(({ by }) => by === most.by).map(({ name }) => name), by: most.by };
+  const ways = [...present].sort((left, right) => right.count - left.count).map(({ by }) => by);
+  return [...new Set(ways)].map((by) => ({
+    attributes: present.filter((each) => each.by === by).map(({ name }) => name),
+    by,
+  }));
 }
 
 /** The attribute most of whose values name users or groups, for a group without any usual attribute. */
-function guessMembers(found: Found, evidence: Evidence, idOfUsers: string | null): RoleMapping | null {
+function guessMembers(found: Found, evidence: Evidence, idOfUsers: string | null): RoleMapping {
   const namesEntry = entryNames(evidence, idOfUsers);
   const others = new Set(
     [...Object.keys(USUAL.admins), ...Object.keys(USUAL.owners)].map((each) => each.toLowerCase()),
@@ -50,10 +50,10 @@ function guessMembers(found: Found, evidence: Evidence, idOfUsers: string | null
     if (values === null || values.length === 0 || others.has(key)) continue;
     for (const by of ['dn', 'uuid', 'id'] as const) {
       const named = values.filter((value) => namesEntry[by](value)).length;
-      if (named > values.length * MOSTLY) return { attributes: [name], by };
+      if (named > values.length * MOSTLY) return [{ attributes: [name], by }];
     }
   }
-  return null;
+  return [];
 }
 
 /** Attributes with several values in one group first: a group has more members than owners. */

@@ -139,6 +139,14 @@ describe('a suggested model', () => {
       { attribute: ['member', 'uniqueMember'], by: 'dn' },
     ],
     ['memberUid', { memberUid: ['anna', 'gone'] }, { attribute: 'memberUid', by: 'id' }],
+    [
+      'member and memberUid',
+      { member: [dnOf('anna')], memberUid: ['anna', 'gone'] },
+      [
+        { attribute: 'member', by: 'dn' },
+        { attribute: 'memberUid', by: 'id' },
+      ],
+    ],
     ['an attribute with DNs', { participant: [dnOf('anna')] }, { attribute: 'participant', by: 'dn' }],
     ['an attribute with ids', { player: ['Anna'] }, { attribute: 'player', by: 'id' }],
     [

@@ -1,7 +1,7 @@
 import { counted } from '../../common/counted.js';
 import { Document, isCollection, isMap, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { CustomField } from '../../config/model/model.schema.js';
-import type { RoleMapping } from '../../config/model/mapping.js';
+import { memberAttributesOf, type MemberForm } from '../../config/model/mapping.js';
 import type { Preset } from '../../config/model/presets/preset.js';
 import {
   DEFAULT_PRESET,
@@ -13,7 +13,7 @@ import { filterOf, usualClasses } from './entry-classes.js';
 import { countAttributes, type Evidence, type FoundAttribute, type Sample } from './evidence.js';
 import { FieldNames, guessFields, scopesOfFields, type SuggestedField } from './guess-fields.js';
 import { type GuessedEntries, guessEntries, guessOperational } from './guess-entries.js';
-import { type GuessedRoles, guessRoles, MEMBER_ATTRIBUTES } from './guess-members.js';
+import { type GuessedRoles, guessRoles } from './guess-members.js';
 
 type Kind = 'users' | 'groups';
 type Found = ReadonlyMap<string, FoundAttribute>;
@@ -58,10 +58,8 @@ function ownAttributes(
   { id, name, builtIn }: GuessedEntries,
   roles: GuessedRoles | null,
 ): Found {
-  const ofRoles = Object.values(roles ?? {}).flatMap((role) => role?.attributes ?? []);
-  // Where groups name members in several ways, the other ways are no fields.
-  const members = roles === null ? [] : MEMBER_ATTRIBUTES;
-  const used = [...(id === null ? [] : [id]), ...name, ...builtIn.values(), ...ofRoles, ...members];
+  const ofRoles = roles === null ? [] : memberAttributesOf(roles);
+  const used = [...(id === null ? [] : [id]), ...name, ...builtIn.values(), ...ofRoles];
   const keys = new Set(used.map((each) => each.toLowerCase()));
   // Values with options, such as mail;lang-fr, are values of the attribute, too.
   return new Map([...found].filter(([key]) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, ''))));
@@ -105,18 +103,21 @@ function describeEntries(
 }
 
 function describeRoles(roles: GuessedRoles, { groups }: Evidence): object {
-  const found = Object.entries(roles).filter((each): each is [string, RoleMapping] => each[1] !== null);
+  const found = Object.entries(roles).filter(([, forms]) => forms.length > 0);
   const classes = usualClasses(groups.entries);
   return {
-    ...Object.fromEntries(
-      found.map(([role, { attributes, by }]) => [role, { attribute: oneOrList(attributes), by }]),
-    ),
+    ...Object.fromEntries(found.map(([role, forms]) => [role, oneOrList(forms.map(describeForm))])),
     ...(classes.length > 0 && { classes }),
   };
 }
 
-function oneOrList(values: readonly string[]): string | readonly string[] {
-  return values.length === 1 ? (values[0] ?? '') : values;
+function describeForm({ attributes, by }: MemberForm) {
+  return { attribute: oneOrList(attributes), by };
+}
+
+function oneOrList<Value>(values: readonly Value[]): Value | readonly Value[] {
+  const [first] = values;
+  return first !== undefined && values.length === 1 ? first : values;
 }
 
 function headOf({ server, baseDn, users, groups }: Evidence): string {
@@ -171,9 +172,13 @@ function annotateMap(map: YAMLMap, commentOf: (attributes: readonly string[]) =>
 /** Keys whose values are not attributes. */
 const UNCOUNTED: readonly string[] = ['base', 'filter', 'disabled', 'classes'];
 
-/** The attributes of a value, which is one, a list, or a map with them. */
+function isForm(value: unknown): value is { readonly attribute: string | readonly string[] } {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The attributes of a value, which is one, a list, or a map with them, or a list of such maps. */
 function attributesOf(map: YAMLMap, key = 'attribute'): string[] {
   const value = map.get(map.has('attribute') ? 'attribute' : key, true);
   const plain: unknown = isCollection(value) ? value.toJSON() : (value as unknown as Scalar).value;
-  return [plain].flat().map(String);
+  return [plain].flat().flatMap((each) => (isForm(each) ? each.attribute : String(each)));
 }

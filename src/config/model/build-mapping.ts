@@ -2,7 +2,7 @@ import { type Field, resolveFields } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from './built-in-fields.js';
 import { isCustom } from './check-model.js';
 import type { DirectoryMapping, EntryMapping, RoleMapping } from './mapping.js';
-import type { Model } from './model.schema.js';
+import type { Model, WrittenRole } from './model.schema.js';
 import { definitionOf } from './custom-field.js';
 import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
@@ -97,12 +97,12 @@ function attributesOf(fields: readonly Field[], name: string): readonly string[]
   return fields.find((field) => field.name === name)?.attributes ?? [];
 }
 
-function roleOf(
-  written: { attribute: string | string[]; by?: RoleMapping['by'] | undefined } | undefined,
-  preset: RoleMapping,
-): RoleMapping {
+function roleOf(written: WrittenRole | undefined, preset: RoleMapping): RoleMapping {
   if (written === undefined) return preset;
-  const attributes = [written.attribute].flat();
-  const isSingle = preset.isSingle === true && attributes.join() === preset.attributes.join();
-  return { attributes, by: written.by ?? 'dn', ...(isSingle && { isSingle }) };
+  const forms = [written].flat().map(({ attribute, by = 'dn' }) => {
+    const attributes = [attribute].flat();
+    const isSingle = preset.some((form) => form.isSingle && attributes.join() === form.attributes.join());
+    return { attributes, by, ...(isSingle && { isSingle }) };
+  });
+  return forms.filter(({ attributes }) => attributes.length > 0);
 }

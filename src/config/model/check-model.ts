@@ -20,6 +20,7 @@ interface AttributePlace {
 
 type Kind = 'users' | 'groups';
 const KINDS: readonly Kind[] = ['users', 'groups'];
+const ROLES = ['members', 'admins', 'owners'] as const;
 
 /** Finds what is wrong between values that are valid one by one. */
 export class ModelCheck {
@@ -52,6 +53,7 @@ export class ModelCheck {
           `${path.join('.')} reads an attribute that holds credentials. Write another filter`,
         );
     }
+    this.checkForms();
     this.checkReverseNames();
     this.checkBypass();
     return this.problems;
@@ -119,6 +121,29 @@ export class ModelCheck {
     );
   }
 
+  private checkForms(): void {
+    for (const role of ROLES) {
+      const known = new Set<string>();
+      for (const { path, form } of formsOf(this.model, role)) {
+        const by = form.by ?? 'dn';
+        const written = [...path, ...(form.by === undefined ? [] : ['by'])];
+        if (known.has(by))
+          this.atValue(
+            written,
+            `groups.${role} has two forms with by: ${by}. Write one with a list of attributes`,
+          );
+        const attributes = [form.attribute].flat().map((each) => each.toLowerCase());
+        const again = attributes.find((each) => known.has(`attribute ${each}`));
+        if (again !== undefined)
+          this.atValue(
+            [...path, 'attribute'],
+            `groups.${role} reads ${quote(again)} in two ways. Keep the form that fits its values`,
+          );
+        for (const each of [by, ...attributes.map((name) => `attribute ${name}`)]) known.add(each);
+      }
+    }
+  }
+
   /** A reverse name is a field of the other type: it is unique among all fields there. */
   private checkReverseNames(): void {
     const taken = { users: this.ownNames('users'), groups: this.ownNames('groups') };
@@ -183,8 +208,8 @@ export class ModelCheck {
 }
 
 /** The attributes of a model besides those of custom fields. */
-function attributesOf({ uuid, createdAt, modifiedAt, users, groups }: Model): AttributePlace[] {
-  const { members, admins, owners } = groups ?? {};
+function attributesOf(model: Model): AttributePlace[] {
+  const { uuid, createdAt, modifiedAt, users, groups } = model;
   const shortFields = KINDS.flatMap((kind) =>
     Object.entries((kind === 'users' ? users : groups)?.fields ?? {}).flatMap(([name, value]) =>
       isCustom(value) ? [] : [{ path: [kind, 'fields', name], value }],
@@ -197,12 +222,20 @@ function attributesOf({ uuid, createdAt, modifiedAt, users, groups }: Model): At
       value: users?.[key],
     })),
     ...(['id', 'name'] as const).map((key) => ({ path: ['groups', key], value: groups?.[key] })),
-    ...Object.entries({ members, admins, owners }).map(([key, from]) => ({
-      path: ['groups', key, 'attribute'],
-      value: from?.attribute,
+    ...ROLES.flatMap((role) => formsOf(model, role)).map(({ path, form }) => ({
+      path: [...path, 'attribute'],
+      value: form.attribute,
     })),
     ...shortFields,
   ];
+}
+
+/** The forms of a role as the file has them, with their places. */
+function formsOf({ groups }: Model, role: (typeof ROLES)[number]) {
+  const written = groups?.[role] ?? [];
+  return Array.isArray(written)
+    ? written.map((form, index) => ({ path: ['groups', role, String(index)], form }))
+    : [{ path: ['groups', role], form: written }];
 }
 
 /**

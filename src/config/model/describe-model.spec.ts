@@ -4,6 +4,8 @@ import { PRESET_NAMES } from './presets/presets.js';
 import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { describeModel } from './describe-model.js';
 
+const FORMS = '[{attribute: member}, {attribute: memberUid, by: id}]';
+
 describe('the effective model', () => {
   it('says where each value comes from', () => {
     const { DIRECTORY_MODEL: file } = modelSetting(`users:
@@ -25,6 +27,14 @@ scopes: {contact: Phone numbers.}
         `  contact: Phone numbers. # ${file}:5`,
         '    by: dn # preset openldap',
       ]),
+    );
+  });
+
+  it('has the forms of members that the file has', () => {
+    const { DIRECTORY_MODEL: file } = modelSetting(`groups:\n  members: ${FORMS}\n`);
+    const lines = describeModel(file).split('\n');
+    expect(lines).toContainEqual(
+      `  members: [{attribute: member, by: dn}, {attribute: memberUid, by: id}] # ${file}:2`,
     );
   });
 
@@ -54,6 +64,7 @@ scopes: {contact: Phone numbers.}
   it.each([
     ['built-in', '# the defaults\n'],
     ['with fields', 'users: {fields: {own: {attribute: x, type: Int, description: A number.}}}'],
+    ['with forms of members', `groups: {members: ${FORMS}, owners: [{attribute: []}]}`],
     ['without groups in users', 'server: samba\nusers: {memberOf: []}'],
   ])('is a model file with the same meaning: %s', (_, yaml) => {
     const before = modelSetting(yaml);

@@ -4,7 +4,7 @@ import { mappableFields } from './built-in-fields.js';
 import { buildMapping } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
 import { valueAt } from './check-shape.js';
-import type { Model } from './model.schema.js';
+import type { Model, WrittenRole } from './model.schema.js';
 import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, type PresetName, PRESETS } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
@@ -56,9 +56,9 @@ function effectiveModel(model: Model): object {
     },
     groups: {
       ...describeEntries('groups', groups, model),
-      members: describeRole(groups.members),
-      admins: describeRole(groups.admins),
-      owners: describeRole(groups.owners),
+      members: describeRole(groups.members, model.groups?.members),
+      admins: describeRole(groups.admins, model.groups?.admins),
+      owners: describeRole(groups.owners, model.groups?.owners),
       classes: oneOrList(groups.classes),
     },
     scopes: Object.fromEntries(
@@ -85,8 +85,11 @@ function describeEntries(
   };
 }
 
-function describeRole({ attributes, by }: RoleMapping): object {
-  return { attribute: oneOrList(attributes), by };
+/** A list only where the file has one, or several forms need it. */
+function describeRole(role: RoleMapping, written: WrittenRole | undefined): object {
+  const forms = role.map(({ attributes, by }) => ({ attribute: oneOrList(attributes), by }));
+  const [first = { attribute: [], by: 'dn' }] = forms;
+  return forms.length > 1 || (forms.length === 1 && Array.isArray(written)) ? forms : first;
 }
 
 function oneOrList(values: readonly string[]): string | readonly string[] {

@@ -34,11 +34,16 @@ export interface DirectoryMapping {
 }
 
 /** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
-export type NamedBy = 'dn' | 'id' | 'uuid';
+export const NAMED_BY = ['dn', 'id', 'uuid'] as const;
+export type NamedBy = (typeof NAMED_BY)[number];
 
-/** The attributes of a group that name the entries of one role. With several attributes, all of them count. */
-export interface RoleMapping {
+/** The attributes of a group that name the entries of a role, in one or several forms. All of them count. Empty: there are none. */
+export type RoleMapping = readonly MemberForm[];
+
+/** Attributes whose values name entries in the same way. With several attributes, all of them count. */
+export interface MemberForm {
   readonly attributes: readonly string[];
+  /** No other form of the role has the same. */
   readonly by: NamedBy;
   /** Whether the attribute has at most one value. Default: it can have many. */
   readonly isSingle?: boolean;
@@ -99,11 +104,14 @@ export function withRules(
   };
 }
 
+type Roles = Pick<DirectoryMapping['groups'], 'members' | 'admins' | 'owners'>;
+
+/** The forms in which groups name members, admins and owners. */
+export function formsOf({ members, admins, owners }: Roles): MemberForm[] {
+  return [...members, ...admins, ...owners];
+}
+
 /** The attributes of groups that name members, admins and owners, each once. */
-export function memberAttributesOf({
-  members,
-  admins,
-  owners,
-}: Pick<DirectoryMapping['groups'], 'members' | 'admins' | 'owners'>): string[] {
-  return [...new Set([members, admins, owners].flatMap(({ attributes }) => attributes))];
+export function memberAttributesOf(roles: Roles): string[] {
+  return [...new Set(formsOf(roles).flatMap(({ attributes }) => attributes))];
 }

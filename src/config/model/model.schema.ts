@@ -15,6 +15,7 @@ import {
   sentence,
 } from './model-values.js';
 import { MATCHES } from '../../common/match.js';
+import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
 /**
@@ -86,16 +87,25 @@ const fields = z
     'The attributes of built-in fields where they differ from the preset, and custom fields, by name.',
   );
 
-const members = z
-  .strictObject({
-    attribute: attributesOrNone.describe(
-      'The attributes that name members. With several, all of them count. An empty list: none.',
-    ),
-    by: oneOf(['dn', 'id', 'uuid'])
-      .optional()
-      .describe('What the values are: DNs, ids of users (such as memberUid), or entryUUIDs. Default: dn.'),
+const form = z.strictObject({
+  attribute: attributesOrNone.describe(
+    'The attributes that name members. With several, all of them count. An empty list: none.',
+  ),
+  by: oneOf(NAMED_BY)
+    .optional()
+    .describe('What the values are: DNs, ids of users (such as memberUid), or entryUUIDs. Default: dn.'),
+});
+
+const role = z
+  .union([form, z.array(form).min(1).max(NAMED_BY.length)], {
+    error:
+      'is neither a map nor a list of maps. Write {attribute: member, by: dn}, or a list of such maps with different by',
   })
-  .describe('Where members are read from.');
+  .describe(
+    'Where members are read from: one form, or a list of forms with different `by`, which all count.',
+  );
+
+export type WrittenRole = z.output<typeof role>;
 
 const entries = {
   base: bases
@@ -156,9 +166,9 @@ export const MODEL = z
     groups: z
       .strictObject({
         ...entries,
-        members: members.optional(),
-        admins: members.optional(),
-        owners: members.optional(),
+        members: role.optional(),
+        admins: role.optional(),
+        owners: role.optional(),
         classes: objectClasses.optional().describe('The object classes of a new group in previews.'),
       })
       .optional()

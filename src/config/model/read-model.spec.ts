@@ -190,6 +190,32 @@ describe('the problems of a model file', () => {
       /^1:43 groups\.members\.by .* Write dn, id, uuid$/,
     ],
     [
+      'names of members in a list of forms',
+      'groups: {members: [{attribute: member}, {attribute: memberUid, by: name}]}',
+      /^1:68 groups\.members\.1\.by .* Write dn, id, uuid$/,
+    ],
+    [
+      'two forms with the same names',
+      'groups: {owners: [{attribute: owner}, {attribute: managedBy, by: dn}]}',
+      /^1:66 groups\.owners has two forms with by: dn\. Write one with a list of attributes$/,
+    ],
+    [
+      'an attribute in two forms',
+      'groups: {members: [{attribute: member}, {attribute: [memberUid, Member], by: id}]}',
+      /^1:53 groups\.members reads «member» in two ways\. Keep the form that fits its values$/,
+    ],
+    [
+      'credentials in a form',
+      'groups: {members: [{attribute: member}, {attribute: userPassword, by: id}]}',
+      /^1:53 groups\.members\.1\.attribute is an attribute that holds credentials/,
+    ],
+    ['no form', 'groups: {members: []}', /^1:19 groups\.members is empty\. Write at least one value$/],
+    [
+      'members that are no map',
+      'groups: {members: member}',
+      /^1:19 groups\.members is neither a map nor a list/,
+    ],
+    [
       'a scope that does not exist',
       `users: {fields: {own: {${FIELD} type: Int, access: drectory}}}`,
       /The scope «drectory» does not exist\. Did you mean directory\?/,
@@ -349,47 +375,5 @@ scopes: {read: Reads.}
       200,
     );
     expect(problemsIn(`users: ${'['.repeat(40_000)}`).length).toBeGreaterThan(0);
-  });
-});
-
-describe('settings that moved to the model file', () => {
-  it('are one problem, with the lines to write', () => {
-    const environment = {
-      DIRECTORY_PEOPLE_BASE: '',
-      DIRECTORY_PEOPLE_FILTER: '(&(objectClass=person)(uid=*))',
-      DIRECTORY_USER_ID: 'sAMAccountName',
-      DIRECTORY_USER_EMAIL: '',
-      DIRECTORY_USER_PHOTO: 'thumbnailPhoto',
-      DIRECTORY_GROUP_NAME: 'o, ou',
-      DIRECTORY_GROUP_ADMIN: 'manager',
-    };
-    const [problem = '', ...others] = configProblems(() => readConfig(environment));
-    expect(others).toEqual([]);
-    expect(problem)
-      .toBe(`DIRECTORY_PEOPLE_BASE, DIRECTORY_PEOPLE_FILTER, DIRECTORY_USER_ID, DIRECTORY_USER_PHOTO, DIRECTORY_GROUP_NAME, DIRECTORY_GROUP_ADMIN moved to the model file. Remove them from the environment, write these lines into model.yaml, and set DIRECTORY_MODEL=model.yaml:
-    users:
-      base: ""
-      filter: (&(objectClass=person)(uid=*))
-      id: sAMAccountName
-      fields:
-        photo: thumbnailPhoto
-    groups:
-      name:
-        - o
-        - ou
-      admins:
-        attribute: manager`);
-    const lines = problem
-      .split('\n')
-      .slice(1)
-      .map((line) => line.slice(4))
-      .join('\n');
-    const { users, groups } = readConfig(modelSetting(lines)).directory.mapping;
-    expect([users.bases, users.id, groups.name, groups.admins]).toEqual([
-      ['dc=example,dc=org'],
-      'sAMAccountName',
-      ['o', 'ou'],
-      { attributes: ['manager'], by: 'dn' },
-    ]);
   });
 });

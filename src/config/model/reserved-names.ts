@@ -75,7 +75,6 @@ export const INTERNAL_NAMES: readonly string[] = [
   'prototype',
   'propertyIsEnumerable',
   'references',
-  'sourceValues',
   'then',
   'toJSON',
   'toLocaleString',

@@ -45,7 +45,7 @@ const ENTRIES = [
     from_key integer not null constraint references_from_fk references entries on delete cascade,
     field text collate "C" not null,
     target uuid not null,
-    named_as smallint not null constraint references_named_as_known check (named_as between 0 and 7),
+    named_as smallint not null constraint references_named_as_known check (named_as between 0 and 511),
     from_sort_name text collate "C",
     constraint references_pk primary key (from_key, field, target)
   )`,

@@ -3,7 +3,7 @@ import { type ChangedObjects, changedObjectsIn } from './changed-objects.js';
 import type { ReportedFreshness } from './freshness.js';
 import type { Revision } from './revision.js';
 
-/** The channel that announces a new revision. Processes of the previous release ignore the payload. */
+/** The channel that announces a new revision. */
 export const REVISION_CHANNEL = 'directory_revision';
 
 /** PostgreSQL rejects payloads of 8,000 bytes and more. */

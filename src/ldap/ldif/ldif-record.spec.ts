@@ -174,7 +174,7 @@ function readBack(ldif: string): string[][][] {
       current.push(['-']);
     } else {
       const { description, value } = parseAttributeValue(line);
-      if (description !== 'version') current.push([description, value.toString('utf8')]);
+      if (description !== 'version') current.push([description, value?.toString('utf8') ?? '']);
     }
   };
   for (const line of lines.push(Buffer.from(ldif))) take(line);

@@ -9,17 +9,20 @@ const MAXIMUM_DESCRIPTION_BYTES = 1024;
  * base64. Spaces after the colon are skipped; trailing spaces are part of the value. The description is not
  * validated.
  *
- * @throws {LdifError} for a line without a colon, for invalid base64, and for `:<`, because a directory must
- *   not make this service open URLs
+ * @returns null as the value for `description:< URL`, because a directory must not make this service open URLs
+ * @throws {LdifError} for a line without a colon, and for invalid base64
  */
-export function parseAttributeValue({ text, number }: LogicalLine): { description: string; value: Buffer } {
+export function parseAttributeValue({ text, number }: LogicalLine): {
+  description: string;
+  value: Buffer | null;
+} {
   const colon = text.indexOf(':');
   if (colon === -1 || colon > MAXIMUM_DESCRIPTION_BYTES) {
     throw new LdifError(number, 'neither an attribute and its value, nor a comment, nor a continuation');
   }
   const description = text.slice(0, colon);
   const kind = text[colon + 1];
-  if (kind === '<') throw new LdifError(number, 'a value given by URL, which is not supported');
+  if (kind === '<') return { description, value: null };
   const isBase64 = kind === ':';
   const written = text.slice(isBase64 ? colon + 2 : colon + 1).replace(/^ +/, '');
   if (isBase64 && !isStrictBase64(written)) throw new LdifError(number, 'a value that is not base64');

@@ -114,7 +114,8 @@ describe('readLdif', () => {
     ['an overlong dn', `dn: cn=${'a'.repeat(70_000)}`, 1],
     ['a change record', 'dn: cn=x\nchangetype: delete', 2],
     ['a control', 'dn: cn=x\ncontrol: 1.2', 2],
-    ['a URL', 'dn: cn=x\na:< file:///x', 2],
+    ['a dn by URL', 'dn:< file:///x', 1],
+    ['a version by URL', 'version:< file:///x', 1],
     ['a line without a colon', 'dn: cn=x\n-', 2],
     ['a line of spaces', 'dn: cn=x\n\n  \n', 3],
     ['a continuation at the beginning', ' a: b', 1],
@@ -136,6 +137,14 @@ describe('readLdif', () => {
     expect(error.message).toMatch(new RegExp(`^LDIF line ${line}: [a-z]`));
   });
 
+  it('leaves out values by URL, and says of which attributes', async () => {
+    const [entry, other] = await read(
+      'dn: cn=x\nA;binary:< file:///etc/passwd\nb: c\na: d\n\ndn: cn=y\na: b\n',
+    );
+    expect([entry?.text('a'), entry?.text('b')]).toEqual([['d'], ['c']]);
+    expect([[...(entry?.withUrls ?? [])], [...(other?.withUrls ?? [])]]).toEqual([['a'], []]);
+  });
+
   it('rejects a line above the maximum length, folded or not', async () => {
     const options = { maximumLineBytes: 20 };
     expect(await read('dn: cn=x\na: 45678901234567890\n', options)).toHaveLength(1);
@@ -147,7 +156,7 @@ describe('readLdif', () => {
     for (const line of [
       'secret',
       'secret_: a',
-      'a:< secret',
+      'dn:< secret',
       'a:: secret!',
       'dn: secret',
       'changetype: secret',

@@ -18,7 +18,7 @@ const DESCRIPTION = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*
  * Reads an LDIF content file (RFC 2849) entry by entry. Memory use is one entry, plus about a hundred bytes
  * for each DN, because a duplicate DN is an error.
  *
- * Beyond the grammar, the reader accepts a byte order mark, several blank lines, UTF-8 outside base64, and a
+ * A value by URL is left out (Entry.withUrls). Beyond the grammar, the reader accepts a byte order mark, several blank lines, UTF-8 outside base64, and a
  * record that has only a DN. Records without a DN are rejected, including the trailer that `ldapsearch`
  * writes without `-LLL`: it may state that the search was truncated, and the omitted entries would appear
  * deleted.
@@ -53,6 +53,7 @@ export function* parseLdif(bytes: Buffer, line: number): Generator<Entry, void, 
 class LdifRecords {
   private dn: string | null = null;
   private attributes = new Map<string, Buffer[]>();
+  private withUrls = new Set<string>();
   private readonly seen = new Set<string>();
 
   constructor(private isBeginning = true) {}
@@ -67,9 +68,10 @@ class LdifRecords {
   /** Yields the entry that the end of the record completes, if a record is open. */
   *end(): Generator<Entry> {
     if (this.dn === null) return;
-    yield new Entry(this.dn, this.attributes);
+    yield new Entry(this.dn, this.attributes, null, this.withUrls);
     this.dn = null;
     this.attributes = new Map();
+    this.withUrls = new Set();
   }
 
   private take(line: LogicalLine): void {
@@ -77,18 +79,21 @@ class LdifRecords {
     if (!DESCRIPTION.test(description)) throw new LdifError(line.number, 'an invalid attribute description');
     const key = attributeKey(description);
     if (this.dn !== null) this.addValue(key, value, line.number);
+    else if (value === null)
+      throw new LdifError(line.number, 'a value by URL where a dn or a version has to be');
     else if (key === 'version' && this.isBeginning) checkVersion(value, line.number);
     else this.dn = this.beginRecord(key, value, line.number);
     this.isBeginning = false;
   }
 
-  private addValue(key: string, value: Buffer, line: number): void {
+  private addValue(key: string, value: Buffer | null, line: number): void {
     if (key === 'dn') throw new LdifError(line, 'a second dn in one record; a blank line separates records');
     if (key === 'changetype' || key === 'control') {
       throw new LdifError(line, 'a change record; only content files can be read');
     }
     const values = this.attributes.get(key);
-    if (values === undefined) this.attributes.set(key, [value]);
+    if (value === null) this.withUrls.add(key);
+    else if (values === undefined) this.attributes.set(key, [value]);
     else values.push(value);
   }
 

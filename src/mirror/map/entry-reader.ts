@@ -7,16 +7,18 @@ import {
   storedName,
 } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/identity.js';
+import { inOneLine } from '../../common/printable.js';
 import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { decodeUtf8, type Entry } from '../../ldap/entry.js';
+import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
 import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
 import { Misfit, parseValue } from './parse-value.js';
-import type { NamedAs, Quarantined } from './snapshot.js';
+import { type NamedAs, namedBy, type RoleSum } from './named-by.js';
+import type { Quarantined } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
@@ -107,7 +109,7 @@ export class EntryReader {
   }
 
   private value(attribute: string, field: Field): unknown {
-    const values = this.entry.bytes(attribute);
+    const values = this.read(attribute);
     const [first] = values;
     if (first === undefined) return null;
     if (field.reader === 'picture') return first;
@@ -145,14 +147,11 @@ export class EntryReader {
    * Adds what the attributes of a role name. Only values that cannot name an entry are omitted: without the
    * whole attribute, all members would appear to have left the group.
    */
-  *addReferences(
-    references: Map<string, NamedAs>,
-    { attributes, by }: RoleMapping,
-    namedAs: NamedAs,
-  ): Steps<void> {
-    for (const attribute of attributes) {
+  *addReferences(references: Map<string, NamedAs>, forms: RoleMapping, role: RoleSum): Steps<void> {
+    for (const { attribute, by } of forms.flatMap(attributesIn)) {
+      const namedAs = namedBy(by, role);
       let unreadable = 0;
-      for (const [index, value] of this.entry.bytes(attribute).entries()) {
+      for (const [index, value] of this.read(attribute).entries()) {
         if (index % REFERENCES_PER_STEP === REFERENCES_PER_STEP - 1) yield;
         const named = nameInValue(attribute, by, value);
         const key = named === null ? null : referenceKeyOf(by, named);
@@ -165,13 +164,21 @@ export class EntryReader {
 
   /** Returns the first value without surrounding white space, or null if it is missing or unusable. */
   private single(attribute: string, longest: number): string | null {
-    const [bytes] = this.entry.bytes(attribute);
+    const [bytes] = this.read(attribute);
     return bytes === undefined ? null : this.usable(attribute, bytes, longest);
   }
 
+  private read(attribute: string): readonly Buffer[] {
+    if (this.entry.withUrls.has(attributeKey(attribute)))
+      this.quarantine(attribute, 'has a value by URL, which is not read');
+    return this.entry.bytes(attribute);
+  }
+
+  /** A text is one line, unless it may be as long as LONGEST_TEXT. */
   private usable(attribute: string, bytes: Buffer, longest: number): string | null {
-    const value = decodeUtf8(bytes)?.trim() ?? null;
-    if (value === null) return this.quarantine(attribute, 'is not UTF-8');
+    const text = decodeUtf8(bytes);
+    if (text === null) return this.quarantine(attribute, 'is not UTF-8');
+    const value = (longest === LONGEST_TEXT ? text : inOneLine(text)).trim();
     if (value === '') return null;
     if (value.includes('\0')) return this.quarantine(attribute, 'has a NUL character');
     if (value.length > longest) return this.quarantine(attribute, `has more than ${longest} characters`);
@@ -185,9 +192,14 @@ export class EntryReader {
 
   private quarantine(attribute: string | null, reason: string): null {
     const { kind, knownUuid: uuid } = this;
-    this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
+    const isKnown = this.quarantined.some((each) => each.attribute === attribute && each.reason === reason);
+    if (!isKnown) this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
     return null;
   }
+}
+
+function attributesIn({ attributes, by }: RoleMapping[number]) {
+  return attributes.map((attribute) => ({ attribute, by }));
 }
 
 /** False before true, numbers by value, text by code units. */

@@ -84,6 +84,41 @@ describe('the mapping of a user', () => {
     expect(quarantined).toEqual([expect.objectContaining({ attribute, reason })]);
   });
 
+  it('replaces the ends of lines and control characters by spaces in values of one line', () => {
+    const values = {
+      uid: 'an\tna',
+      cn: ' Anna\r\nAdams\u2028\n',
+      givenName: 'A\u0001n\u007fn\u0085a',
+      schoolYear: '1\nA',
+    };
+    const { value, quarantined } = person({ ...values, displayName: [] });
+    expect(value).toMatchObject({
+      ...{ id: 'an na', name: 'Anna Adams', givenName: 'A n n a', schoolYear: '1 A' },
+    });
+    expect(quarantined).toEqual([]);
+    const club = group({ cn: 'chess\nclub', description: 'Two\nlines' }).value;
+    expect(club).toMatchObject({ id: 'chess club', name: 'chess club', description: 'Two\nlines' });
+  });
+
+  it('reads an attribute with the option binary', () => {
+    const photo = Buffer.from([1]);
+    expect(person({ 'jpegPhoto;binary': photo, 'SN;Binary': 'Adams' }).value).toMatchObject({
+      photo,
+      familyName: 'Adams',
+    });
+  });
+
+  it('has a note for each attribute with a value by URL, and keeps the user', () => {
+    const urls = new Set(['jpegphoto', 'cn', 'audio']);
+    const { attributes, dn } = entry({ uid: 'anna', displayName: 'Anna', entryUUID: UUID });
+    const { value, quarantined } = mapPerson(new Entry(dn, attributes, null, urls), people);
+    expect(value).toMatchObject({ id: 'anna', photo: null });
+    expect(quarantined.map(({ attribute, reason }) => `${attribute ?? ''} ${reason}`)).toEqual([
+      'cn has a value by URL, which is not read',
+      'jpegPhoto has a value by URL, which is not read',
+    ]);
+  });
+
   it.each<[string, Values, string]>([
     ['id', { uid: '  ' }, 'has no usable uid, which is its id'],
     ['name', { cn: '' }, 'has no usable displayName or cn, which is its name'],
@@ -116,6 +151,21 @@ describe('the mapping of a group', () => {
   it('joins the attributes with the same entry, in any spelling of its DN', () => {
     const { value } = group({ member: 'uid=a', groupAdmin: 'UID=A', owner: 'uid = a' });
     expect([...(value?.references ?? [])]).toEqual([[keyOfDn('uid=a'), 7]]);
+  });
+
+  it('reads each form of members, and joins the roles in which one names an entry', () => {
+    const forms = [
+      { attributes: ['member'], by: 'dn' },
+      { attributes: ['memberUid'], by: 'id' },
+    ] as const;
+    const values = { cn: 'club', member: ['uid=a', 'uid=b'], memberUid: ['Anna', 'ben'], owner: 'uid=a' };
+    const { value } = mapGroup(entry(values), { ...groups, members: forms });
+    expect([...(value?.references ?? [])]).toEqual([
+      [keyOfDn('uid=a'), 1 + 4],
+      [keyOfDn('uid=b'), 1],
+      ['id:anna', 8],
+      ['id:ben', 8],
+    ]);
   });
 
   it('skips a member that is not text, and keeps all others', () => {

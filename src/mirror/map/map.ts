@@ -6,14 +6,8 @@ import { isActive } from './activity.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
 import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
 import { audiencesOf } from './visibility-rules.js';
-import {
-  type MappedGroup,
-  NAMED_AS_ADMIN,
-  NAMED_AS_MEMBER,
-  NAMED_AS_OWNER,
-  type NamedAs,
-  type MappedPerson,
-} from './snapshot.js';
+import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
+import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 /** The auxiliary object classes that the project ships (ldap/directory.schema). */
 export const PERSON_CLASS = 'directoryPerson';

@@ -1,46 +1,65 @@
-import type { DirectoryMapping, NamedBy } from '../../config/model/mapping.js';
+import { type DirectoryMapping, formsOf, NAMED_BY, type NamedBy } from '../../config/model/mapping.js';
 import { type Identified, keyOfEntry } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
-import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './snapshot.js';
 
-/** The bits of NamedAs whose attributes name entries by DN, by id, and by entryUUID. */
-export type NamedByMasks = Readonly<Record<NamedBy, NamedAs>>;
+/** A sum of roles: 1 member, 2 admin, 4 owner. */
+export type RoleSum = number;
 
-export const NAMED_BY_DN: NamedByMasks = {
-  dn: NAMED_AS_MEMBER | NAMED_AS_ADMIN | NAMED_AS_OWNER,
-  id: 0,
-  uuid: 0,
-};
+/**
+ * The attributes of a group that name an entry, as a sum: their roles, where they name it by DN; by id eight times as much, and by
+ * entryUUID eight times as much as by id.
+ */
+export type NamedAs = number;
 
-export const EVERY_NAME: readonly NamedBy[] = ['dn', 'id', 'uuid'];
+export const NAMED_AS_MEMBER = 1;
+export const NAMED_AS_ADMIN = 2;
+export const NAMED_AS_OWNER = 4;
+const NAMED_AS_EACH = NAMED_AS_MEMBER | NAMED_AS_ADMIN | NAMED_AS_OWNER;
 
-export function namedByMasksOf({ members, admins, owners }: DirectoryMapping['groups']): NamedByMasks {
-  const maskOf = (by: NamedBy) =>
-    (members.by === by ? NAMED_AS_MEMBER : 0) |
-    (admins.by === by ? NAMED_AS_ADMIN : 0) |
-    (owners.by === by ? NAMED_AS_OWNER : 0);
-  return { dn: maskOf('dn'), id: maskOf('id'), uuid: maskOf('uuid') };
+const FACTORS: Readonly<Record<NamedBy, number>> = { dn: 1, id: 8, uuid: 64 };
+
+/** The attributes of roles that name entries in one way. */
+export function namedBy(by: NamedBy, roles: RoleSum): NamedAs {
+  return roles * FACTORS[by];
 }
 
-/** The kinds of names by which groups can name entries of a kind. */
-export function namesOf(kind: EntryKind, masks: NamedByMasks): NamedBy[] {
-  return EVERY_NAME.filter((by) => masks[by] > 0 && (by !== 'id' || kind === 'person'));
+/** The attributes of roles that name entries in any way. */
+export function namedByAny(roles: RoleSum): NamedAs {
+  return NAMED_BY.reduce((sum, by) => sum | namedBy(by, roles), 0);
 }
 
-/** The keys (referenceKeyOf) by which groups can name an entry. */
-export function keysOfEntry(kind: EntryKind, entry: Identified, masks: NamedByMasks): string[] {
-  return keysWithNaming(kind, entry, masks, NAMED_BY_DN.dn).map(({ key }) => key);
+export const NAMED_AS_ANYTHING = namedByAny(NAMED_AS_EACH);
+
+export function rolesOfNaming(namedAs: NamedAs): RoleSum {
+  return NAMED_BY.reduce((sum, by) => sum | (Math.floor(namedAs / FACTORS[by]) & NAMED_AS_EACH), 0);
 }
 
-/** The keys by which a group names an entry in these attributes, each with the attributes of its kind. */
+/** Returns the rank of the highest of the roles that an entry is named for: 1 member, 2 admin, 3 owner. */
+export function rankOfNaming(namedAs: NamedAs): 1 | 2 | 3 {
+  const roles = rolesOfNaming(namedAs);
+  return roles >= NAMED_AS_OWNER ? 3 : roles >= NAMED_AS_ADMIN ? 2 : 1;
+}
+
+/** The ways in which groups of a directory name entries. */
+export function waysOfNaming(groups: DirectoryMapping['groups']): NamedBy[] {
+  const forms = formsOf(groups);
+  return NAMED_BY.filter((by) => forms.some((form) => form.by === by));
+}
+
+/** The keys (referenceKeyOf) by which groups name an entry in some ways. */
+export function keysOfEntry(kind: EntryKind, entry: Identified, ways: readonly NamedBy[]): string[] {
+  return ways.flatMap((by) => keyOfEntry(by, kind, entry) ?? []);
+}
+
+/** The keys by which a group names an entry in these attributes, each with those that have it. */
 export function keysWithNaming(
   kind: EntryKind,
   entry: Identified,
-  masks: NamedByMasks,
   namedAs: NamedAs,
 ): { key: string; namedAs: NamedAs }[] {
-  return EVERY_NAME.filter((by) => (masks[by] & namedAs) > 0).flatMap((by) => {
-    const key = keyOfEntry(by, kind, entry);
-    return key === null ? [] : [{ key, namedAs: masks[by] & namedAs }];
+  return NAMED_BY.flatMap((by) => {
+    const held = namedAs & namedBy(by, NAMED_AS_EACH);
+    const key = held === 0 ? null : keyOfEntry(by, kind, entry);
+    return key === null ? [] : [{ key, namedAs: held }];
   });
 }

@@ -1,20 +1,6 @@
 import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { EntryKind } from '../../sources/source.js';
-
-/** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
-type Rank = 1 | 2 | 3;
-
-/** The attributes of a group that name an entry, as a sum. */
-export type NamedAs = number;
-
-export const NAMED_AS_MEMBER = 1;
-export const NAMED_AS_ADMIN = 2;
-export const NAMED_AS_OWNER = 4;
-
-/** Returns the highest of the roles that an entry is named for. */
-export function rankOfNaming(namedAs: NamedAs): Rank {
-  return namedAs >= NAMED_AS_OWNER ? 3 : namedAs >= NAMED_AS_ADMIN ? 2 : 1;
-}
+import type { NamedAs } from './named-by.js';
 
 /** The values that people and groups have in common, and by name the values of all other fields. */
 interface MappedEntry {

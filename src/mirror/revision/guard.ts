@@ -1,12 +1,17 @@
 import { type Field, mappedFields, storedName } from '../../common/field.js';
-import { type DirectoryMapping, type EntryMapping, mappingOf } from '../../config/model/mapping.js';
+import {
+  type DirectoryMapping,
+  type EntryMapping,
+  mappingOf,
+  type MemberForm,
+} from '../../config/model/mapping.js';
 import { AUDIENCE_LEVELS } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { EntryKind } from '../../sources/source.js';
-import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER } from '../map/snapshot.js';
+import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, namedBy, type RoleSum } from '../map/named-by.js';
 import { MEMBERS } from './staged-entry.js';
 
 /** Number of deletions that are always allowed: for instance one user who leaves, and their group. */
@@ -207,9 +212,9 @@ function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {
   return [
     ...common,
     ...audiences(kind, 'members', memberRules, 'members_visible_to'),
-    ofRole('member', NAMED_AS_MEMBER, members.attributes),
-    ofRole('admin', NAMED_AS_ADMIN, admins.attributes),
-    ofRole('owner', NAMED_AS_OWNER, owners.attributes),
+    ...members.map((form) => ofForm('member', NAMED_AS_MEMBER, form)),
+    ...admins.map((form) => ofForm('admin', NAMED_AS_ADMIN, form)),
+    ...owners.map((form) => ofForm('owner', NAMED_AS_OWNER, form)),
   ];
 }
 
@@ -229,10 +234,11 @@ function ofField(kind: EntryKind, field: Field): Watched {
 }
 
 /** An attribute with members. A group has it if it names any entry there, mirrored or not. */
-function ofRole(role: string, bit: number, attributes: readonly string[]): Watched {
+function ofForm(name: string, role: RoleSum, { attributes, by }: MemberForm): Watched {
+  const bit = namedBy(by, role);
   return {
     kind: 'group',
-    key: `groups.${role}`,
+    key: `groups.${name}.${by}`,
     what: `the attribute ${attributes.join(' or ')}`,
     isHeld: `exists (select from "references" r where r.from_key = e.key and r.field = '${MEMBERS}' and r.named_as & ${bit} > 0)`,
     isLacking: `not exists (

@@ -3,12 +3,14 @@ import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js'
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
+import { MEMBERS } from './staged-entry.js';
 
 /** An entry that a revision changes, for people who read a dry run. */
 export interface ListedEntry {
   readonly kind: EntryKind;
   readonly change: 'created' | 'updated' | 'deleted';
   readonly id: string;
+  readonly name: string;
   /** The id before an update that changes it. */
   readonly formerId: string | null;
   readonly dn: string;
@@ -30,6 +32,13 @@ export interface ListedChanges {
   readonly memberships: readonly ListedMembership[];
   /** Entries that are left out, and why; with an attribute, it is the attribute that is. */
   readonly quarantined: readonly LeftOut[];
+  /** Groups that name members whom no entry has, and how many. */
+  readonly dangling: readonly Dangling[];
+}
+
+interface Dangling {
+  readonly dn: string;
+  readonly names: number;
 }
 
 interface LeftOut {
@@ -39,10 +48,10 @@ interface LeftOut {
   readonly reason: string;
 }
 
-const DIFFERING = `create temporary table if not exists differing (key integer not null, dn text not null, fields text[] not null)
+const DIFFERING = `create temporary table if not exists differing (key integer not null, dn text not null, name text not null, fields text[] not null)
   on commit drop`;
 
-/** Notes, for a dry run, the DNs of entries that change or vanish, and the fields that differ, before the rows are written. */
+/** Notes, for a dry run, the DNs and names of entries that change or vanish, and the fields that differ, before the rows are written. */
 export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): Promise<void> {
   await writer.query(DIFFERING);
   for (const kind of ['person', 'group'] as const) {
@@ -53,7 +62,7 @@ export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): 
       .map((field) => [sqlOfStored(field), field.name]);
     await writer.query(
       `insert into differing
-       select b.key, b.dn, array(
+       select b.key, b.dn, e.name, array(
          select f.name from unnest($1::text[], $2::text[]) as f (stored, name)
          where case when f.stored = 'created_at' then n.created_at < e.created_at
            else coalesce(n.row -> f.stored, n.row -> '${FIELD_VALUES}' -> f.stored)
@@ -76,12 +85,12 @@ function sqlOfStored(field: Field): string {
 export async function listStagedChanges(writer: Writer): Promise<ListedChanges> {
   return {
     entries: await writer.query<ListedEntry[]>(`
-      select s.kind, case when f.key is null then 'created' else 'updated' end as change, s."row" ->> 'id' as id,
+      select s.kind, case when f.key is null then 'created' else 'updated' end as change, s."row" ->> 'id' as id, s."row" ->> 'name' as name,
         case when f.is_renamed then f.id end as "formerId", s.dn, coalesce(d.fields, '{}') as fields
       from staged s left join former f on f.key = s.key left join differing d on d.key = s.key
       where s.reason is null and s.is_changed
       union all
-      select f.kind, 'deleted', f.id, null, d.dn, '{}' from former f join differing d on d.key = f.key where f.is_gone
+      select f.kind, 'deleted', f.id, d.name, null, d.dn, '{}' from former f join differing d on d.key = f.key where f.is_gone
       order by 1, 2, 3`),
     memberships: await writer.query<ListedMembership[]>(`
       select coalesce(g.id, fg.id) as "group", coalesce(u.id, fu.id) as member, false as "isGroup",
@@ -95,6 +104,10 @@ export async function listStagedChanges(writer: Writer): Promise<ListedChanges> 
         left join former fi on fi.key = c.inner_key
       order by 1, 2`),
     quarantined: await readQuarantine(writer),
+    dangling: await writer.query<Dangling[]>(`
+      select e.dn, count(*)::integer as names from "references" r join entries e on e.key = r.from_key
+      where r.field = '${MEMBERS}' and not exists (select from names n where n.name = r.target)
+      group by e.key order by e.dn`),
   };
 }
 

@@ -3,17 +3,16 @@ import { writtenValues } from '../../database/fields/carried-values.js';
 import { carriedColumns } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { NAMED_GROUPS } from '../map/named-groups.js';
-import { rankOfNaming } from '../map/snapshot.js';
+import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../map/named-by.js';
 import { MEMBERS } from './staged-entry.js';
 
 /** Above this number of users, the memberships of whole groups are computed. */
 const MOST_USERS = 5000;
 
-const RANKS = [1, 2, 3, 4, 5, 6, 7].map(rankOfNaming);
-
 /** SQL for the rank of a naming: see rankOfNaming. */
 function rankIn(namedAs: string): string {
-  return `('{${RANKS.join(',')}}'::smallint[])[${namedAs}]`;
+  const isNamedAs = (role: number) => `${namedAs} & ${namedByAny(role)} > 0`;
+  return `case when ${isNamedAs(NAMED_AS_OWNER)} then 3::smallint when ${isNamedAs(NAMED_AS_ADMIN)} then 2::smallint else 1::smallint end`;
 }
 
 /** SQL for the groups, the users or groups that they name directly, and the rank. @param usersName whether users name groups */

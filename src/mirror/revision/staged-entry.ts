@@ -3,7 +3,12 @@ import { type Field, isSearched, pictureFields, storedName } from '../../common/
 import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
 import { inSteps, type Steps } from '../../common/steps.js';
-import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
+import {
+  type DirectoryMapping,
+  mappingOf,
+  memberAttributesOf,
+  type NamedBy,
+} from '../../config/model/mapping.js';
 import { FIELD_VALUES, writtenColumns } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
@@ -16,7 +21,7 @@ import { COMPARED, comparedName } from '../../database/fields/value-filters.js';
 import type { Mapped } from '../map/entry-reader.js';
 import { mapGroupInSteps, mapPerson } from '../map/map.js';
 import { GROUP_KEYS, NAMED_GROUPS } from '../map/named-groups.js';
-import { keysOfEntry, type NamedByMasks, namedByMasksOf } from '../map/named-by.js';
+import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
 import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
 
 /** The field of the references that are the members of a group. */
@@ -62,7 +67,7 @@ interface Pictures {
 
 /** Maps entries of a directory to the form in which they are staged. */
 export class EntryStager {
-  private readonly masks: NamedByMasks;
+  private readonly ways: readonly NamedBy[];
   private readonly kept: Readonly<Record<EntryKind, ReadonlySet<string>>>;
   private readonly pictureKeys: ReadonlySet<string>;
 
@@ -70,7 +75,7 @@ export class EntryStager {
     private readonly mapping: DirectoryMapping,
     private readonly pictures: Pictures,
   ) {
-    this.masks = namedByMasksOf(mapping.groups);
+    this.ways = waysOfNaming(mapping.groups);
     const members = new Set(memberAttributesOf(mapping.groups).map(attributeKey));
     const searches = searchesOf(mapping, '');
     const keysOf = (kind: EntryKind) =>
@@ -136,7 +141,7 @@ export class EntryStager {
 
   private namesOf(kind: EntryKind, value: MappedPerson | MappedGroup): string[] {
     const own = (kind === 'group' ? (value[GROUP_KEYS] ?? []) : []) as readonly string[];
-    return [...new Set([value.dnKey, ...keysOfEntry(kind, value, this.masks).map(storedKeyOf), ...own])];
+    return [...new Set([value.dnKey, ...keysOfEntry(kind, value, this.ways).map(storedKeyOf), ...own])];
   }
 
   private *referencesOf(kind: EntryKind, value: MappedPerson | MappedGroup): Steps<StagedReference[]> {

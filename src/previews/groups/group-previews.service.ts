@@ -11,7 +11,7 @@ import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group.model.js';
 import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
-import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
+import { NAMED_AS_MEMBER, rolesOfNaming } from '../../mirror/map/named-by.js';
 import { addGroup, removeGroup, changeAttributes, previewOf, applyNaming } from '../apply-change.js';
 import type {
   CreateGroupInput,
@@ -131,8 +131,9 @@ export class GroupPreviewsService {
   ): Promise<ChangeRecord[]> {
     const inner = await this.entries.getNewGroup(transaction, id);
     const before = await readNesting(transaction, parent, inner);
-    const after = before | NAMED_AS_MEMBER;
-    if (after === before) return [];
+    const roles = rolesOfNaming(before);
+    const after = roles | NAMED_AS_MEMBER;
+    if (after === roles) return [];
     const naming = { kind: 'group', group: parent, subject: inner, before, after } as const;
     return [await applyNaming(transaction, naming, this.mapping)];
   }

@@ -241,6 +241,18 @@ describe('a new group', () => {
     }
   });
 
+  it('has its creator in the form of members that its class requires, or else in the first one that it can have', () => {
+    const namesIn = (classes: string) => {
+      const forms = '[{attribute: memberUid, by: id}, {attribute: member, by: dn}]';
+      const { groups } = readConfig(modelSetting(`groups: {classes: ${classes}, members: ${forms}}`))
+        .directory.mapping;
+      const created = entryOfNew(buildNewGroup({ ...group, name: 'go' }, { ...named(ADA), id: 'ada' }, groups));
+      return [created.text('member'), created.text('memberUid')];
+    };
+    expect(namesIn('[groupOfNames, posixGroup]')).toEqual([[ADA], []]);
+    expect(namesIn('[top, posixGroup, schoolGroup]')).toEqual([[], ['ada']]);
+  });
+
   it('has its creator in the attribute of its class', () => {
     const model = 'server: 389ds\ngroups: {classes: [top, groupOfUniqueNames]}';
     const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, MemberForm } from '../../config/model/mapping.js';
 import { ServiceError } from '../../common/errors.js';
 import { escapeDnValue } from '../../ldap/naming/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/ldif-record.js';
@@ -15,8 +15,9 @@ import {
   type NamedSubject,
   needsMember,
   NOT_NAMED,
+  requiredForm,
 } from '../memberships/membership-record.js';
-import { lacksAttribute, memberAttributesIn } from '../object-classes.js';
+import { formForNewName, lacksAttribute, memberAttributesIn } from '../object-classes.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges, NewGroup } from '../validate.js';
 
@@ -58,18 +59,15 @@ export function buildNewGroup(
 ): AddRecord {
   const dn = dnOfNewGroup(group.id, mapping);
   const nameAttribute = nameAttributeOf(group, mapping);
-  const placeholder = needsMember(mapping) && mapping.members.by === 'dn' ? dn : null;
   const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
     ...(nameAttribute === null ? [] : [[nameAttribute, group.name] as const]),
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
     ['cn', isSame(nameAttribute ?? '', 'cn') ? null : group.id],
     ...otherTextsOf(group, mapping),
-    ...ownerOf(mapping, creator),
-    [
-      memberAttributesIn(mapping.classes, mapping.members.attributes)[0] ?? '',
-      creator === null ? placeholder : nameIn(mapping.members, creator),
-    ],
+    // A directory without an attribute for owners has groups without them.
+    ...(creator === null ? [] : nameOf(creator, mapping.owners, mapping)),
+    ...memberOf(dn, creator, mapping),
   ];
   return {
     dn,
@@ -103,10 +101,20 @@ function conflict(message: string, argument: string): ServiceError {
   return new ServiceError('CONFLICT', message, { argument });
 }
 
-/** A directory without an attribute for owners has groups without them. */
-function ownerOf({ owners }: GroupMapping, creator: NamedSubject | null) {
-  const [attribute] = owners.attributes;
-  return attribute === undefined || creator === null ? [] : [[attribute, nameIn(owners, creator)] as const];
+/** The first member: the creator, or the group itself if its class requires a member. */
+function memberOf(dn: string, creator: NamedSubject | null, mapping: GroupMapping) {
+  const required = needsMember(mapping) ? requiredForm(mapping) : undefined;
+  if (creator !== null)
+    return nameOf(creator, required === undefined ? mapping.members : [required], mapping);
+  return required?.by === 'dn' ? nameOf({ dn, uuid: '', id: null }, [required], mapping) : [];
+}
+
+/** The value that names an entry in the first of the forms that a new group can have. */
+function nameOf(subject: NamedSubject, forms: readonly MemberForm[], { classes }: GroupMapping) {
+  const form = formForNewName(classes, forms, subject.id === null ? 'group' : 'person');
+  if (form === undefined) return [];
+  const [attribute = ''] = memberAttributesIn(classes, form);
+  return [[attribute, nameIn(form.by, subject)] as const];
 }
 
 /**

@@ -8,7 +8,7 @@ import { GroupsService } from '../../groups/groups.service.js';
 import type { GroupMembership } from '../../memberships/membership.model.js';
 import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
 import { GroupRole } from '../../groups/group.model.js';
-import type { NamedAs } from '../../mirror/map/snapshot.js';
+import type { RoleSum } from '../../mirror/map/named-by.js';
 import { UsersService } from '../../users/users.service.js';
 import { previewOf, applyNaming } from '../apply-change.js';
 import type { ChangePreview } from '../change.model.js';
@@ -128,7 +128,7 @@ export class MembershipPreviewsService {
 
   private async applyMembershipChange(
     { group, person, membership }: MembershipTarget,
-    after: NamedAs,
+    after: RoleSum,
     { previewTransaction: transaction }: RequestContext,
   ): Promise<ChangePreview> {
     const naming = {

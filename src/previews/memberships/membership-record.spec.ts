@@ -9,7 +9,7 @@ import type { Entry } from '../../ldap/entry.js';
 import { GroupRole } from '../../groups/group.model.js';
 import { memberAttributesOf } from '../../config/model/mapping.js';
 import { mapGroup } from '../../mirror/map/map.js';
-import type { NamedAs } from '../../mirror/map/snapshot.js';
+import type { NamedAs } from '../../mirror/map/named-by.js';
 import {
   addNaming,
   changeNames,
@@ -122,6 +122,7 @@ describe('the record of a membership', () => {
         changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
       },
       attributes: group.attributes,
+      namedAs: 1,
     });
   });
 
@@ -198,6 +199,67 @@ describe('the record of a membership', () => {
     ])('removes no value from a %s, which can have both', (classes) => {
       expect(changesOf(NOT_NAMED, 1, ...classes)).toMatchObject([{ attribute: 'member' }]);
       expect(() => changesOf(1, NOT_NAMED, ...classes)).toThrow('members in member or uniqueMember');
+    });
+  });
+
+  describe('in a directory of two forms of members', () => {
+    const forms = '[{attribute: member, by: dn}, {attribute: memberUid, by: id}]';
+    const { groups } = readConfig(modelSetting(`groups: {members: ${forms}}`)).directory.mapping;
+    const ada = { ...named(ADA), id: 'ada' };
+    const changesOf = (before: NamedAs, after: NamedAs, ...objectClass: string[]) => {
+      const group = { ...storedGroup(groupEntry({ objectClass, member: [BOB] })), memberValues: 2 };
+      const { record, namedAs } = changeNames(group, ada, before, after, groups);
+      return { changes: record.changetype === 'modify' ? record.changes : [], namedAs };
+    };
+    const BOTH = 1 + 8;
+
+    it.each([
+      ['member', ADA, 1, ['groupOfNames', 'posixGroup']],
+      ['member', ADA, 1, ['groupOfNames']],
+      ['memberUid', 'ada', 8, ['top', 'posixGroup']],
+      ['member', ADA, 1, ['ownGroup']],
+    ] as const)(
+      'names a new member in %s, where the classes allow it',
+      (attribute, value, namedAs, classes) => {
+        const changes = [{ operation: 'add', attribute, values: [value] }];
+        expect(changesOf(NOT_NAMED, 1, ...classes)).toEqual({ changes, namedAs });
+      },
+    );
+
+    it('removes a member from each form that has the name, and changes nothing else', () => {
+      const [member, memberUid] = [
+        { operation: 'delete', attribute: 'member', values: [ADA] },
+        { operation: 'delete', attribute: 'memberUid', values: ['ada'] },
+      ];
+      const classes = ['groupOfNames', 'posixGroup'];
+      expect(changesOf(BOTH, NOT_NAMED, ...classes)).toEqual({ changes: [member, memberUid], namedAs: 0 });
+      expect(changesOf(8, NOT_NAMED, ...classes)).toEqual({ changes: [memberUid], namedAs: 0 });
+    });
+
+    it('keeps the forms of a member who becomes an owner', () => {
+      const changes = [{ operation: 'add', attribute: 'owner', values: [ADA] }];
+      expect(changesOf(8, changeNaming({ namedAs: 8, role: MEMBER }, OWNER), 'posixGroup')).toEqual({
+        changes,
+        namedAs: 8 + 4,
+      });
+      expect(changeNaming({ namedAs: 8 + 4, role: OWNER }, MEMBER)).toBe(1);
+    });
+
+    it('leaves a member in the form that the class requires', () => {
+      const group = { ...storedGroup(groupEntry({ member: [ADA] })), memberValues: 1 };
+      expect(() => changeNames(group, ada, BOTH, NOT_NAMED, groups)).toThrow(
+        expect.objectContaining({ code: 'CONFLICT' }) as Error,
+      );
+      expect(changeNames(group, { ...named(BOB), id: 'bob' }, 8, NOT_NAMED, groups).record).toMatchObject({
+        changes: [{ operation: 'delete', attribute: 'memberUid' }],
+      });
+    });
+
+    it('names a group by DN', () => {
+      const group = storedGroup(groupEntry({ objectClass: ['top', 'posixGroup'] }));
+      expect(changeNames(group, named(ADA), NOT_NAMED, 1, groups).record).toMatchObject({
+        changes: [{ operation: 'add', attribute: 'member', values: [ADA] }],
+      });
     });
   });
 

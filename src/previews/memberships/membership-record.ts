@@ -1,4 +1,4 @@
-import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, MemberForm, NamedBy } from '../../config/model/mapping.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../../common/errors.js';
 import type { ValueChange } from '../../ldap/ldif/ldif-record.js';
 import { type GroupRole, rankOf, roleOf } from '../../groups/group.model.js';
@@ -7,9 +7,12 @@ import {
   NAMED_AS_MEMBER,
   NAMED_AS_OWNER,
   type NamedAs,
+  namedBy,
   rankOfNaming,
-} from '../../mirror/map/snapshot.js';
-import { memberAttributesIn } from '../object-classes.js';
+  type RoleSum,
+  rolesOfNaming,
+} from '../../mirror/map/named-by.js';
+import { formForNewName, memberAttributesIn } from '../object-classes.js';
 import {
   auxiliaryClassOfGroups,
   classesOf,
@@ -38,12 +41,12 @@ export interface StoredMembership {
 }
 
 /**
- * Returns the attributes by which a group names a user who is added to it (pure).
+ * Returns the roles for which a group names a user who is added to it (pure).
  * @throws ServiceError CONFLICT when it already names the user
  */
-export function addNaming({ namedAs, isNamedByUser }: StoredMembership, role: GroupRole): NamedAs {
+export function addNaming({ namedAs, isNamedByUser }: StoredMembership, role: GroupRole): RoleSum {
   if (isNamedByUser === true && rankOf(role) === 1) throw namedByUser();
-  if (namedAs === NOT_NAMED) return namingOf(role);
+  if (namedAs === NOT_NAMED) return sumOf(role);
   throw new ServiceError(
     'CONFLICT',
     `The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`,
@@ -52,28 +55,28 @@ export function addNaming({ namedAs, isNamedByUser }: StoredMembership, role: Gr
 }
 
 /**
- * Returns the attributes by which a group names a user whose role changes (pure). Attributes of lower roles
+ * Returns the roles for which a group names a user whose role changes (pure). Attributes of lower roles
  * stay: an owner who was named as a member is still named as one, so that the group keeps at least one
  * member.
  * @throws ServiceError NOT_FOUND when the user is not in the group, CONFLICT when the user is a member only
  * through nested groups, BAD_USER_INPUT when the user already has the role
  */
-export function changeNaming(membership: StoredMembership, role: GroupRole): NamedAs {
+export function changeNaming(membership: StoredMembership, role: GroupRole): RoleSum {
   const { namedAs } = membership;
   checkNamed(membership);
   if (roleOfNaming(namedAs) === role) {
     throw new BadUserInputError(`The group names this user as ${role} already`, 'role');
   }
-  const naming = namingOf(role);
-  return (namedAs & (naming - 1)) | naming;
+  const sum = sumOf(role);
+  return (rolesOfNaming(namedAs) & (sum - 1)) | sum;
 }
 
 /**
- * Returns the attributes by which a group names a user who is removed from it (pure).
+ * Returns the roles for which a group names a user who is removed from it: none (pure).
  * @throws ServiceError NOT_FOUND when the user is not in the group, CONFLICT when the user is a member only
  * through nested groups
  */
-export function removeNaming(membership: StoredMembership): NamedAs {
+export function removeNaming(membership: StoredMembership): RoleSum {
   checkNamed(membership);
   return NOT_NAMED;
 }
@@ -86,9 +89,22 @@ export interface NamedSubject {
   readonly uuid: string;
 }
 
+/** The record, and how the group names the entry afterwards. */
+interface ChangedNames extends ChangedEntry {
+  readonly namedAs: NamedAs;
+}
+
+/** An attribute of a role, or several, that has or gets the name of an entry. */
+interface Name {
+  readonly role: RoleSum;
+  readonly form: MemberForm;
+}
+
 /**
- * Builds the record that changes how a group names an entry (pure).
+ * Builds the record that changes how a group names an entry (pure). A role is removed in every form in which the group names the entry for
+ * it, and added in the first form that the group can have.
  * @param subject the user or the nested group
+ * @param after the roles for which the group names the entry afterwards
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow,
  * when it has an owner and the directory allows one, and when the directory has no definite value or attribute for the change
  */
@@ -96,14 +112,20 @@ export function changeNames(
   group: OriginalGroup,
   subject: NamedSubject,
   before: NamedAs,
-  after: NamedAs,
+  after: RoleSum,
   mapping: GroupMapping,
-): ChangedEntry {
-  const held = rolesOf(before, mapping);
-  const wanted = rolesOf(after, mapping);
-  const gone = held.filter((role) => !wanted.some((each) => isSameRole(each, role)));
-  const added = wanted.filter((role) => !held.some((each) => isSameRole(each, role)));
-  const leaves = gone.some((role) => isSameRole(role, mapping.members));
+): ChangedNames {
+  const held = namesOf(before, mapping);
+  const kept = held.filter(({ role }) => (role & after) !== 0);
+  const missing = rolesIn(mapping).filter(({ role }) => (role & after & ~rolesOfNaming(before)) !== 0);
+  const wanted = [
+    ...kept,
+    ...missing.map(({ role, forms }) => ({ role, form: newForm(forms, group, subject) })),
+  ];
+  const gone = held.filter((name) => !wanted.some((each) => isSameForm(each.form, name.form)));
+  const added = wanted.filter((name) => !held.some((each) => isSameForm(each.form, name.form)));
+  const required = requiredForm(mapping);
+  const leaves = gone.some(({ form }) => required !== undefined && isSameForm(form, required));
   if (leaves && group.memberValues <= 1 && needsMember(mapping)) {
     throw new ServiceError(
       'CONFLICT',
@@ -111,32 +133,45 @@ export function changeNames(
         'least one: add a member first, or delete the group',
     );
   }
-  if ((group.ownerValues ?? 0) > 0 && added.some((role) => isSameRole(role, mapping.owners))) {
+  const single = mapping.owners.find(({ isSingle }) => isSingle);
+  if (
+    single !== undefined &&
+    (group.ownerValues ?? 0) > 0 &&
+    added.some(({ form }) => isSameForm(form, single))
+  ) {
     throw new ServiceError(
       'CONFLICT',
-      `The group ${group.id} has another owner, and the directory allows one (${mapping.owners.attributes.join()}): change the ` +
+      `The group ${group.id} has another owner, and the directory allows one (${single.attributes.join()}): change the ` +
         'role of that owner first',
       { argument: 'role' },
     );
   }
   const step =
     (operation: ValueChange['operation']) =>
-    (role: RoleMapping): ValueChange => ({
+    ({ form }: Name): ValueChange => ({
       operation,
-      attribute: attributeOf(role, operation, group),
-      values: [nameIn(role, subject)],
+      attribute: attributeOf(form, operation, group),
+      values: [nameIn(form.by, subject)],
     });
-  return modifyEntry(group, auxiliaryClassOfGroups(mapping), [
-    ...gone.map(step('delete')),
-    ...added.map(step('add')),
-  ]);
+  const changes = [...gone.map(step('delete')), ...added.map(step('add'))];
+  const namedAs = wanted.reduce((sum, { role, form }) => sum | namedBy(form.by, role), NOT_NAMED);
+  return { ...modifyEntry(group, auxiliaryClassOfGroups(mapping), changes), namedAs };
+}
+
+/** The first form that the group can have, and that can name the entry. */
+function newForm(forms: readonly MemberForm[], group: OriginalGroup, { id }: NamedSubject): MemberForm {
+  const form = formForNewName(classesOf(group), forms, id === null ? 'group' : 'person');
+  if (form !== undefined) return form;
+  throw new ServiceError('CONFLICT', 'Groups of this directory have no attribute for this role', {
+    argument: 'role',
+  });
 }
 
 /**
- * The value by which the attributes of a role name an entry.
- * @throws ServiceError CONFLICT when they cannot
+ * The value that names an entry.
+ * @throws ServiceError CONFLICT when no value can
  */
-export function nameIn({ by }: RoleMapping, { dn, id, uuid }: NamedSubject): string {
+export function nameIn(by: NamedBy, { dn, id, uuid }: NamedSubject): string {
   if (by === 'uuid') return uuid;
   if (by === 'dn') return dn;
   if (id !== null) return id;
@@ -144,23 +179,15 @@ export function nameIn({ by }: RoleMapping, { dn, id, uuid }: NamedSubject): str
 }
 
 /** Which of several attributes has a value is not known, unless the classes of the group permit only one. */
-function attributeOf(
-  { attributes }: RoleMapping,
-  operation: ValueChange['operation'],
-  group: OriginalGroup,
-): string {
-  const possible = memberAttributesIn(classesOf(group), attributes);
-  const [attribute, ...others] = possible;
-  if (attribute === undefined)
-    throw new ServiceError('CONFLICT', 'Groups of this directory have no attribute for this role', {
-      argument: 'role',
-    });
+function attributeOf(form: MemberForm, operation: ValueChange['operation'], group: OriginalGroup): string {
+  const possible = memberAttributesIn(classesOf(group), form);
+  const [attribute = '', ...others] = possible;
   if (operation === 'add' || others.length === 0) return attribute;
   const all = possible.join(' or ');
   throw new ServiceError('CONFLICT', `The directory names members in ${all}: remove the value there`);
 }
 
-function isSameRole(left: RoleMapping, right: RoleMapping): boolean {
+function isSameForm(left: MemberForm, right: MemberForm): boolean {
   const [first = ''] = left.attributes;
   const [second = ''] = right.attributes;
   return left.by === right.by && isSame(first, second);
@@ -170,6 +197,11 @@ function isSameRole(left: RoleMapping, right: RoleMapping): boolean {
 export function needsMember({ classes, mayBeEmpty }: GroupMapping): boolean {
   if (mayBeEmpty) return false;
   return classes.some((each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'));
+}
+
+/** The form of members that such a class requires: its attributes have DNs. */
+export function requiredForm({ members }: Pick<GroupMapping, 'members'>): MemberForm | undefined {
+  return members.find(({ by }) => by === 'dn') ?? members[0];
 }
 
 export function roleOfNaming(namedAs: NamedAs): GroupRole {
@@ -196,16 +228,21 @@ function checkNamed({ namedAs, role, isNamedByUser }: StoredMembership): void {
   );
 }
 
-function namingOf(role: GroupRole): NamedAs {
+function sumOf(role: GroupRole): RoleSum {
   return 1 << (rankOf(role) - 1);
 }
 
-function rolesOf(namedAs: NamedAs, { members, admins, owners }: GroupMapping): RoleMapping[] {
+function rolesIn({ members, admins, owners }: GroupMapping) {
   return [
-    { naming: NAMED_AS_MEMBER, role: members },
-    { naming: NAMED_AS_ADMIN, role: admins },
-    { naming: NAMED_AS_OWNER, role: owners },
-  ]
-    .filter(({ naming }) => (namedAs & naming) !== 0)
-    .map(({ role }) => role);
+    { role: NAMED_AS_MEMBER, forms: members },
+    { role: NAMED_AS_ADMIN, forms: admins },
+    { role: NAMED_AS_OWNER, forms: owners },
+  ];
+}
+
+/** The names of an entry that a group has. */
+function namesOf(namedAs: NamedAs, mapping: GroupMapping): Name[] {
+  return rolesIn(mapping).flatMap(({ role, forms }) =>
+    forms.filter(({ by }) => (namedAs & namedBy(by, role)) !== 0).map((form) => ({ role, form })),
+  );
 }

@@ -1,6 +1,6 @@
 import { counted } from '../../common/counted.js';
 import { type Finding, warning } from '../../common/finding.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type DirectoryMapping, formsOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -19,12 +19,12 @@ export class ExposedMembers {
   constructor(private readonly groups: DirectoryMapping['groups']) {}
 
   add(entry: Entry, isHidden: boolean): void {
-    const { uuid, members, admins, owners } = this.groups;
+    const { uuid } = this.groups;
     if (isHidden) {
       this.hidden.push([keyOfDn(entry.dn), `uuid:${uuidOfEntry(entry, uuid) ?? ''}`]);
       return;
     }
-    for (const { attributes, by } of [members, admins, owners]) {
+    for (const { attributes, by } of formsOf(this.groups)) {
       for (const attribute of attributes) {
         for (const bytes of entry.bytes(attribute)) {
           const text = nameInValue(attribute, by, bytes);

@@ -30,8 +30,11 @@ describe('a check of members', () => {
     const both = entry('cn=c', { member: ['uid=a'], uniqueMember: ['uid=b'] });
     expect(findingsOf('openldap', [], [both])).toEqual([]);
     expect(findingsOf('openldap', [], [both, entry('cn=d', { uniqueMember: ['uid=b'] })])).toEqual([
+      'warning members: uniqueMember is not read, and alone names the members of 1 group: set groups.members to {attribute: [member, uniqueMember], by: dn}',
+    ]);
+    expect(findingsOf('openldap', [], [both, posix])).toEqual([
       expect.stringContaining(
-        'uniqueMember is not read, and alone names the members of 1 group: with values of the same kind, add it to',
+        'set groups.members to [{attribute: member, by: dn}, {attribute: memberUid, by: id}]',
       ),
     ]);
   });

@@ -1,17 +1,17 @@
 import { counted } from '../../common/counted.js';
 import { type Finding, warning } from '../../common/finding.js';
-import { type DirectoryMapping, memberAttributesOf } from '../../config/model/mapping.js';
+import { type DirectoryMapping, memberAttributesOf, type NamedBy } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { groupKeysOf, namedGroupsOf, namingAttributesOf } from '../named-groups.js';
 import type { EntryKind } from '../source.js';
 import type { EntryStatistics } from './entry-statistics.js';
 
-/** The usual attributes of members, and the line of the model file that reads them. */
-const USUAL: readonly (readonly [attribute: string, setting: string])[] = [
-  ['member', '{attribute: member}'],
-  ['uniqueMember', '{attribute: uniqueMember}'],
-  ['memberUid', '{attribute: memberUid, by: id}'],
+/** The usual attributes of members, and how their values name entries. */
+const USUAL: readonly (readonly [attribute: string, by: NamedBy])[] = [
+  ['member', 'dn'],
+  ['uniqueMember', 'dn'],
+  ['memberUid', 'id'],
 ];
 
 /** Where Active Directory has an entry for each member of another domain ([MS-ADTS] 6.1.1.4.10). */
@@ -19,7 +19,7 @@ const FOREIGN = ',cn=foreignsecurityprincipals,';
 
 /** Counts members that the mapping cannot find: those in other attributes, of other domains, and of groups that are not mirrored. */
 export class MembershipForms implements EntryStatistics {
-  private readonly others: { readonly attribute: string; readonly setting: string; groups: number }[];
+  private readonly others: { readonly attribute: string; readonly by: NamedBy; groups: number }[];
   private readonly groupKeys = new Set<string>();
   /** The number of users who name a group, by its key. */
   private readonly named = new Map<string, number>();
@@ -29,7 +29,7 @@ export class MembershipForms implements EntryStatistics {
   constructor(private readonly mapping: DirectoryMapping) {
     const mapped = memberAttributesOf(mapping.groups).map((each) => each.toLowerCase());
     this.others = USUAL.filter(([attribute]) => !mapped.includes(attribute.toLowerCase())).map(
-      ([attribute, setting]) => ({ attribute, setting, groups: 0 }),
+      ([attribute, by]) => ({ attribute, by, groups: 0 }),
     );
   }
 
@@ -49,16 +49,10 @@ export class MembershipForms implements EntryStatistics {
   }
 
   *findings(): Generator<Finding> {
-    for (const { attribute, setting, groups } of this.others) {
+    for (const { attribute, by, groups } of this.others) {
       if (groups === 0) continue;
-      const cure =
-        this.members === 0
-          ? `set groups.members to ${setting}`
-          : 'with values of the same kind, add it to groups.members.attribute';
-      yield warning(
-        'members',
-        `${attribute} is not read, and alone names the members of ${counted(groups, 'group')}: ${cure}`,
-      );
+      const text = `${attribute} is not read, and alone names the members of ${counted(groups, 'group')}`;
+      yield warning('members', `${text}: set groups.members to ${this.cureOf(attribute, by)}`);
     }
     if (this.foreign > 0)
       yield warning(
@@ -75,9 +69,22 @@ export class MembershipForms implements EntryStatistics {
     );
   }
 
+  /** The forms that also read an attribute, as the model file has them. */
+  private cureOf(attribute: string, by: NamedBy): string {
+    const forms = this.members === 0 ? [] : this.mapping.groups.members;
+    const others = forms.filter((form) => form.by !== by);
+    const same = forms.filter((form) => form.by === by).flatMap(({ attributes }) => attributes);
+    const written = [...others, { attributes: [...same, attribute], by }].map(
+      (form) =>
+        `{attribute: ${form.attributes.length === 1 ? form.attributes.join() : `[${form.attributes.join(', ')}]`}, by: ${form.by}}`,
+    );
+    return written.length === 1 ? written.join() : `[${written.join(', ')}]`;
+  }
+
   private addGroup(entry: Entry): void {
     for (const key of [keyOfDn(entry.dn), ...groupKeysOf(entry)]) this.groupKeys.add(key);
-    const values = this.mapping.groups.members.attributes.flatMap((attribute) => entry.text(attribute));
+    const attributes = this.mapping.groups.members.flatMap((form) => form.attributes);
+    const values = attributes.flatMap((attribute) => entry.text(attribute));
     this.members += values.length;
     this.foreign += values.filter((dn) => dn.toLowerCase().includes(FOREIGN)).length;
     if (values.length > 0) return;

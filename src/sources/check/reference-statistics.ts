@@ -89,12 +89,12 @@ export class ReferenceStatistics {
   }
 
   private get hasDns(): boolean {
-    return this.roles.some(({ by }) => by === 'dn');
+    return this.forms.some(({ by }) => by === 'dn');
   }
 
   private addReferences(entry: Entry): void {
     this.named.add(
-      this.roles.flatMap(({ key, attributes, by }) =>
+      this.forms.flatMap(({ key, attributes, by }) =>
         attributes.flatMap((attribute) => {
           const texts = entry.bytes(attribute).flatMap((bytes) => nameInValue(attribute, by, bytes) ?? []);
           return texts.map((text) => ({ text, origin: { key, by, lists: LISTS } }));
@@ -103,10 +103,14 @@ export class ReferenceStatistics {
     );
   }
 
-  private get roles() {
+  private get forms() {
     const { members, admins, owners } = this.config.mapping.groups;
-    const roles = { members, admins, owners };
-    return Object.entries(roles).map(([role, mapping]) => ({ key: `groups.${role}`, ...mapping }));
+    return Object.entries({ members, admins, owners }).flatMap(([role, forms]) =>
+      forms.map((form, index) => ({
+        key: forms.length === 1 ? `groups.${role}` : `groups.${role}[${index}]`,
+        ...form,
+      })),
+    );
   }
 
   /** The keys of the entries whose id is unique in their kind. */
@@ -114,7 +118,7 @@ export class ReferenceStatistics {
     const candidates = this.candidates[kind];
     const counts = new Map<string, number>();
     for (const { id } of candidates) counts.set(id, (counts.get(id) ?? 0) + 1);
-    const kinds = new Set(this.roles.map(({ by }) => by));
+    const kinds = new Set(this.forms.map(({ by }) => by));
     return candidates
       .filter(({ id }) => counts.get(id) === 1)
       .flatMap((entry) => [...kinds].flatMap((by) => keyOfEntry(by, kind, entry) ?? []));

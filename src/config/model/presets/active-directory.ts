@@ -31,10 +31,10 @@ export const ACTIVE_DIRECTORY: Preset = {
     base: '',
     filter: '(objectClass=group)',
     attributes: { id: ['sAMAccountName'], website: ['wWWHomePage'] },
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: [], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [],
     // A single value ([MS-ADA2] 2.48).
-    owners: { attributes: ['managedBy'], by: 'dn', isSingle: true },
+    owners: [{ attributes: ['managedBy'], by: 'dn', isSingle: true }],
     classes: ['group'],
     namingAttribute: 'cn',
   },

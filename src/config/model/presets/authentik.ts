@@ -18,9 +18,9 @@ export const AUTHENTIK: Preset = {
     base: 'ou=groups',
     filter: '(objectClass=group)',
     attributes: {},
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: [], by: 'dn' },
-    owners: { attributes: [], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [],
+    owners: [],
     classes: ['group'],
   },
 };

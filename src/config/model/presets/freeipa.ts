@@ -11,8 +11,8 @@ export const FREEIPA: Preset = {
     ...DIRECTORY_389.groups,
     base: 'cn=groups,cn=accounts',
     filter: '(objectClass=ipaUserGroup)',
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: ['memberManager'], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [{ attributes: ['memberManager'], by: 'dn' }],
     classes: ['groupOfNames', 'nestedGroup', 'ipaUserGroup'],
   },
 };

@@ -13,9 +13,9 @@ export const GOOGLE: Preset = {
     base: 'ou=Groups',
     filter: '(objectClass=groupOfNames)',
     attributes: {},
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: [], by: 'dn' },
-    owners: { attributes: [], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [],
+    owners: [],
     classes: ['groupOfNames'],
   },
 };

@@ -18,9 +18,9 @@ export const KANIDM: Preset = {
     base: '',
     filter: '(objectClass=group)',
     attributes: { id: ['cn'] },
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: [], by: 'dn' },
-    owners: { attributes: [], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [],
+    owners: [],
     classes: ['group'],
   },
 };

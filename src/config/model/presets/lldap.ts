@@ -13,9 +13,9 @@ export const LLDAP: Preset = {
     base: 'ou=groups',
     filter: '(objectClass=groupOfUniqueNames)',
     attributes: {},
-    members: { attributes: ['uniqueMember'], by: 'dn' },
-    admins: { attributes: [], by: 'dn' },
-    owners: { attributes: [], by: 'dn' },
+    members: [{ attributes: ['uniqueMember'], by: 'dn' }],
+    admins: [],
+    owners: [],
     classes: ['groupOfUniqueNames'],
   },
 };

@@ -14,9 +14,9 @@ export const OPENLDAP: Preset = {
     base: 'ou=groups',
     filter: '(objectClass=groupOfNames)',
     attributes: {},
-    members: { attributes: ['member'], by: 'dn' },
-    admins: { attributes: ['groupAdmin'], by: 'dn' },
-    owners: { attributes: ['owner'], by: 'dn' },
+    members: [{ attributes: ['member'], by: 'dn' }],
+    admins: [{ attributes: ['groupAdmin'], by: 'dn' }],
+    owners: [{ attributes: ['owner'], by: 'dn' }],
     classes: ['groupOfNames', 'directoryGroup'],
   },
 };

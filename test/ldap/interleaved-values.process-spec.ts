@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, readConfig } from '../../src/config/config.js';
+import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import type { Entry } from '../../src/ldap/entry.js';
+import type { Directory, Listed } from '../../src/sources/directory.js';
+import { openDirectory } from '../../src/sources/open-directory.js';
+import { groupDn, personDn } from '../support/builders/directory.js';
+import { NO_SAMPLE } from '../support/builders/built-in-config.js';
+import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
+
+const IDS = ['ann', 'ben', 'cleo'];
+const [ANN, BEN, CLEO] = IDS.map(personDn);
+
+/** `slapadd -q` stores values as they come, so that slapd returns an attribute several times in one entry. */
+const LDIF = [
+  ...IDS.map((id) => `dn: ${personDn(id)}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: ${id}\nsn: ${id}\n`),
+  `dn: ${groupDn('mixed')}`,
+  ...['objectClass: groupOfNames', 'objectClass: directoryGroup', 'cn: mixed'],
+  ...[`member: ${ANN}`, `owner: ${ANN}`, `member: ${BEN}`, `groupAdmin: ${BEN}`, `member: ${CLEO}`],
+  ...[`owner: ${CLEO}`, ''],
+].join('\n');
+
+describe('an attribute whose values are interleaved with those of others', () => {
+  let slapd: TestSlapd;
+  const account = { DIRECTORY_BIND_DN: MIRROR_DN, DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD };
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ldif: LDIF });
+  });
+
+  afterAll(() => slapd.remove());
+
+  async function withDirectory<Result>(
+    settings: Environment,
+    use: (directory: Directory) => Promise<Result>,
+  ) {
+    const config = readConfig({ ...NO_SAMPLE, DIRECTORY_BASE_DN: SUFFIX, ...settings }).directory;
+    const directory = await openDirectory(config, [], new AbortController().signal);
+    try {
+      return await use(directory);
+    } finally {
+      directory.close();
+    }
+  }
+
+  async function scan(directory: Directory): Promise<Listed> {
+    for await (const page of directory.scan(null))
+      for (const listed of page) if (listed.dn === groupDn('mixed')) return listed;
+    throw new Error('there is no group');
+  }
+
+  async function fetch(directory: Directory): Promise<Entry> {
+    for await (const { entry } of directory.fetch([await scan(directory)])) return entry;
+    throw new Error('there is no group');
+  }
+
+  function expectAll(entry: Entry | null): void {
+    expect([entry?.text('member').sort(), entry?.text('owner').sort(), entry?.text('groupAdmin')]).toEqual([
+      [ANN, BEN, CLEO],
+      [ANN, CLEO],
+      [BEN],
+    ]);
+  }
+
+  it('is sent by slapd in several parts', async () => {
+    const server = { host: '127.0.0.1', port: slapd.port, tls: 'none' } as const;
+    const credentials = { bindDn: MIRROR_DN, bindPassword: MIRROR_PASSWORD };
+    const connection = await LdapConnection.connect({ ...server, ...credentials });
+    const filter = { kind: 'present', attribute: 'objectClass' } as const;
+    const request = {
+      base: groupDn('mixed'),
+      scope: 'base',
+      filter,
+      attributes: ['member', 'owner'],
+    } as const;
+    for await (const message of connection.search(request)) {
+      if (message.kind !== 'entry') continue;
+      // An attribute begins with the length of its name, and its values with the tag of a set (X.690).
+      const parts = message.entry.encoded?.toString('latin1').split('\x06member1') ?? [];
+      expect(parts.length).toBeGreaterThan(2);
+    }
+    connection.close();
+  });
+
+  it('loses no value in a scan, and none when the entry is fetched', async () => {
+    const settings = { DIRECTORY_URL: slapd.url, ...account };
+    expectAll(await withDirectory(settings, async (directory) => (await scan(directory)).entry));
+    expectAll(await withDirectory(settings, fetch));
+  });
+
+  it('loses no value in a file', async () => {
+    const file = join(slapd.directory, 'interleaved.ldif');
+    writeFileSync(file, LDIF);
+    const settings = { DIRECTORY_URL: `file:${file}` };
+    expectAll(await withDirectory(settings, async (directory) => (await scan(directory)).entry));
+    expectAll(await withDirectory(settings, fetch));
+  });
+});
