@@ -45,6 +45,13 @@ export class ServiceProcess {
     return ended;
   }
 
+  /** Kills it, and starts it again. */
+  async crash(): Promise<void> {
+    await this.process.kill('SIGKILL');
+    this.process = this.spawn();
+    await this.untilReady();
+  }
+
   private spawn(): TestProcess {
     const environment = { ...this.environment, PORT: String(this.port) };
     return TestProcess.start('main', [], environment);
