@@ -42,12 +42,12 @@ export class PushedHints implements HintSource {
   /** Compares the first entry with that of a usual search: OpenLDAP omits databases that are glued below one that pushes changes. */
   private async findRefusalOf(search: SearchRequest): Promise<string | null> {
     const { connection, config, uuid } = this.directory;
-    const isTold = config.follow === 'told';
+    const isChosen = config.follow === 'told';
     // OpenLDAP omits only if the search persists. 389 Directory Server cannot end such a one before the connection, and has few of them.
-    const request = { ...search, attributes: [uuid], cookie: null, persist: !isTold } as const;
+    const request = { ...search, attributes: [uuid], cookie: null, persist: !isChosen } as const;
     for await (const event of followContent(connection, request)) {
       if (event.kind === 'entry')
-        return isTold && uuidOfEntry(event.entry, uuid) !== event.uuid
+        return isChosen && uuidOfEntry(event.entry, uuid) !== event.uuid
           ? `Pushed changes are not identified by ${uuid}`
           : null;
       if (event.kind === 'refreshed') break;
