@@ -11,8 +11,9 @@ import { repetitions } from '../support/repetitions.js';
 import { TestService } from '../support/servers/service.js';
 import { TwinService } from '../support/twin.js';
 
-/** Compared responses, of two processes with a cache, with rules of visibility and without. */
+/** The directory changes more often than this meanwhile. */
 const FEWEST_REVISIONS = 10;
+/** Compared responses, of two processes with a cache, with rules of visibility and without. */
 const REQUESTS = repetitions({ usually: 1200, long: 50_000 });
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_123);
 const CLIENTS = 4;

@@ -246,7 +246,9 @@ describe('a new group', () => {
       const forms = '[{attribute: memberUid, by: id}, {attribute: member, by: dn}]';
       const { groups } = readConfig(modelSetting(`groups: {classes: ${classes}, members: ${forms}}`))
         .directory.mapping;
-      const created = entryOfNew(buildNewGroup({ ...group, name: 'go' }, { ...named(ADA), id: 'ada' }, groups));
+      const created = entryOfNew(
+        buildNewGroup({ ...group, name: 'go' }, { ...named(ADA), id: 'ada' }, groups),
+      );
       return [created.text('member'), created.text('memberUid')];
     };
     expect(namesIn('[groupOfNames, posixGroup]')).toEqual([[ADA], []]);
