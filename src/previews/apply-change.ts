@@ -52,6 +52,7 @@ async function applyChange(
   else {
     const entry = entryOf(change, attributes, mapping);
     await staging.add([await stagerOf(mapping).stage(kind, uuid, entry, '')], true);
+    await keepAudiences(transaction, kind, uuid);
     // Members are not among the stored attributes. A new group has them in its record.
     await transaction.query(
       `insert into staged_references select $1::uuid, r.field, r.target, r.named_as
@@ -71,6 +72,17 @@ async function applyChange(
   await staging.settle();
   await writeEntries({ writer: transaction, mapping, isFirst: false, now: new Date() });
   await noteJoined(transaction);
+}
+
+/** Rules can test attributes that name members, which are not among the stored ones. A preview changes no audience. */
+async function keepAudiences(transaction: PreviewTransaction, kind: EntryKind, uuid: string): Promise<void> {
+  const [table, ofMembers] =
+    kind === 'person' ? ['users', ''] : ['groups', `, 'members_visible_to', o.members_visible_to`];
+  await transaction.query(
+    `update staged s set "row" = (s."row"::jsonb || jsonb_build_object('visible_to', o.visible_to${ofMembers}))::json
+     from ${table} o where o.entry_uuid = s.uuid and s.uuid = $1 and s."row" is not null`,
+    [uuid],
+  );
 }
 
 /** A user whom the change adds to a group that the viewer administers does not become visible to the viewer. */

@@ -1,4 +1,5 @@
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
+import type { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -8,7 +9,7 @@ import { mergeCookies } from '../../ldap/sync/sync-cookie.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 import type { Hint } from '../directory.js';
 import { KINDS } from '../source.js';
-import { containersBelow, withParents } from './entry-searches.js';
+import { containersBelow, isEqual, withParents } from './entry-searches.js';
 import type { HintedServer, HintSource } from './hint-source.js';
 import { Inbox } from './hint-inbox.js';
 
@@ -39,22 +40,35 @@ export class PushedHints implements HintSource {
     return null;
   }
 
-  /** Compares the first entry with that of a usual search: OpenLDAP omits databases that are glued below one that pushes changes. */
+  /** Looks for an entry of a usual search: OpenLDAP omits databases that are glued below one that pushes changes. */
   private async findRefusalOf(search: SearchRequest): Promise<string | null> {
     const { connection, config, uuid } = this.directory;
     const isChosen = config.follow === 'told';
+    const first = await this.findFirst(search);
+    const [value] = first?.bytes(uuid) ?? [];
+    if (first !== null && value === undefined) return `Pushed changes are not identified by ${uuid}`;
+    const filters = [search.filter, ...(value === undefined ? [] : [isEqual(uuid, value)])];
     // OpenLDAP omits only if the search persists. 389 Directory Server cannot end such a one before the connection, and has few of them.
-    const request = { ...search, attributes: [uuid], cookie: null, persist: !isChosen } as const;
-    for await (const event of followContent(connection, request)) {
+    const request = {
+      ...search,
+      filter: { kind: 'and', filters },
+      cookie: null,
+      persist: !isChosen,
+    } as const;
+    for await (const event of followContent(connection, { ...request, attributes: [uuid] })) {
       if (event.kind === 'entry')
         return isChosen && uuidOfEntry(event.entry, uuid) !== event.uuid
           ? `Pushed changes are not identified by ${uuid}`
           : null;
       if (event.kind === 'refreshed') break;
     }
+    return first === null ? null : `The directory server omits ${search.base} from content synchronization`;
+  }
+
+  private async findFirst(search: SearchRequest): Promise<Entry | null> {
+    const { connection, uuid } = this.directory;
     for await (const message of connection.search({ ...search, attributes: [uuid] }))
-      if (message.kind === 'entry')
-        return `The directory server omits ${search.base} from content synchronization`;
+      if (message.kind === 'entry') return message.entry;
     return null;
   }
 

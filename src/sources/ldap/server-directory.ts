@@ -78,8 +78,8 @@ export class ServerDirectory implements Directory {
   private showsTimes = true;
   /** Whether the account sees identifiers. Otherwise they are made of DNs, by which entries are found. */
   private showsIdentity = true;
-  /** Whether the server may have a contextCSN. */
-  private isOpenLdap = true;
+  /** Servers that number their changes have no contextCSN. */
+  private isNumbered = false;
   /** The latest time of a change that was seen, of servers that count only seconds. */
   private latest = '';
   private latestSeenAt = 0;
@@ -102,7 +102,7 @@ export class ServerDirectory implements Directory {
     try {
       await requireKind(this.config, this.connection);
       const { kind, namingContexts } = await readRootDse(this.connection);
-      this.isOpenLdap = kind === 'openldap' || kind === 'other';
+      this.isNumbered = kind !== 'other' && PRESETS[kind].counter !== null;
       const suffixes = KINDS.map((each) => suffixOf(this.searches[each].base, namingContexts));
       this.suffixes = [...new Set(suffixes.filter((suffix) => suffix !== undefined))];
       await this.readContextCsns();
@@ -140,7 +140,7 @@ export class ServerDirectory implements Directory {
   }
 
   async describeLag(known: readonly string[]): Promise<string | null> {
-    const before = vectorOf(this.isOpenLdap ? known : []);
+    const before = vectorOf(this.isNumbered ? [] : known);
     if (before.size > 0 && this.shownCsns.length === 0)
       return 'The directory server no longer shows its contextCSN';
     const findBehind = () => compareVectors(before, vectorOf(this.contextCsns)).behind;
