@@ -15,7 +15,8 @@ const LDIF = buildLdif(
 );
 const PAGES = 'The directory server refuses to send pages: all entries are read at once';
 const COMPARISON =
-  'The directory server refuses to compare times: modifyTimestamp of all entries is listed each time';
+  'The directory server refuses to compare times of changes: all entries are listed each time';
+const NOT_PUSHED = 'The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)';
 
 const CASES: [string, Refusals, string | undefined, string[]][] = [
   // The emulated servers of ldap-polled.postgres-spec.ts answer otherwise.
@@ -23,14 +24,14 @@ const CASES: [string, Refusals, string | undefined, string[]][] = [
     'inappropriateMatching for >= and unwillingToPerform for pages',
     { comparison: 18, pages: 53 },
     undefined,
-    [PAGES, COMPARISON],
+    [NOT_PUSHED, COMPARISON, PAGES],
   ],
   // Here slapd itself rejects the search.
   [
     'adminLimitExceeded for pages',
     { comparison: null, pages: null },
     `dn.exact="${MIRROR_DN}" size=unlimited size.prtotal=disabled`,
-    [PAGES],
+    [NOT_PUSHED, PAGES],
   ],
 ];
 

@@ -139,7 +139,12 @@ describe.each([
       if (applied.kind !== 'unchanged') expect(applied).toMatchObject({ kind: 'applied', counts });
       const after = await plan(service);
       expect(changesNothing(after.counts)).toBe(true);
-      expect(after.changes).toEqual({ entries: [], memberships: [], quarantined: changes.quarantined });
+      expect(after.changes).toEqual({
+        entries: [],
+        memberships: [],
+        quarantined: changes.quarantined,
+        dangling: changes.dangling,
+      });
       expect(await findInconsistencies(service)).toEqual([]);
       const found = await followChanges(service, authorization, cursor);
       cursor = found.cursor;

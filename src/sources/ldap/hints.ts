@@ -16,6 +16,11 @@ import type { HintedServer, HintSource } from './hint-source.js';
 /** Milliseconds after which a later change has a later time than the latest one that was seen. */
 const SECOND_MS = 1100;
 
+/** Later than every change (RFC 4517 §3.3.13). */
+const LATEST_TIME = '99991231235959Z';
+const NO_COMPARISON =
+  'The directory server refuses to compare times of changes: all entries are listed each time';
+
 /** Chooses the best way that the server offers and the model permits. */
 export async function hintSourceOf(
   directory: HintedServer,
@@ -44,17 +49,23 @@ export async function hintSourceOf(
     if (await counted.isOffered()) return counted;
     refusals.push(`The account sees no numbers of changes (${counter.changed}, ${counter.latest})`);
   }
-  return new PolledHints(directory, refusals);
+  return PolledHints.open(directory, refusals);
 }
 
 /** Changes by the time of the last one, which shows neither deletions nor renamed entries. */
 class PolledHints implements HintSource {
   readonly mode = 'POLLED';
 
-  constructor(
+  private constructor(
     private readonly directory: HintedServer,
     readonly refusals: readonly string[],
   ) {}
+
+  static async open(directory: HintedServer, refusals: readonly string[]): Promise<PolledHints> {
+    const hints = new PolledHints(directory, refusals);
+    const { next } = await hints.look(LATEST_TIME, true);
+    return next === '' ? new PolledHints(directory, [...refusals, NO_COMPARISON]) : hints;
+  }
 
   async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
     let latest = '';
