@@ -39,7 +39,6 @@ describe('an invalid directory file', () => {
       'version: 1\n\ndn: uid=x\ncn:: confidential!\n',
       'LDIF line 4: a value that is not base64',
     ],
-    ['a value by URL', 'dn: uid=x\njpegPhoto:< file:///confidential\n', 'LDIF line 2: a value given by URL'],
     ['a change record', 'dn: uid=confidential\nchangetype: delete\n', 'LDIF line 2: a change record'],
     [
       'a duplicate DN',

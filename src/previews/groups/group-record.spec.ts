@@ -247,7 +247,11 @@ describe('a new group', () => {
       const { groups } = readConfig(modelSetting(`groups: {classes: ${classes}, members: ${forms}}`))
         .directory.mapping;
       const created = entryOfNew(
-        buildNewGroup({ ...group, name: 'go' }, { ...named(ADA), id: 'ada' }, groups),
+        buildNewGroup(
+          { ...group, name: 'go', website: null, email: null },
+          { ...named(ADA), id: 'ada' },
+          groups,
+        ),
       );
       return [created.text('member'), created.text('memberUid')];
     };
