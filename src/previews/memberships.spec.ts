@@ -1,26 +1,27 @@
 import fc from 'fast-check';
-import { modelSetting } from '../../../test/support/builders/model-file.js';
-import { named } from '../../../test/support/builders/named-subject.js';
-import { applyRecord, entryOf, rawAttributes } from '../../../test/support/builders/model-entry.js';
-import { configFor, readConfig } from '../../config/config.js';
-import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import type { Entry } from '../../ldap/entry.js';
-import { GroupRole } from '../../groups/group.model.js';
-import { memberAttributesOf } from '../../config/model/mapping.js';
-import { mapGroup } from '../../mirror/map/map.js';
-import type { NamedAs } from '../../mirror/map/snapshot.js';
+import { modelSetting } from '../../test/support/builders/model-file.js';
+import { named } from '../../test/support/builders/named-subject.js';
+import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import { configFor, readConfig } from '../config/config.js';
+import { builtInConfig } from '../../test/support/builders/built-in-config.js';
+import { keyOfDn } from '../ldap/naming/dn-key.js';
+import type { Entry } from '../ldap/entry.js';
+import { GroupRole } from '../groups/group.model.js';
+import { memberAttributesOf } from '../config/model/mapping.js';
+import { mapGroup } from '../mirror/map/map.js';
+import type { NamedAs } from '../mirror/map/snapshot.js';
 import {
-  addNaming,
-  changeNames,
-  changeNaming,
+  changeNames as changeNamesIn,
+  type MembershipChange,
+  type MirroredGroup,
+  type NamedEntry,
+  namingAfter,
   NOT_NAMED,
-  removeNaming,
   roleOfNaming,
-} from './membership-record.js';
-import type { OriginalGroup } from '../stored-entry.js';
+} from './group-records.js';
 
-const mapping = builtInConfig().directory.mapping.groups;
+const directory = builtInConfig().directory.mapping;
+const mapping = directory.groups;
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';
@@ -31,13 +32,38 @@ function groupEntry(attributes: Record<string, string[]>): Entry {
   return entryOf(DN, { objectClass, cn: ['chess-club'], displayName: ['Chess Club'], ...attributes });
 }
 
-function storedGroup(entry: Entry): OriginalGroup {
+function storedGroup(entry: Entry): MirroredGroup {
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('the entry is no group');
   const { uuid, dn, id } = value;
   const attributes = rawAttributes(entry, memberAttributesOf(mapping));
-  return { uuid, dn, id, attributes, memberValues: entry.bytes('member').length };
+  const memberValues = entry.bytes('member').length;
+  return {
+    kind: 'group',
+    key: 1,
+    uuid,
+    dn,
+    id,
+    attributes,
+    memberValues,
+    ownerValues: 0,
+    membersVisibleTo: 0,
+  };
 }
+
+function changeNames(
+  group: MirroredGroup,
+  named: NamedEntry,
+  before: NamedAs,
+  after: NamedAs,
+  groups = mapping,
+) {
+  return changeNamesIn(group, named, before, after, { ...directory, groups });
+}
+
+/** The attributes by which a group names a user after a change, where no attribute of the user names the group. */
+const after = (change: MembershipChange, namedAs: NamedAs, effective: GroupRole | null, role = MEMBER) =>
+  namingAfter({ namedAs, role: effective, isNamedByUser: false }, change, role);
 
 function namingIn(entry: Entry, dn: string): NamedAs {
   return mapGroup(entry, mapping).value?.references.get(keyOfDn(dn)) ?? NOT_NAMED;
@@ -49,17 +75,17 @@ describe('the attributes of a membership', () => {
     [ADMIN, 2],
     [OWNER, 4],
   ])('include that of the role, when a user is added as %s', (role, naming) => {
-    expect(addNaming({ namedAs: NOT_NAMED, role: null }, role)).toBe(naming);
-    expect(addNaming({ namedAs: NOT_NAMED, role: OWNER }, role)).toBe(naming);
+    expect(after('add', NOT_NAMED, null, role)).toBe(naming);
+    expect(after('add', NOT_NAMED, OWNER, role)).toBe(naming);
   });
 
   it('cannot be changed where an attribute of the user names the group', () => {
     const membership = { namedAs: NOT_NAMED, role: MEMBER, isNamedByUser: true };
     const conflict = expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error;
-    expect(() => addNaming(membership, MEMBER)).toThrow(conflict);
-    expect(() => changeNaming(membership, OWNER)).toThrow(conflict);
-    expect(() => removeNaming(membership)).toThrow(conflict);
-    expect(addNaming(membership, OWNER)).toBe(4);
+    expect(() => namingAfter(membership, 'add', MEMBER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'update', OWNER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'remove', MEMBER)).toThrow(conflict);
+    expect(namingAfter(membership, 'add', OWNER)).toBe(4);
   });
 
   it('reject a role for which groups have no attribute', () => {
@@ -71,7 +97,7 @@ describe('the attributes of a membership', () => {
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7])('reject an addition to %d', (namedAs) => {
-    expect(() => addNaming({ namedAs, role: roleOfNaming(namedAs) }, OWNER)).toThrow(
+    expect(() => after('add', namedAs, roleOfNaming(namedAs), OWNER)).toThrow(
       expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error,
     );
   });
@@ -91,12 +117,12 @@ describe('the attributes of a membership', () => {
     [7, MEMBER, 1],
     [7, ADMIN, 3],
   ])('change from %d to %s: %d', (namedAs, role, naming) => {
-    expect(changeNaming({ namedAs, role: OWNER }, role)).toBe(naming);
+    expect(after('update', namedAs, OWNER, role)).toBe(naming);
     expect(roleOfNaming(naming)).toBe(role);
   });
 
   it('reject a change to the current role', () => {
-    expect(() => changeNaming({ namedAs: 3, role: OWNER }, ADMIN)).toThrow(
+    expect(() => after('update', 3, OWNER, ADMIN)).toThrow(
       expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'role' } }) as Error,
     );
   });
@@ -106,8 +132,8 @@ describe('the attributes of a membership', () => {
     ['CONFLICT', MEMBER],
   ])('reject a change or a removal of a missing member: %s', (code, role) => {
     const refused = expect.objectContaining({ code, details: { argument: 'user' } }) as Error;
-    expect(() => changeNaming({ namedAs: NOT_NAMED, role }, ADMIN)).toThrow(refused);
-    expect(() => removeNaming({ namedAs: NOT_NAMED, role })).toThrow(refused);
+    expect(() => after('update', NOT_NAMED, role, ADMIN)).toThrow(refused);
+    expect(() => after('remove', NOT_NAMED, role)).toThrow(refused);
   });
 });
 
@@ -115,19 +141,19 @@ describe('the record of a membership', () => {
   it('adds a member', () => {
     const entry = groupEntry({ member: [ADA] });
     const group = storedGroup(entry);
-    expect(changeNames(group, named(BOB), NOT_NAMED, 1, mapping)).toEqual({
+    expect(changeNames(group, named(BOB), NOT_NAMED, 1)).toEqual({
       record: {
         dn: DN,
         changetype: 'modify',
         changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
       },
-      attributes: group.attributes,
+      attributes: { ...group.attributes, member: [BOB] },
     });
   });
 
   it('adds the class that admins require, if it is missing', () => {
     const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
-    expect(changeNames(group, named(ADA), 1, 3, mapping)).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 3)).toMatchObject({
       record: {
         changes: [
           { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
@@ -136,7 +162,7 @@ describe('the record of a membership', () => {
       },
       attributes: { objectclass: ['groupOfNames', 'directoryGroup'] },
     });
-    expect(changeNames(group, named(ADA), 1, 5, mapping).record).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 5).record).toMatchObject({
       changes: [{ attribute: 'owner' }],
     });
   });
@@ -157,10 +183,10 @@ describe('the record of a membership', () => {
 
   it('is rejected if the group would have no members', () => {
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
-    expect(() => changeNames(group, named(ADA), 1, NOT_NAMED, mapping)).toThrow(
+    expect(() => changeNames(group, named(ADA), 1, NOT_NAMED)).toThrow(
       expect.objectContaining({ code: 'CONFLICT' }) as Error,
     );
-    expect(changeNames(group, named(BOB), 4, NOT_NAMED, mapping).record).toMatchObject({
+    expect(changeNames(group, named(BOB), 4, NOT_NAMED).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'owner', values: [BOB] }],
     });
   });
@@ -221,10 +247,12 @@ describe('the record of a membership', () => {
           owner: [...held(4), BOB],
         });
         fc.pre(before !== after);
-        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after, mapping);
+        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after);
         const applied = applyRecord(entry, record);
         expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
-        expect(storedGroup(applied).attributes).toEqual(attributes);
+        const staged = entryOf(DN, attributes as Record<string, string[]>);
+        expect([namingIn(staged, ADA), namingIn(staged, BOB)]).toEqual([after, NOT_NAMED]);
+        expect(rawAttributes(staged, memberAttributesOf(mapping))).toEqual(storedGroup(applied).attributes);
       }),
     );
   });
