@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { Inject } from '@nestjs/common';
 import { Args, Context, Resolver } from '@nestjs/graphql';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { hiddenMembers, MembershipsService } from '../memberships/memberships.service.js';
@@ -15,7 +18,7 @@ import {
   UpdateGroupPayload,
 } from './mutations.model.js';
 import { changesOfFields, changesOfRoles, changesOfValue } from './previewed-changes.js';
-import { callerOf, PreviewedMirror } from './previewed-mirror.js';
+import { PreviewedMirror } from './previewed-mirror.js';
 import { valuesOf } from './records.js';
 import { mayCreateGroup, noUserContext, ROLE_FOR } from './rights.js';
 import { validateNewGroup } from './values.js';
@@ -23,7 +26,7 @@ import { validateNewGroup } from './values.js';
 @Resolver()
 export class GroupPreviewsResolver {
   constructor(
-    private readonly mirror: PreviewedMirror,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly groups: GroupsService,
     private readonly memberships: MembershipsService,
   ) {}
@@ -37,37 +40,29 @@ export class GroupPreviewsResolver {
     @Args('input', { description: 'The new group.' }) input: CreateGroupInput,
     @Context() context: RequestContext,
   ): Promise<CreateGroupPayload> {
-    const { mirror } = this;
-    const { mapping } = mirror;
+    const mirror = new PreviewedMirror(context, this.config);
+    const { mapping, principal, transaction } = mirror;
     const { fields } = mapping.groups;
-    const caller = callerOf(context);
-    const { transaction, principal } = caller;
-    const parent = input.parent ? await mirror.getGroup(caller, input.parent, 'parent') : null;
-    const creator = await mirror.findActor(caller);
+    const parent = input.parent ? await mirror.getGroup(input.parent, 'parent') : null;
+    const creator = await mirror.findActor();
     if (!mayCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
     if (parent !== null)
-      await mirror.requireRole(
-        caller,
-        parent,
-        ROLE_FOR.createGroupInside,
-        'put a new group into it',
-        'parent',
-      );
+      await mirror.requireRole(parent, ROLE_FOR.createGroupInside, 'put a new group into it', 'parent');
     const wanted = validateNewGroup(input, fields);
     const { id } = wanted;
     const { record, attributes } = buildNewGroup(wanted, creator, mapping);
     const { dn } = record;
-    await mirror.reserve(caller, id, dn);
+    await mirror.reserve(id, dn);
     // The directory would assign the entryUUID.
     const entry = { kind: 'group', uuid: randomUUID(), id, dn, attributes } as const;
-    const created = { ...entry, key: await mirror.change(caller, { ...entry, key: null }) };
+    const created = { ...entry, key: await mirror.change({ ...entry, key: null }) };
     const records = [record];
     if (parent !== null) {
       // The parent may name the DN already.
-      const outer = await mirror.listOuterGroups(caller, created);
+      const outer = await mirror.listOuterGroups(created);
       const before = outer.find(({ group }) => group.key === parent.key)?.namedAs ?? NOT_NAMED;
       const after = before | NAMED_AS_MEMBER;
-      if (after !== before) records.push(await mirror.changeNaming(caller, parent, created, before, after));
+      if (after !== before) records.push(await mirror.changeNaming(parent, created, before, after));
     }
     const role = creator && (await this.memberships.findRole(creator.key, created.key, transaction));
     const changes = [
@@ -75,7 +70,7 @@ export class GroupPreviewsResolver {
       ...changesOfValue(['group', 'parents'], null, parent?.id ?? null),
       ...changesOfRoles(null, role),
     ];
-    const preview = await mirror.preview(caller, records, changes);
+    const preview = await mirror.preview(records, changes);
     return { preview, group: await this.groups.get({ id }, 'id', transaction) };
   }
 
@@ -88,11 +83,11 @@ export class GroupPreviewsResolver {
     @Args('input', { description: 'The group and its changes.' }) input: UpdateGroupInput,
     @Context() context: RequestContext,
   ): Promise<UpdateGroupPayload> {
-    const caller = callerOf(context);
-    const group = await this.mirror.getGroup(caller, input.group, 'group');
-    await this.mirror.requireRole(caller, group, ROLE_FOR.updateGroup, 'change it');
-    const preview = await this.mirror.changeFields(caller, group, input, 'group');
-    return { preview, group: await this.groups.get({ id: group.id }, 'group', caller.transaction) };
+    const mirror = new PreviewedMirror(context, this.config);
+    const group = await mirror.getGroup(input.group, 'group');
+    await mirror.requireRole(group, ROLE_FOR.updateGroup, 'change it');
+    const preview = await mirror.changeFields(group, input, 'group');
+    return { preview, group: await this.groups.get({ id: group.id }, 'group', mirror.transaction) };
   }
 
   @Preview(
@@ -104,20 +99,19 @@ export class GroupPreviewsResolver {
     @Args('input', { description: 'The group.' }) input: DeleteGroupInput,
     @Context() context: RequestContext,
   ): Promise<DeleteGroupPayload> {
-    const { mirror } = this;
+    const mirror = new PreviewedMirror(context, this.config);
     const { mapping } = mirror;
-    const caller = callerOf(context);
-    const group = await mirror.getGroup(caller, input.group, 'group');
-    await mirror.requireRole(caller, group, ROLE_FOR.deleteGroup, 'delete it');
+    const group = await mirror.getGroup(input.group, 'group');
+    await mirror.requireRole(group, ROLE_FOR.deleteGroup, 'delete it');
     // The members of the outer groups before and after would show them.
     if (group.membersVisibleTo > 0) throw hiddenMembers();
-    const outer = await mirror.listOuterGroups(caller, group);
+    const outer = await mirror.listOuterGroups(group);
     const records = buildGroupDeletion(group, outer, mapping);
-    await mirror.removeGroup(caller, group);
+    await mirror.removeGroup(group);
     const changes = [
-      ...changesOfFields('group', mapping.groups.fields, valuesOf(group, mapping), null, caller.principal),
+      ...changesOfFields('group', mapping.groups.fields, valuesOf(group, mapping), null, mirror.principal),
       ...outer.flatMap(({ group: { id } }) => changesOfValue(['group', 'parents'], id, null)),
     ];
-    return { preview: await mirror.preview(caller, records, changes), deletedGroupId: group.id };
+    return { preview: await mirror.preview(records, changes), deletedGroupId: group.id };
   }
 }

@@ -1,5 +1,8 @@
+import { Inject } from '@nestjs/common';
 import { Args, Context, Resolver } from '@nestjs/graphql';
 import { foldId } from '../common/identity.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Group, GroupRole } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
@@ -17,13 +20,13 @@ import {
   UpdateGroupMemberPayload,
 } from './mutations.model.js';
 import { changesOfRoles } from './previewed-changes.js';
-import { callerOf, PreviewedMirror } from './previewed-mirror.js';
+import { PreviewedMirror } from './previewed-mirror.js';
 import { ROLE_FOR, roleToManage } from './rights.js';
 
 @Resolver()
 export class MembershipPreviewsResolver {
   constructor(
-    private readonly mirror: PreviewedMirror,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly users: UsersService,
     private readonly groups: GroupsService,
     private readonly memberships: MembershipsService,
@@ -87,14 +90,14 @@ export class MembershipPreviewsResolver {
     asked: GroupRole,
     context: RequestContext,
   ): Promise<{ preview: ChangePreview; group: Group; userId: string }> {
-    const { mirror, memberships } = this;
-    const caller = callerOf(context);
-    const { transaction } = caller;
-    const group = await mirror.getGroup(caller, input.group, 'group');
-    const user = await mirror.getUser(caller, input.user, 'user');
+    const { memberships } = this;
+    const mirror = new PreviewedMirror(context, this.config);
+    const { transaction } = mirror;
+    const group = await mirror.getGroup(input.group, 'group');
+    const user = await mirror.getUser(input.user, 'user');
     if (group.membersVisibleTo > 0 && context.viewer.id !== foldId(user.id)) throw hiddenMembers();
     const before = await memberships.findRole(user.key, group.key, transaction);
-    const membership = await mirror.readMembership(caller, group, user, before?.value ?? null);
+    const membership = await mirror.readMembership(group, user, before?.value ?? null);
     const { namedAs } = membership;
     const role = change !== 'remove' || namedAs === NOT_NAMED ? asked : roleOfNaming(namedAs);
     const [needed, what] = {
@@ -102,11 +105,11 @@ export class MembershipPreviewsResolver {
       update: [ROLE_FOR.updateGroupMember, 'change roles in it'] as const,
       remove: [roleToManage(role), `remove a user who is ${role}`] as const,
     }[change];
-    await mirror.requireRole(caller, group, needed, what);
+    await mirror.requireRole(group, needed, what);
     const naming = namingAfter(membership, change, role);
-    const record = await mirror.changeNaming(caller, group, user, namedAs, naming);
+    const record = await mirror.changeNaming(group, user, namedAs, naming);
     const after = await memberships.findRole(user.key, group.key, transaction);
-    const preview = await mirror.preview(caller, [record], changesOfRoles(before, after));
+    const preview = await mirror.preview([record], changesOfRoles(before, after));
     return { preview, group: await this.groups.get({ id: group.id }, 'group', transaction), userId: user.id };
   }
 }

@@ -1,8 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { foldId, lookupOf, type LookupKey } from '../common/identity.js';
 import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { type DirectoryMapping, mappingOf } from '../config/model/mapping.js';
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
@@ -22,27 +20,24 @@ import type { UserInput } from '../users/user.model.js';
 import { userTable } from '../users/user.queries.js';
 import { changeNames, type MirroredGroup, NOT_NAMED, type StoredMembership } from './group-records.js';
 import type { ChangePreview, PreviewedChange } from './change.model.js';
+import type { EntryKind } from '../sources/source.js';
 import { changesOfFields } from './previewed-changes.js';
 import { changeFields, conflict, isSame, type MirroredEntry, toEntry, valuesOf } from './records.js';
 import { type CallerRole, canReadAll, forbidden, mayChange, ownId, unreadable } from './rights.js';
 import { validateChange } from './values.js';
 
-/** The principal of a preview, and the transaction of the preview. */
-export interface Caller {
-  readonly transaction: PreviewTransaction;
-  readonly principal: Principal;
-}
-
-/** Every mutation requires a token. */
-export function callerOf({ previewTransaction: transaction, principal }: RequestContext): Caller {
-  if (principal === null) throw new Error('A mutation was reached without a token');
-  return { transaction, principal };
-}
-
-type EntryRow = [key: number, uuid: string, id: string, dn: string, attributes: RawAttributes, ...unknown[]];
+type EntryRow = [
+  key: number,
+  uuid: string,
+  id: string,
+  dn: string,
+  attributes: RawAttributes,
+  visibleTo: number,
+  ...unknown[],
+];
 
 /** `b` is the entry of the row `e` of a user or group. */
-const ENTRY = 'e.key, e.entry_uuid, e.id, b.dn, b.attributes';
+const ENTRY = 'e.key, e.entry_uuid, e.id, b.dn, b.attributes, e.visible_to';
 
 /** Up to two, without those that the viewer does not see: otherwise the last visible member would disclose them. */
 const countValues = (naming: NamedAs) => `case when e.members_visible_to > 0 then 1 else (
@@ -116,13 +111,17 @@ const SELECT_JOINED = `
         select from effective_changes d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
 
-/** The mirror as mutations see and change it, in the transaction of the preview. */
-@Injectable()
+/** The mirror as a mutation sees and changes it, in the transaction of the preview. */
 export class PreviewedMirror {
+  readonly principal: Principal;
+  readonly transaction: PreviewTransaction;
   readonly mapping: DirectoryMapping;
   private readonly users: TableNames;
 
-  constructor(@Inject(CONFIG) { directory }: Config) {
+  constructor({ principal, previewTransaction }: RequestContext, { directory }: Config) {
+    if (principal === null) throw new Error('A mutation was reached without a token');
+    this.principal = principal;
+    this.transaction = previewTransaction;
     this.mapping = directory.mapping;
     this.users = userTable(directory.mapping.users.fields);
   }
@@ -131,11 +130,8 @@ export class PreviewedMirror {
    * The user that a mutation names.
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a user whom the token cannot read, and NOT_FOUND
    */
-  async getUser(
-    { transaction, principal }: Caller,
-    input: UserInput,
-    argument: string,
-  ): Promise<MirroredEntry> {
+  async getUser(input: UserInput, argument: string): Promise<MirroredEntry> {
+    const { principal, transaction } = this;
     const { by, value } = lookupOf(this.users, input);
     const own = canReadAll(principal) ? null : ownId(principal);
     const isKnown = canReadAll(principal) || (by === 'id' && value === own);
@@ -147,9 +143,10 @@ export class PreviewedMirror {
   }
 
   /** The user on whose behalf the token acts. Null: it has no user in the directory. */
-  async findActor({ transaction, principal: { subject } }: Caller): Promise<MirroredEntry | null> {
+  async findActor(): Promise<MirroredEntry | null> {
+    const { subject } = this.principal;
     if (subject === null) return null;
-    const [row] = await transaction.read<EntryRow>(this.findUser('id'), [foldId(subject), null]);
+    const [row] = await this.transaction.read<EntryRow>(this.findUser('id'), [foldId(subject), null]);
     return row === undefined ? null : entryOf('person', row);
   }
 
@@ -157,11 +154,8 @@ export class PreviewedMirror {
    * The group that a mutation names. A group that the token cannot read counts as nonexistent: one statement covers both cases.
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a token that can read no group, and NOT_FOUND
    */
-  async getGroup(
-    { transaction, principal }: Caller,
-    input: GroupInput,
-    argument: string,
-  ): Promise<MirroredGroup> {
+  async getGroup(input: GroupInput, argument: string): Promise<MirroredGroup> {
+    const { principal, transaction } = this;
     const { by, value } = lookupOf(GROUP_TABLE, input);
     const own = canReadAll(principal) ? null : ownId(principal);
     if (own === null && !canReadAll(principal)) throw unreadable(principal, argument);
@@ -170,23 +164,19 @@ export class PreviewedMirror {
     return groupOf(row);
   }
 
-  async listOuterGroups(
-    { transaction }: Caller,
-    inner: MirroredEntry,
-  ): Promise<{ group: MirroredGroup; namedAs: NamedAs }[]> {
-    const rows = await transaction.read<EntryRow>(LIST_OUTER_GROUPS, [inner.key]);
+  async listOuterGroups(inner: MirroredEntry): Promise<{ group: MirroredGroup; namedAs: NamedAs }[]> {
+    const rows = await this.transaction.read<EntryRow>(LIST_OUTER_GROUPS, [inner.key]);
     return rows.map((row) => ({ group: groupOf(row), namedAs: Number(row.at(-1)) }));
   }
 
   /** @param role the effective one, which is known */
   async readMembership(
-    { transaction }: Caller,
     group: MirroredGroup,
     user: MirroredEntry,
     role: GroupRole | null,
   ): Promise<StoredMembership> {
     type Row = [namedAs: NamedAs | null, isNamedByUser: boolean];
-    const [row = [null, false]] = await transaction.read<Row>(FIND_NAMING, [group.key, user.key]);
+    const [row = [null, false]] = await this.transaction.read<Row>(FIND_NAMING, [group.key, user.key]);
     const [named, isNamedByUser] = row;
     const namedAs = (named ?? NOT_NAMED) & (isNamedByUser ? ~NAMED_AS_MEMBER : ~NOT_NAMED);
     return { namedAs, role, isNamedByUser };
@@ -197,27 +187,23 @@ export class PreviewedMirror {
    * @throws ServiceError FORBIDDEN if the role of the token's user in the group is lower
    */
   async requireRole(
-    { transaction, principal }: Caller,
     group: MirroredGroup,
     needed: GroupRole,
     what: string,
     argument = 'group',
   ): Promise<void> {
+    const { principal } = this;
     const { subject } = principal;
     const keys = [group.key, foldId(subject ?? '')];
-    const [row] = subject === null ? [] : await transaction.read<[rank: number | null]>(FIND_ROLE, keys);
+    const [row] = subject === null ? [] : await this.transaction.read<[rank: number | null]>(FIND_ROLE, keys);
     const [rank] = row ?? [];
     const role: CallerRole = rank === undefined ? 'NO_USER' : rank === null ? 'STRANGER' : roleOf(rank);
     if (!mayChange(principal, role, needed)) throw forbidden(needed, role, what, argument);
   }
 
   /** The LDIF that makes a change permanent, with what would change. */
-  async preview(
-    { transaction }: Caller,
-    records: readonly ChangeRecord[],
-    changes: PreviewedChange[],
-  ): Promise<ChangePreview> {
-    const [[basedOn] = [null]] = await transaction.read<[asOf: Date | null]>(READ_AS_OF);
+  async preview(records: readonly ChangeRecord[], changes: PreviewedChange[]): Promise<ChangePreview> {
+    const [[basedOn] = [null]] = await this.transaction.read<[asOf: Date | null]>(READ_AS_OF);
     return { ldif: writeLdif(records), basedOn, changes, persisted: false };
   }
 
@@ -227,7 +213,8 @@ export class PreviewedMirror {
    * name is taken, because the new group would show them as its parents and members.
    * @throws ServiceError CONFLICT if an entry has one of them, including those in quarantine
    */
-  async reserve({ transaction, principal }: Caller, id: string, dn: string): Promise<void> {
+  async reserve(id: string, dn: string): Promise<void> {
+    const { principal, transaction } = this;
     const { users, groups } = this.mapping;
     const key = keyOfDn(dn);
     // No user and group of such a directory have the same id ([MS-ADTS] 3.1.1.5.1.3).
@@ -253,43 +240,37 @@ export class PreviewedMirror {
    * Changes fields of a user or a group.
    * @param object the field of the payload that has it
    */
-  async changeFields(
-    caller: Caller,
-    before: MirroredEntry,
-    input: object,
-    object: string,
-  ): Promise<ChangePreview> {
+  async changeFields(before: MirroredEntry, input: object, object: string): Promise<ChangePreview> {
     const { mapping } = this;
     const { fields } = mappingOf(mapping, before.kind);
     const { record, attributes } = changeFields(before, validateChange(input, fields), mapping);
     const after = { ...before, attributes };
-    await this.change(caller, after);
+    await this.change(after);
     const [former, values] = [valuesOf(before, mapping), valuesOf(after, mapping)];
-    return this.preview(caller, [record], changesOfFields(object, fields, former, values, caller.principal));
+    return this.preview([record], changesOfFields(object, fields, former, values, this.principal));
   }
 
   /** Changes how a group names a user or a nested group. @returns the record */
   async changeNaming(
-    caller: Caller,
     group: MirroredGroup,
     named: MirroredEntry,
     before: NamedAs,
     after: NamedAs,
   ): Promise<ChangeRecord> {
     const { record, attributes } = changeNames(group, named, before, after, this.mapping);
-    await this.change(caller, { ...group, attributes }, named.key);
+    await this.change({ ...group, attributes }, named.key);
     if (named.kind === 'person')
-      caller.transaction.changeViewer((viewer) => withNamed(viewer, named.key, group.key));
+      this.transaction.changeViewer((viewer) => withNamed(viewer, named.key, group.key));
     return record;
   }
 
   /** Removes a group, and from the groups that name it. */
-  async removeGroup(caller: Caller, group: MirroredGroup): Promise<void> {
-    const { transaction } = caller;
+  async removeGroup(group: MirroredGroup): Promise<void> {
+    const { transaction } = this;
     const names = await transaction.query<{ name: string }[]>('select name from names where key = $1', [
       group.key,
     ]);
-    await this.change(caller, { ...group, attributes: null });
+    await this.change({ ...group, attributes: null });
     await transaction.query('delete from "references" where field = $1 and target = any ($2::uuid[])', [
       MEMBERS,
       names.map(({ name }) => name),
@@ -303,20 +284,21 @@ export class PreviewedMirror {
    * @returns the key of the entry
    */
   async change(
-    { transaction }: Caller,
     entry: Omit<MirroredEntry, 'key' | 'attributes'> & {
       key: number | null;
       attributes: RawAttributes | null;
     },
     named: number | null = null,
   ): Promise<number> {
-    const { mapping } = this;
+    const { mapping, transaction } = this;
     const { kind, uuid, attributes } = entry;
     const staging = await Staging.begin(transaction);
     if (attributes === null) await staging.remove([uuid]);
     else {
       const read = toEntry({ ...entry, attributes }, mapping);
-      await staging.add([await stagerOf(transaction, mapping).stage(kind, uuid, read, '')], true);
+      const staged = await stagerOf(transaction, mapping).stage(kind, uuid, read, '');
+      const row = staged.row && { ...staged.row, ...entry.audiences };
+      await staging.add([{ ...staged, row }], true);
       await transaction.query(STAGE_OTHER_MEMBERS, [uuid, named]);
       await transaction.query(
         'delete from staged_references where field <> $1 and target = any ($2::uuid[])',
@@ -361,14 +343,15 @@ function findGroup(by: LookupKey): Statement {
   );
 }
 
-function entryOf(kind: MirroredEntry['kind'], [key, uuid, id, dn, attributes]: EntryRow): MirroredEntry {
-  return { kind, key, uuid, id, dn, attributes };
+function entryOf(kind: EntryKind, [key, uuid, id, dn, attributes, visibleTo]: EntryRow): MirroredEntry {
+  return { kind, key, uuid, id, dn, attributes, audiences: { visible_to: visibleTo } };
 }
 
 function groupOf(row: EntryRow): MirroredGroup {
-  const [membersVisibleTo, memberValues, ownerValues] = row.slice(5).map(Number);
-  const counts = { memberValues: memberValues ?? 0, ownerValues: ownerValues ?? 0 };
-  return { ...entryOf('group', row), membersVisibleTo: membersVisibleTo ?? 0, ...counts };
+  const entry = entryOf('group', row);
+  const [membersVisibleTo = 0, memberValues = 0, ownerValues = 0] = row.slice(6).map(Number);
+  const audiences = { ...entry.audiences, members_visible_to: membersVisibleTo };
+  return { ...entry, audiences, membersVisibleTo, memberValues, ownerValues };
 }
 
 /** The digest of a picture stands for its bytes. A preview changes no picture. */

@@ -25,7 +25,12 @@ export interface MirroredEntry {
   readonly id: string;
   readonly dn: string;
   readonly attributes: RawAttributes;
+  /** The columns of its audiences, which no preview changes. Absent: it is new. */
+  readonly audiences?: Readonly<Record<string, number>>;
 }
+
+/** What the record of a change needs of an entry. */
+type Changeable = Pick<MirroredEntry, 'kind' | 'uuid' | 'dn' | 'attributes'>;
 
 /** The record that changes an entry, and the attributes after the change. */
 export interface ChangedEntry {
@@ -37,10 +42,7 @@ export interface ChangedEntry {
 export type AttributeMap = Readonly<Record<string, readonly string[]>>;
 
 /** The entry as it would be read from the directory. The digest of a picture stands for its bytes. */
-export function toEntry(
-  { kind, uuid, dn, attributes }: Omit<MirroredEntry, 'key' | 'id'>,
-  mapping: DirectoryMapping,
-): Entry {
+export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: DirectoryMapping): Entry {
   const { uuid: attribute } = mappingOf(mapping, kind);
   const bytesOf = (value: RawValue) =>
     bytesOfRaw(value) ??
@@ -52,7 +54,7 @@ export function toEntry(
 }
 
 /** What the mirror makes of the attributes of an entry. */
-export function valuesOf(entry: Omit<MirroredEntry, 'key' | 'id'>, mapping: DirectoryMapping): Values {
+export function valuesOf(entry: Changeable, mapping: DirectoryMapping): Values {
   const read = toEntry(entry, mapping);
   return (entry.kind === 'person' ? mapPerson(read, mapping.users) : mapGroup(read, mapping.groups)).value;
 }
@@ -168,7 +170,7 @@ function differenceOf(attribute: string, before: readonly string[], after: reado
  * wanted values
  */
 export function changeFields(
-  entry: Omit<MirroredEntry, 'key' | 'id'>,
+  entry: Changeable,
   change: FieldChanges,
   mapping: DirectoryMapping,
 ): ChangedEntry {
@@ -198,7 +200,7 @@ export function changeFields(
 
 /** A new value goes to the first attribute, which is read first. If it is removed, the values of the others would be shown. */
 function wantedValues(
-  entry: Omit<MirroredEntry, 'key' | 'id'>,
+  entry: Changeable,
   field: Field,
   wanted: string | null,
   mapping: DirectoryMapping,

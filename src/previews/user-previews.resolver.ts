@@ -1,4 +1,7 @@
+import { Inject } from '@nestjs/common';
 import { Args, Context, Resolver } from '@nestjs/graphql';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Profile, type User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
@@ -9,14 +12,14 @@ import {
   UpdateUserInput,
   UpdateUserPayload,
 } from './mutations.model.js';
-import { type Caller, callerOf, PreviewedMirror } from './previewed-mirror.js';
+import { PreviewedMirror } from './previewed-mirror.js';
 import type { MirroredEntry } from './records.js';
 import { ADMINISTRATOR_SCOPES, noUserContext } from './rights.js';
 
 @Resolver()
 export class UserPreviewsResolver {
   constructor(
-    private readonly mirror: PreviewedMirror,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly users: UsersService,
   ) {}
 
@@ -30,11 +33,11 @@ export class UserPreviewsResolver {
     @Args('input', { description: 'The changes.' }) input: UpdateProfileInput,
     @Context() context: RequestContext,
   ): Promise<UpdateProfilePayload> {
-    const caller = callerOf(context);
-    const actor = await this.mirror.findActor(caller);
+    const mirror = new PreviewedMirror(context, this.config);
+    const actor = await mirror.findActor();
     if (actor === null) throw noUserContext('there is no profile to change');
-    const preview = await this.mirror.changeFields(caller, actor, input, 'profile');
-    return { preview, profile: new Profile(await this.read(caller, actor)) };
+    const preview = await mirror.changeFields(actor, input, 'profile');
+    return { preview, profile: new Profile(await this.read(context, actor)) };
   }
 
   @Preview(
@@ -46,13 +49,13 @@ export class UserPreviewsResolver {
     @Args('input', { description: 'The user and their changes.' }) input: UpdateUserInput,
     @Context() context: RequestContext,
   ): Promise<UpdateUserPayload> {
-    const caller = callerOf(context);
-    const user = await this.mirror.getUser(caller, input.user, 'user');
-    const preview = await this.mirror.changeFields(caller, user, input, 'user');
-    return { preview, user: await this.read(caller, user) };
+    const mirror = new PreviewedMirror(context, this.config);
+    const user = await mirror.getUser(input.user, 'user');
+    const preview = await mirror.changeFields(user, input, 'user');
+    return { preview, user: await this.read(context, user) };
   }
 
-  private read({ transaction }: Caller, { id }: MirroredEntry): Promise<User> {
+  private read({ previewTransaction: transaction }: RequestContext, { id }: MirroredEntry): Promise<User> {
     return this.users.get({ id }, 'user', transaction);
   }
 }

@@ -1,3 +1,4 @@
+import { sendPreviews } from '../support/clients/previews.js';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { SCOPES } from '../../src/auth/principal.js';
@@ -291,7 +292,8 @@ describe('statements for a viewer', () => {
         { id: 'plans', description: 'secret', members: ['vera', ...hidden(['@outing'])] },
       ];
       await apply(buildLdif(isWithHidden ? HIDDEN : PEOPLE.slice(1), groups));
-      const { data, errors } = await query('olaf', `mutation { ${mutation} }`);
+      const authorization = tokens['olaf'] ?? '';
+      const { data, errors } = await sendPreviews(service, `mutation { ${mutation} }`, { authorization });
       seen.push({
         data,
         errors: errors.map(({ message, path, extensions: { code } }) => ({ message, path, code })),

@@ -171,8 +171,8 @@ describe('a rejected preview', () => {
       group: { group: { id: 'club' }, description: 'x'.repeat(10_001) },
     });
     expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
-      ['BAD_USER_INPUT', 'description'],
       ['INSUFFICIENT_SCOPE', undefined],
+      ['BAD_USER_INPUT', 'description'],
     ]);
   });
 
