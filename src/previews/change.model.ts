@@ -1,41 +1,12 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { Field, InputType, Mutation, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, InputType, Mutation, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { type ExpectedFailure, UserErrorCode } from '../graphql/schema/user-errors.js';
+import { UserError } from '../graphql/schema/user-errors.js';
 import type { Field as MirroredField, FieldChange } from '../common/field.js';
 import type { DerivedField } from '../graphql/schema/derived-fields.js';
 import { formatOf } from './values.js';
-
-registerEnumType(UserErrorCode, {
-  name: 'UserErrorCode',
-  description: 'The failures of a mutation that a client can foresee.',
-  valuesMap: {
-    BAD_USER_INPUT: { description: 'A value of the input is not valid, or nothing would change.' },
-    CONFLICT: { description: 'The directory would reject or misunderstand the change.' },
-    FORBIDDEN: { description: 'The user for whom the token acts may not make the change.' },
-    NOT_FOUND: { description: 'An object that the input names does not exist.' },
-  },
-});
-
-@ObjectType({ description: 'An expected failure of a mutation.' })
-class UserError implements ExpectedFailure {
-  @InheritAccess()
-  @Field(() => UserErrorCode, { description: 'The kind of the failure.' })
-  code!: UserErrorCode;
-
-  @InheritAccess()
-  @Field(() => String, { description: 'The failure in English, for people. It may change.' })
-  message!: string;
-
-  @InheritAccess()
-  @Field(() => [String], {
-    description:
-      'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
-  })
-  path!: string[];
-}
 
 @ObjectType({ description: 'A value that the change would replace.' })
 export class PreviewedChange {
@@ -134,23 +105,11 @@ export abstract class ChangeInput {
   clientMutationId?: string | null;
 }
 
-/** The members of an input that changes fields, by whom they may be changed. */
-export function changeInputsOf(
+/** The members of an input that changes fields. In that of a new entry, a field that cannot be removed is required. */
+export function inputsOf(
   fields: readonly MirroredField[],
   by: readonly FieldChange['by'][],
-): DerivedField[] {
-  return inputsOf(fields, by, false);
-}
-
-/** The members of an input for a new entry. A field that cannot be removed is required. */
-export function newInputsOf(fields: readonly MirroredField[]): DerivedField[] {
-  return inputsOf(fields, ['self', 'administrator', 'owner'], true);
-}
-
-function inputsOf(
-  fields: readonly MirroredField[],
-  by: readonly FieldChange['by'][],
-  isNew: boolean,
+  isNew = false,
 ): DerivedField[] {
   return fields.flatMap((field) => {
     const { name, type, change, scopes, visibleTo, deprecationReason } = field;
@@ -163,7 +122,7 @@ function inputsOf(
       : type.startsWith('String')
         ? 'null or an empty string removes it'
         : 'null removes it';
-    const { description: limits } = formatOf(field);
+    const [, limits] = formatOf(field);
     const description = isNew
       ? `The ${label}: ${limits}.`
       : `The new ${label}: ${limits}. ${removal}. If omitted, it stays unchanged.`;

@@ -4,7 +4,7 @@ import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Group, GroupInput, GroupRole } from '../groups/group.model.js';
 import { GroupMembership } from '../memberships/membership.model.js';
 import { Profile, User, UserInput } from '../users/user.model.js';
-import { ChangeInput, changeInputsOf, ChangePayload, newInputsOf } from './change.model.js';
+import { ChangeInput, ChangePayload, inputsOf } from './change.model.js';
 
 @ObjectType({ description: 'The result of `updateProfile`.' })
 export class UpdateProfilePayload extends ChangePayload {
@@ -70,13 +70,13 @@ export class RemoveGroupMemberPayload extends ChangePayload {
   group!: Group;
 }
 
-@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.users.fields, ['self']))
+@DeriveFields(({ directory }) => inputsOf(directory.mapping.users.fields, ['self']))
 @InputType({ description: 'The changes to the user for whom the token acts. At least one is required.' })
 export class UpdateProfileInput extends ChangeInput {
   [field: string]: unknown;
 }
 
-@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.users.fields, ['self', 'administrator']))
+@DeriveFields(({ directory }) => inputsOf(directory.mapping.users.fields, ['self', 'administrator']))
 @InputType({ description: 'A user and the changes to it. At least one is required.' })
 export class UpdateUserInput extends ChangeInput {
   [field: string]: unknown;
@@ -85,7 +85,7 @@ export class UpdateUserInput extends ChangeInput {
   user!: UserInput;
 }
 
-@DeriveFields(({ directory }) => newInputsOf(directory.mapping.groups.fields))
+@DeriveFields(({ directory }) => inputsOf(directory.mapping.groups.fields, ['owner'], true))
 @InputType({ description: 'A new group. The user for whom the token acts becomes its owner.' })
 export class CreateGroupInput extends ChangeInput {
   [field: string]: unknown;
@@ -105,7 +105,7 @@ export class CreateGroupInput extends ChangeInput {
   parent?: GroupInput | null;
 }
 
-@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.groups.fields, ['owner']))
+@DeriveFields(({ directory }) => inputsOf(directory.mapping.groups.fields, ['owner']))
 @InputType({ description: 'A group and the changes to it. At least one is required.' })
 export class UpdateGroupInput extends ChangeInput {
   [field: string]: unknown;

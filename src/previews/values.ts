@@ -12,42 +12,31 @@ export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
 
 export type NewGroup = FieldChanges & { readonly id: string };
 
-interface Format {
-  readonly longest: number;
-  /** The valid values, in descriptions of inputs. */
-  readonly description: string;
-}
-
 /** A path has at most 256 characters including its brackets, and the part before the `@` at most 64 (RFC 5321 §4.5.3.1). */
 const LONGEST_ADDRESS = 254;
 const LONGEST_LOCAL_PART = 64;
 
-const LINE: Format = { longest: LONGEST_LINE, description: 'up to 512 characters' };
+const WEBSITE =
+  'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters';
+
+/** The maximum length and a description of valid values. */
+type Format = readonly [longest: number, description: string];
+
 /** By the format of a change, or else the reader of the field. */
 const FORMATS: Readonly<Record<string, Format>> = {
-  address: {
-    longest: LONGEST_ADDRESS,
-    description: 'one address in ASCII, up to 254 characters',
-  },
-  boolean: { ...LINE, description: 'true or false' },
-  integer: { ...LINE, description: 'a whole number of 32 bits' },
-  number: { ...LINE, description: 'a finite number' },
-  time: { ...LINE, description: 'an instant in the years 1 to 9999' },
-  url: { longest: LONGEST_TEXT, description: 'an absolute URL, up to 10,000 characters' },
-  label: { longest: LONGEST_LABEL, description: 'up to 64 characters' },
-  text: {
-    longest: LONGEST_TEXT,
-    description: 'up to 10,000 characters, which may include line feeds and tabs',
-  },
-  website: {
-    longest: LONGEST_TEXT,
-    description:
-      'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters',
-  },
+  address: [LONGEST_ADDRESS, 'one address in ASCII, up to 254 characters'],
+  boolean: [LONGEST_LINE, 'true or false'],
+  integer: [LONGEST_LINE, 'a whole number of 32 bits'],
+  number: [LONGEST_LINE, 'a finite number'],
+  time: [LONGEST_LINE, 'an instant in the years 1 to 9999'],
+  url: [LONGEST_TEXT, 'an absolute URL, up to 10,000 characters'],
+  label: [LONGEST_LABEL, 'up to 64 characters'],
+  text: [LONGEST_TEXT, 'up to 10,000 characters, which may include line feeds and tabs'],
+  website: [LONGEST_TEXT, WEBSITE],
 };
 
 export function formatOf({ reader, change }: FieldDefinition): Format {
-  return FORMATS[change?.format ?? reader] ?? LINE;
+  return FORMATS[change?.format ?? reader] ?? [LONGEST_LINE, 'up to 512 characters'];
 }
 
 /** @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change */
@@ -92,7 +81,7 @@ const TOO_MANY_MARKS = /\p{M}{31}/u;
 /** Why the mirror would not show a value as it is. The length and the marks are checked before anything else. */
 function faultOf(field: FieldDefinition, value: string): string | null {
   const { reader, change } = field;
-  const { longest } = formatOf(field);
+  const [longest] = formatOf(field);
   if (value.length > longest) return `has more than ${longest} characters`;
   if (TOO_MANY_MARKS.test(value)) return 'has more than 30 combining marks in a row';
   if (!value.isWellFormed()) return 'is not well-formed Unicode';

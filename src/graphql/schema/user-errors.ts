@@ -1,4 +1,6 @@
+import { Field, ObjectType, registerEnumType } from '@nestjs/graphql';
 import type { GraphQLFieldResolver } from 'graphql';
+import { InheritAccess } from '../../auth/access.js';
 import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -13,12 +15,33 @@ export enum UserErrorCode {
 
 const CODES: ReadonlyMap<string, UserErrorCode> = new Map(Object.entries(UserErrorCode));
 
-/** An expected failure of a mutation, as `userErrors` has it. */
-export interface ExpectedFailure {
-  readonly code: UserErrorCode;
-  readonly message: string;
-  /** The names from the arguments of the mutation to the rejected value. */
-  readonly path: readonly string[];
+registerEnumType(UserErrorCode, {
+  name: 'UserErrorCode',
+  description: 'The failures of a mutation that a client can foresee.',
+  valuesMap: {
+    BAD_USER_INPUT: { description: 'A value of the input is not valid, or nothing would change.' },
+    CONFLICT: { description: 'The directory would reject or misunderstand the change.' },
+    FORBIDDEN: { description: 'The user for whom the token acts may not make the change.' },
+    NOT_FOUND: { description: 'An object that the input names does not exist.' },
+  },
+});
+
+@ObjectType({ description: 'An expected failure of a mutation.' })
+export class UserError {
+  @InheritAccess()
+  @Field(() => UserErrorCode, { description: 'The kind of the failure.' })
+  code!: UserErrorCode;
+
+  @InheritAccess()
+  @Field(() => String, { description: 'The failure in English, for people. It may change.' })
+  message!: string;
+
+  @InheritAccess()
+  @Field(() => [String], {
+    description:
+      'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
+  })
+  path!: string[];
 }
 
 /** Maximum length of a `clientMutationId`. */
@@ -59,7 +82,7 @@ export function asPreview(resolve: Resolve): Resolve {
 function describe(
   code: UserErrorCode,
   { message, details: { argument = 'input' } }: ServiceError,
-): ExpectedFailure {
+): UserError {
   const path = argument === 'input' ? [argument] : ['input', argument];
   return { code, message, path };
 }
