@@ -1,5 +1,12 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { Field, InputType, Mutation, ObjectType } from '@nestjs/graphql';
+import {
+  Field,
+  type FieldOptions,
+  InputType,
+  Mutation,
+  ObjectType,
+  type ReturnTypeFunc,
+} from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { DateTime } from '../graphql/schema/scalars.js';
@@ -8,90 +15,74 @@ import type { Field as MirroredField, FieldChange } from '../common/field.js';
 import type { DerivedField } from '../graphql/schema/derived-fields.js';
 import { formatOf } from './values.js';
 
+/** A field of a payload, or of an object below it. */
+export const Shown = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
+  applyDecorators(InheritAccess(), Field(type, { description, ...options }));
+
 @ObjectType({ description: 'A value that the change would replace.' })
 export class PreviewedChange {
-  @InheritAccess()
-  @Field(() => [String], {
-    description:
-      'The names that lead from the payload to the field, such as `user`, `email`. The payload does not have an object that ' +
+  @Shown(
+    () => [String],
+    'The names that lead from the payload to the field, such as `user`, `email`. The payload does not have an object that ' +
       'would be gone, nor the membership of the user who creates a group. The value of `parents` is the id of a group.',
-  })
+  )
   path!: string[];
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description: 'The value before the change, as text. Null if there is none.',
-  })
+  @Shown(() => String, 'The value before the change, as text. Null if there is none.', { nullable: true })
   before!: string | null;
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description: 'The value after the change, as text. Null if there is none.',
-  })
+  @Shown(() => String, 'The value after the change, as text. Null if there is none.', { nullable: true })
   after!: string | null;
 }
 
 @ObjectType({ description: 'A preview of a change. The service does not apply it.' })
 export class ChangePreview {
   @Personal()
-  @InheritAccess()
-  @Field(() => [PreviewedChange], {
-    description:
-      'What would change, field by field: values of the object and roles of the user that the mutation names, as far as the ' +
+  @Shown(
+    () => [PreviewedChange],
+    'What would change, field by field: values of the object and roles of the user that the mutation names, as far as the ' +
       'token may read them. What follows for other objects is not listed, such as roles in groups that contain the group.',
-  })
+  )
   changes!: PreviewedChange[];
 
   @Personal()
-  @InheritAccess()
-  @Field(() => String, {
-    description:
-      'The change as LDIF change records (RFC 2849), which an administrator applies with `ldapmodify`. The ' +
+  @Shown(
+    () => String,
+    'The change as LDIF change records (RFC 2849), which an administrator applies with `ldapmodify`. The ' +
       'records name the values that they replace. The directory therefore rejects them if these values have ' +
       'changed in the meantime.',
-  })
+  )
   ldif!: string;
 
-  @InheritAccess()
-  @Field(() => Boolean, {
-    description: 'Whether the change was applied. Always false: an administrator applies the LDIF.',
+  @Shown(() => Boolean, 'Whether the change was applied. Always false: an administrator applies the LDIF.', {
     deprecationReason:
       'Use `ldif`, which an administrator applies. Deprecated since 2026-11-23, gone from 2027-06-01.',
   })
   persisted!: false;
 
-  @InheritAccess()
-  @Field(() => DateTime, {
-    nullable: true,
-    description:
-      'The preview is based on every change that was made in the directory before this instant, like `directoryStatus.asOf`. ' +
+  @Shown(
+    () => DateTime,
+    'The preview is based on every change that was made in the directory before this instant, like `directoryStatus.asOf`. ' +
       'Null if it is unknown.',
-  })
+    { nullable: true },
+  )
   basedOn!: Date | null;
 }
 
 /** Members that the payloads of all mutations share. */
 @ObjectType({ isAbstract: true })
 export abstract class ChangePayload {
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The `clientMutationId` of the input, unchanged.' })
+  @Shown(() => String, 'The `clientMutationId` of the input, unchanged.', { nullable: true })
   readonly clientMutationId?: string | null;
 
-  @InheritAccess()
-  @Field(() => ChangePreview, {
-    nullable: true,
-    description: 'The change, and the LDIF that makes it permanent.',
-  })
+  @Shown(() => ChangePreview, 'The change, and the LDIF that makes it permanent.', { nullable: true })
   preview!: ChangePreview;
 
-  @InheritAccess()
-  @Field(() => [UserError], {
-    description:
-      'Failures that the client can correct, such as a missing right or an invalid value. If there is one, nothing is changed, and ' +
+  @Shown(
+    () => [UserError],
+    'Failures that the client can correct, such as a missing right or an invalid value. If there is one, nothing is changed, and ' +
       'the other fields of the payload are null, except `clientMutationId`.',
-  })
+  )
   readonly userErrors?: UserError[];
 }
 

@@ -1,4 +1,4 @@
-import { BadUserInputError, NotFoundError, type ServiceError } from '../common/errors.js';
+import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import type { DirectoryMapping, RoleMapping } from '../config/model/mapping.js';
 import { GroupRole, rankOf, roleOf } from '../groups/group.model.js';
 import { attributeKey } from '../ldap/entry.js';
@@ -67,21 +67,18 @@ export function namingAfter(
       `The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`,
       'user',
     );
-  if (!isAdded && namedAs === NOT_NAMED) throw notNamed(effective);
+  if (!isAdded && namedAs === NOT_NAMED && effective === null)
+    throw new NotFoundError('The user is not in the group', 'user');
+  if (!isAdded && namedAs === NOT_NAMED)
+    throw conflict(
+      'The group does not name this user: the user belongs to it through a group inside it, which has to be changed instead',
+      'user',
+    );
   if (change === 'remove') return NOT_NAMED;
   if (!isAdded && roleOfNaming(namedAs) === role)
     throw new BadUserInputError(`The group names this user as ${role} already`, 'role');
   const naming = 1 << (rankOf(role) - 1);
   return (namedAs & (naming - 1)) | naming;
-}
-
-function notNamed(effective: GroupRole | null): ServiceError {
-  return effective === null
-    ? new NotFoundError('The user is not in the group', 'user')
-    : conflict(
-        'The group does not name this user: the user belongs to it through a group inside it, which has to be changed instead',
-        'user',
-      );
 }
 
 export function roleOfNaming(namedAs: NamedAs): GroupRole {

@@ -1,29 +1,25 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
-import { InheritAccess } from '../auth/access.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Group, GroupInput, GroupRole } from '../groups/group.model.js';
 import { GroupMembership } from '../memberships/membership.model.js';
 import { Profile, User, UserInput } from '../users/user.model.js';
-import { ChangeInput, ChangePayload, inputsOf } from './change.model.js';
+import { ChangeInput, ChangePayload, inputsOf, Shown } from './change.model.js';
 
 @ObjectType({ description: 'The result of `updateProfile`.' })
 export class UpdateProfilePayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => Profile, { nullable: true, description: 'The profile as it would be after the change.' })
+  @Shown(() => Profile, 'The profile as it would be after the change.', { nullable: true })
   profile!: Profile;
 }
 
 @ObjectType({ description: 'The result of `updateUser`.' })
 export class UpdateUserPayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => User, { nullable: true, description: 'The user as they would be after the change.' })
+  @Shown(() => User, 'The user as they would be after the change.', { nullable: true })
   user!: User;
 }
 
 @ObjectType({ isAbstract: true })
 abstract class GroupPayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => Group, { nullable: true, description: 'The group as it would be after the change.' })
+  @Shown(() => Group, 'The group as it would be after the change.', { nullable: true })
   group!: Group;
 }
 
@@ -35,20 +31,18 @@ export class UpdateGroupPayload extends GroupPayload {}
 
 @ObjectType({ description: 'The result of `deleteGroup`.' })
 export class DeleteGroupPayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => ID, { nullable: true, description: 'The id of the group that would be deleted.' })
+  @Shown(() => ID, 'The id of the group that would be deleted.', { nullable: true })
   deletedGroupId!: string;
 }
 
 @ObjectType({ isAbstract: true })
 abstract class MembershipPayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => GroupMembership, {
-    nullable: true,
-    description:
-      'The membership as it would be after the change. `role.value` is higher than the requested role if the ' +
+  @Shown(
+    () => GroupMembership,
+    'The membership as it would be after the change. `role.value` is higher than the requested role if the ' +
       'user has a higher role through another group.',
-  })
+    { nullable: true },
+  )
   membership!: GroupMembership;
 }
 
@@ -60,13 +54,12 @@ export class UpdateGroupMemberPayload extends MembershipPayload {}
 
 @ObjectType({ description: 'The result of `removeGroupMember`.' })
 export class RemoveGroupMemberPayload extends ChangePayload {
-  @InheritAccess()
-  @Field(() => Group, {
-    nullable: true,
-    description:
-      'The group as it would be after the change. The user still belongs to it if they are a member through ' +
+  @Shown(
+    () => Group,
+    'The group as it would be after the change. The user still belongs to it if they are a member through ' +
       'another group.',
-  })
+    { nullable: true },
+  )
   group!: Group;
 }
 

@@ -5,7 +5,7 @@ import type { GroupRole } from '../groups/group.model.js';
 import type { PreviewedChange } from './change.model.js';
 
 /** The values of the fields of an entry by their stored names. Null: there is no entry. */
-export type Values = Readonly<Record<string, unknown>> | null;
+export type FieldValues = Readonly<Record<string, unknown>> | null;
 
 /**
  * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
@@ -15,8 +15,8 @@ export type Values = Readonly<Record<string, unknown>> | null;
 export function changesOfFields(
   object: string,
   fields: readonly Field[],
-  before: Values,
-  after: Values,
+  before: FieldValues,
+  after: FieldValues,
   principal: Principal,
 ): PreviewedChange[] {
   const isKept = before !== null && after !== null;

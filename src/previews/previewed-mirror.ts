@@ -23,18 +23,11 @@ import type { ChangePreview, PreviewedChange } from './change.model.js';
 import type { EntryKind } from '../sources/source.js';
 import { changesOfFields } from './previewed-changes.js';
 import { changeFields, conflict, isSame, type MirroredEntry, toEntry, valuesOf } from './records.js';
-import { type CallerRole, canReadAll, forbidden, mayChange, ownId, unreadable } from './rights.js';
+import { type CallerRole, canReadAll, forbidden, mayChange, onlyReadable, unreadable } from './rights.js';
 import { validateChange } from './values.js';
 
-type EntryRow = [
-  key: number,
-  uuid: string,
-  id: string,
-  dn: string,
-  attributes: RawAttributes,
-  visibleTo: number,
-  ...unknown[],
-];
+/** The columns ENTRY, and others behind them. */
+type EntryRow = [number, string, string, string, RawAttributes, number, ...unknown[]];
 
 /** `b` is the entry of the row `e` of a user or group. */
 const ENTRY = 'e.key, e.entry_uuid, e.id, b.dn, b.attributes, e.visible_to';
@@ -101,15 +94,27 @@ const STAGE_OTHER_MEMBERS = `
   where e.uuid = $1 and r.field = '${MEMBERS}'
     and not exists (select from names n where n.name = r.target and n.key = $2::integer)`;
 
+const SELECT_NAMES = 'select name from names where key = $1';
+const DELETE_MEMBERS = `delete from "references" where field = '${MEMBERS}' and target = any ($1::uuid[])`;
+/** In the preview, fields and users do not name what has the keys $1. */
+const DELETE_FORGOTTEN = (table: string) =>
+  `delete from ${table} where field <> '${MEMBERS}' and target = any ($1::uuid[])`;
+
 /** Who belongs to one of the groups $1 by this change alone. */
 const SELECT_JOINED = `
-  select c.user_key as key from effective_changes c
+  select array_agg(c.user_key) as users from effective_changes c
   where c.role_before is null and c.role_after is not null and c.group_key = any ($1::integer[])
     and not exists (
       select from effective_memberships m
       where m.user_key = c.user_key and m.group_key = any ($1::integer[]) and not exists (
         select from effective_changes d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
+
+/** The key is null if the entry is new, the attributes if it is deleted. */
+type WrittenEntry = Omit<MirroredEntry, 'key' | 'attributes'> & {
+  readonly key: number | null;
+  readonly attributes: RawAttributes | null;
+};
 
 /** The mirror as a mutation sees and changes it, in the transaction of the preview. */
 export class PreviewedMirror {
@@ -133,13 +138,12 @@ export class PreviewedMirror {
   async getUser(input: UserInput, argument: string): Promise<MirroredEntry> {
     const { principal, transaction } = this;
     const { by, value } = lookupOf(this.users, input);
-    const own = canReadAll(principal) ? null : ownId(principal);
-    const isKnown = canReadAll(principal) || (by === 'id' && value === own);
-    if (!isKnown && (own === null || by === 'id')) throw unreadable(principal, argument);
+    const own = onlyReadable(principal, argument);
+    if (own !== null && by === 'id' && value !== own) throw unreadable(principal, argument);
     const [row] = await transaction.read<EntryRow>(this.findUser(by), [value, own]);
     if (row !== undefined) return entryOf('person', row);
     // For every other user the error is the same, whether the user exists or not.
-    throw isKnown ? notFound(this.users, argument, by) : unreadable(principal, argument);
+    throw own === null || by === 'id' ? notFound(this.users, argument, by) : unreadable(principal, argument);
   }
 
   /** The user on whose behalf the token acts. Null: it has no user in the directory. */
@@ -155,11 +159,9 @@ export class PreviewedMirror {
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a token that can read no group, and NOT_FOUND
    */
   async getGroup(input: GroupInput, argument: string): Promise<MirroredGroup> {
-    const { principal, transaction } = this;
     const { by, value } = lookupOf(GROUP_TABLE, input);
-    const own = canReadAll(principal) ? null : ownId(principal);
-    if (own === null && !canReadAll(principal)) throw unreadable(principal, argument);
-    const [row] = await transaction.read<EntryRow>(findGroup(by), [value, own]);
+    const own = onlyReadable(this.principal, argument);
+    const [row] = await this.transaction.read<EntryRow>(findGroup(by), [value, own]);
     if (row === undefined) throw notFound(GROUP_TABLE, argument, by);
     return groupOf(row);
   }
@@ -169,17 +171,15 @@ export class PreviewedMirror {
     return rows.map((row) => ({ group: groupOf(row), namedAs: Number(row.at(-1)) }));
   }
 
-  /** @param role the effective one, which is known */
-  async readMembership(
-    group: MirroredGroup,
-    user: MirroredEntry,
-    role: GroupRole | null,
-  ): Promise<StoredMembership> {
+  /** The attributes by which a group names a user, and whether an attribute of the user names the group. */
+  async readNaming(group: MirroredGroup, user: MirroredEntry): Promise<Omit<StoredMembership, 'role'>> {
     type Row = [namedAs: NamedAs | null, isNamedByUser: boolean];
     const [row = [null, false]] = await this.transaction.read<Row>(FIND_NAMING, [group.key, user.key]);
-    const [named, isNamedByUser] = row;
-    const namedAs = (named ?? NOT_NAMED) & (isNamedByUser ? ~NAMED_AS_MEMBER : ~NOT_NAMED);
-    return { namedAs, role, isNamedByUser };
+    const [namedAs, isNamedByUser] = row;
+    return {
+      namedAs: (namedAs ?? NOT_NAMED) & (isNamedByUser ? ~NAMED_AS_MEMBER : ~NOT_NAMED),
+      isNamedByUser,
+    };
   }
 
   /**
@@ -228,10 +228,7 @@ export class PreviewedMirror {
     // Entries that the viewer may not see can name the DN.
     if (hidden.length > 0 || (principal.limitedTo ?? null) !== null) {
       transaction.changeViewer((viewer) => withForgotten(viewer, key));
-      await transaction.query('delete from "references" where field <> $2 and target = $1::uuid', [
-        key,
-        MEMBERS,
-      ]);
+      await transaction.query(DELETE_FORGOTTEN('"references"'), [[key]]);
     }
     if (!canReadAll(principal) && (await transaction.read(IS_NAMED, [key])).length > 0) throw isTaken();
   }
@@ -267,29 +264,17 @@ export class PreviewedMirror {
   /** Removes a group, and from the groups that name it. */
   async removeGroup(group: MirroredGroup): Promise<void> {
     const { transaction } = this;
-    const names = await transaction.query<{ name: string }[]>('select name from names where key = $1', [
-      group.key,
-    ]);
+    const names = await transaction.query<{ name: string }[]>(SELECT_NAMES, [group.key]);
     await this.change({ ...group, attributes: null });
-    await transaction.query('delete from "references" where field = $1 and target = any ($2::uuid[])', [
-      MEMBERS,
-      names.map(({ name }) => name),
-    ]);
+    await transaction.query(DELETE_MEMBERS, [names.map(({ name }) => name)]);
   }
 
   /**
    * Writes an entry as a revision does: maps its attributes, and writes its rows and all derived data with the same statements.
-   * @param entry its key is null if it is new, its attributes if it is deleted
    * @param named the key of the entry whose naming changes
    * @returns the key of the entry
    */
-  async change(
-    entry: Omit<MirroredEntry, 'key' | 'attributes'> & {
-      key: number | null;
-      attributes: RawAttributes | null;
-    },
-    named: number | null = null,
-  ): Promise<number> {
+  async change(entry: WrittenEntry, named: number | null = null): Promise<number> {
     const { mapping, transaction } = this;
     const { kind, uuid, attributes } = entry;
     const staging = await Staging.begin(transaction);
@@ -300,10 +285,7 @@ export class PreviewedMirror {
       const row = staged.row && { ...staged.row, ...entry.audiences };
       await staging.add([{ ...staged, row }], true);
       await transaction.query(STAGE_OTHER_MEMBERS, [uuid, named]);
-      await transaction.query(
-        'delete from staged_references where field <> $1 and target = any ($2::uuid[])',
-        [MEMBERS, transaction.forgotten],
-      );
+      await transaction.query(DELETE_FORGOTTEN('staged_references'), [transaction.forgotten]);
     }
     await staging.match();
     await staging.settle();
@@ -314,13 +296,9 @@ export class PreviewedMirror {
     // Users whom the change adds to a group that the viewer administers do not become visible to the viewer.
     const { administeredGroups } = transaction;
     if (administeredGroups.length === 0) return key;
-    const joined = await transaction.query<{ key: number }[]>(SELECT_JOINED, [administeredGroups]);
-    transaction.changeViewer((viewer) =>
-      withJoined(
-        viewer,
-        joined.map((user) => user.key),
-      ),
-    );
+    type Joined = { users: number[] | null };
+    const [joined] = await transaction.query<Joined[]>(SELECT_JOINED, [administeredGroups]);
+    transaction.changeViewer((viewer) => withJoined(viewer, joined?.users ?? []));
     return key;
   }
 

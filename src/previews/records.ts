@@ -14,7 +14,7 @@ import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
 import { bytesOfRaw, type RawAttributes, type RawValue } from '../mirror/revision/staged-entry.js';
 import type { EntryKind } from '../sources/source.js';
-import type { Values } from './previewed-changes.js';
+import type { FieldValues } from './previewed-changes.js';
 import type { FieldChanges } from './values.js';
 
 /** An entry of the mirror, with its attributes as the directory has them. Those of members are not among them. */
@@ -44,17 +44,14 @@ export type AttributeMap = Readonly<Record<string, readonly string[]>>;
 /** The entry as it would be read from the directory. The digest of a picture stands for its bytes. */
 export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: DirectoryMapping): Entry {
   const { uuid: attribute } = mappingOf(mapping, kind);
-  const bytesOf = (value: RawValue) =>
-    bytesOfRaw(value) ??
-    Buffer.from(typeof value === 'object' && 'sha256' in value ? value.sha256 : '', 'hex');
   return new Entry(dn, [
-    ...Object.entries(attributes).map(([key, values]) => [key, values.map(bytesOf)] as const),
+    ...Object.entries(attributes).map(([key, values]) => [key, values.map(bytesOfRaw)] as const),
     [attribute, identityValues(uuid, attribute).slice(0, 1)] as const,
   ]);
 }
 
 /** What the mirror makes of the attributes of an entry. */
-export function valuesOf(entry: Changeable, mapping: DirectoryMapping): Values {
+export function valuesOf(entry: Changeable, mapping: DirectoryMapping): FieldValues {
   const read = toEntry(entry, mapping);
   return (entry.kind === 'person' ? mapPerson(read, mapping.users) : mapGroup(read, mapping.groups)).value;
 }
@@ -69,15 +66,11 @@ export function conflict(message: string, argument?: string): ServiceError {
 }
 
 /** The classes of the shipped schema, and the attributes that an entry can have only with them (ldap/directory.schema). */
-export const AUXILIARY_CLASSES: Readonly<Record<EntryKind, { name: string; attributes: readonly string[] }>> =
-  {
-    person: { name: PERSON_CLASS, attributes: ['schoolYear', 'profilePicture'] },
-    // The class also allows `owner`, which groupOfNames allows anyway.
-    group: {
-      name: GROUP_CLASS,
-      attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin', 'roomNumber'],
-    },
-  };
+export const AUXILIARY_CLASSES = {
+  person: { name: PERSON_CLASS, attributes: ['schoolYear', 'profilePicture'] },
+  // The class also allows `owner`, which groupOfNames allows anyway.
+  group: { name: GROUP_CLASS, attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin', 'roomNumber'] },
+} as const;
 
 /** The class that an entry receives when it needs it. Null: new groups of this directory do not have it. */
 export function auxiliaryClassOf(kind: EntryKind, { groups }: DirectoryMapping) {
@@ -153,7 +146,7 @@ export function changeValues(
   };
 }
 
-/** Values at the front that stay are not in the record. */
+/** FieldValues at the front that stay are not in the record. */
 function differenceOf(attribute: string, before: readonly string[], after: readonly string[]): ValueChange[] {
   const first = before.findIndex((value, index) => value !== after[index]);
   const kept = first === -1 ? before.length : first;

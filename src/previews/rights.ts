@@ -68,11 +68,6 @@ export function canReadAll({ scopes }: Principal): boolean {
   return scopes.has('read') || scopes.has('directory');
 }
 
-/** The folded id of the user whose profile the token can read. Null: the token can read no profile. */
-export function ownId({ scopes, subject }: Principal): string | null {
-  return scopes.has('profile') && subject !== null ? foldId(subject) : null;
-}
-
 /** The error for an object that the token cannot read. It does not depend on the content of the directory. */
 export function unreadable({ scopes }: Principal, argument: string): ServiceError {
   return new ServiceError(
@@ -80,4 +75,15 @@ export function unreadable({ scopes }: Principal, argument: string): ServiceErro
     `The argument ${argument} names an object that this token cannot read: it needs the scope read`,
     { argument, requiredScopes: ['read'], grantedScopes: [...scopes] },
   );
+}
+
+/**
+ * The folded id of the only user whom the token can read, by whom its groups are found. Null: it can read everyone.
+ * @throws ServiceError INSUFFICIENT_SCOPE if it can read no user
+ */
+export function onlyReadable(principal: Principal, argument: string): string | null {
+  const { scopes, subject } = principal;
+  if (canReadAll(principal)) return null;
+  if (subject === null || !scopes.has('profile')) throw unreadable(principal, argument);
+  return foldId(subject);
 }

@@ -59,6 +59,7 @@ describe('statements for a viewer', () => {
     await service.synchronize();
   }
 
+  const sendAs: typeof sendPreviews = (to, text, options) => to.query(text, options);
   const query = (who: string, text: string) => service.query(text, { authorization: tokens[who] ?? '' });
   const textsOf = async (work: () => Promise<unknown>) => (await statementsOf(work)).map(({ text }) => text);
 
@@ -260,7 +261,9 @@ describe('statements for a viewer', () => {
     await apply(HIDING);
     const outcomes = [];
     for (const id of ['anna', 'nope']) {
-      const { data, errors, headers } = await query('olaf', text.replaceAll('ID', id));
+      const send = text.startsWith('mutation') ? sendPreviews : sendAs;
+      const authorization = tokens['olaf'] ?? '';
+      const { data, errors, headers } = await send(service, text.replaceAll('ID', id), { authorization });
       const shown = errors.map(({ message, extensions: { requestId, ...rest } }) => [
         message,
         rest,
