@@ -55,12 +55,11 @@ export function validateNewGroup(
   fields: readonly FieldDefinition[],
 ): NewGroup {
   const { id } = input;
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id))
+  if (id.length > LONGEST_ID || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id))
     throw new BadUserInputError(
-      'id must be ASCII letters, digits, dots, hyphens and underscores, and begin with a letter or a digit',
+      'id must be 1 to 256 ASCII letters, digits, dots, hyphens and underscores, and begin with a letter or a digit',
       'id',
     );
-  if (id.length > LONGEST_ID) throw new BadUserInputError(`id has more than ${LONGEST_ID} characters`, 'id');
   return { ...validateChange(input, fields), id };
 }
 
