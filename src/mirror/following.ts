@@ -89,9 +89,8 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
 
   /** Waits for the end of a current run before the database is closed. */
   async beforeApplicationShutdown(): Promise<void> {
-    if (await settlesWithin(STOP_TIMEOUT_MS, this.following)) return;
-    this.logger.warn('The synchronization does not end: its connections to the database are closed');
-    this.dataSource.destroyConnections();
+    if (!(await settlesWithin(STOP_TIMEOUT_MS, this.following)))
+      this.logger.warn('The synchronization does not end');
   }
 
   private async follow(settled: () => void): Promise<void> {

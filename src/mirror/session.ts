@@ -1,5 +1,6 @@
-import type pg from 'pg';
-import { destroyConnection, SESSION_SETTINGS, SocketClient } from '../database/connections/socket-client.js';
+import { Socket } from 'node:net';
+import pg from 'pg';
+import { SESSION_SETTINGS } from '../database/connections/pool-options.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
 
@@ -9,23 +10,29 @@ const PARTING_MS = 500;
 
 /** A session of its own at the database, with its temporary tables and locks. */
 export class Session implements Writer {
-  private constructor(private readonly client: SocketClient) {}
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly socket: Socket,
+  ) {}
 
   static async open(url: string, settings = ''): Promise<Session> {
-    const client = new SocketClient({
+    // Its own socket, which can be closed without a word to a server that hangs.
+    const socket = new Socket();
+    const client = new pg.Client({
       connectionString: url,
+      stream: () => socket,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     });
     // A lost connection makes the next statement fail.
     client.on('error', () => undefined);
-    const session = new Session(client);
+    const session = new Session(client, socket);
     try {
       await client.connect();
       await session.query(`${SESSION_SETTINGS}; ${settings}`);
       return session;
     } catch (error) {
-      destroyConnection(client);
+      socket.destroy();
       throw error;
     }
   }
@@ -44,7 +51,7 @@ export class Session implements Writer {
 
   /** Ends the session at once. The server rolls back its transaction. */
   destroy(): void {
-    destroyConnection(this.client);
+    this.socket.destroy();
   }
 
   async close(): Promise<void> {
