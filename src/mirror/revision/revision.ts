@@ -124,9 +124,8 @@ async function markBlocked(
   );
 }
 
-/** Attempts to read a group after a member was renamed, and milliseconds between them. */
-const REWRITTEN_TIMES = 4;
-const REWRITTEN_MS = 50;
+/** Milliseconds before each attempt to read a group after a member was renamed. */
+const REWRITTEN_MS = [0, 50, 100, 200, 400];
 /** Number of groups for which a revision waits. More are read again later. */
 const MOST_AWAITED = 20;
 
@@ -199,10 +198,10 @@ class Revision {
 
   /** Groups that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
   private async addNaming(staging: Staging): Promise<void> {
-    for (let time = 0; time < REWRITTEN_TIMES; time++) {
+    for (const pause of REWRITTEN_MS) {
       const naming = await staging.findNaming();
-      if (naming.length === 0 || (time > 0 && naming.length > MOST_AWAITED)) return;
-      if (time > 0) await sleep(REWRITTEN_MS, undefined, { signal: this.request.signal });
+      if (naming.length === 0 || (pause > 0 && naming.length > MOST_AWAITED)) return;
+      await sleep(pause, undefined, { signal: this.request.signal });
       const { entries } = await this.request.fetch(naming);
       await staging.add(entries);
       await this.addClaimants(staging);
