@@ -1,13 +1,6 @@
 // The size of the measured directory in the database of the service.
 
-const TABLES = [
-  'users',
-  'groups',
-  'memberships',
-  'nestings',
-  'effective_memberships',
-  'unresolved_references',
-];
+const TABLES = ['users', 'groups', 'entries', 'names', 'references', 'nestings', 'effective_memberships'];
 
 /** @param {import('pg').Client} connection */
 export async function readDirectorySize(connection) {

@@ -6,8 +6,6 @@ import TestSequencer from '@jest/test-sequencer';
  */
 const SLOWEST = [
   'behaviors/samba.postgres-spec.ts',
-  'reconciliation.postgres-spec.ts',
-  'reconciliation-repairs.postgres-spec.ts',
   'signing-keys.postgres-spec.ts',
   'documents.postgres-spec.ts',
   'command-line.process-spec.ts',

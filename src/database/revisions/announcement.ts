@@ -6,9 +6,6 @@ import type { Revision } from './revision.js';
 /** The channel that announces a new revision. */
 export const REVISION_CHANNEL = 'directory_revision';
 
-/** PostgreSQL rejects payloads of 8,000 bytes and more. */
-export const MAX_PAYLOAD_BYTES = 7999;
-
 /** A new revision, as the process that applied it describes it to the others (docs/adr/0042). */
 export interface Announcement extends Revision, ReportedFreshness {
   /** The id of the revision before it; null: it is the first one. */

@@ -10,7 +10,6 @@ import {
 } from '../client/ldap-error.js';
 import { limitErrorOf } from '../client/limit-error.js';
 import { suffixOf } from '../naming/naming-context.js';
-import type { Entry } from '../entry.js';
 import type { SearchRequest } from '../client/requests.js';
 import { ResultCode } from '../client/result-code.js';
 import { readRootDse } from '../client/root-dse.js';
@@ -73,33 +72,6 @@ export async function* followContent(
     throw refusal ?? (await limitErrorOf(error, connection)) ?? withBase(error, request.base);
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronization');
-}
-
-/** Yields the events of followContent up to the end of the refresh, and leaves the search open. */
-export async function* refreshOf(events: AsyncGenerator<ContentEvent>): AsyncGenerator<ContentEvent> {
-  for (;;) {
-    const next = await events.next();
-    if (next.done === true) return;
-    yield next.value;
-    if (next.value.kind === 'refreshed') return;
-  }
-}
-
-/**
- * Yields the entries of a search by content synchronization, and ends the search after the refresh.
- * @param persist whether it is a search that persists: only in it, OpenLDAP omits the lower glued databases. 389 Directory
- *   Server cannot end it before the connection, and stops reading a connection with five of them
- */
-export async function* readContent(
-  connection: LdapConnection,
-  request: SearchRequest,
-  signal: AbortSignal,
-  persist = true,
-): AsyncGenerator<{ readonly uuid: string; readonly entry: Entry }> {
-  for await (const event of followContent(connection, { ...request, cookie: null, persist, signal })) {
-    if (event.kind === 'entry') yield event;
-    if (event.kind === 'refreshed') return;
-  }
 }
 
 /** Checks the root DSE and the contextCSN of the server before its results are used. */

@@ -39,10 +39,3 @@ export interface Quarantined {
   /** The end of a sentence whose subject is the entry or the attribute. */
   readonly reason: string;
 }
-
-/** People and groups of the directory at one moment: all of them, or only those that have changed. */
-export interface Snapshot {
-  readonly people: ReadonlyMap<string, MappedPerson>;
-  readonly groups: ReadonlyMap<string, MappedGroup>;
-  readonly quarantined: readonly Quarantined[];
-}

@@ -1,4 +1,4 @@
-import { mappedFields, pictureFields, storedName } from '../../common/field.js';
+import { pictureFields, storedName } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import { writtenColumns } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
@@ -215,8 +215,4 @@ export async function sweepPictures(writer: Writer, { users }: DirectoryMapping)
   await writer.query(
     `delete from pictures p where p.sha256 in (select unnest(f.pictures) from former f) and ${unused.join(' and ')}`,
   );
-}
-
-export function hasPictures({ users }: DirectoryMapping): boolean {
-  return mappedFields(users.fields).some(({ reader }) => reader === 'picture');
 }

@@ -127,14 +127,6 @@ export class MirrorState {
     this.database.noteConfirmed();
   }
 
-  /** @param leader null: a command */
-  async markRunning(leader: number | null): Promise<void> {
-    await this.dataSource.query(
-      `update mirror_state set state = 'RUNNING' where reason is null and ($1::bigint is null or leader = $1)`,
-      [leader],
-    );
-  }
-
   async markFailing(reason: string, leader: number | null): Promise<void> {
     await this.dataSource.query(
       `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null where $2::bigint is null or leader = $2`,
