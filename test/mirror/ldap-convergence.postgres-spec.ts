@@ -1,143 +1,133 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { DataSource } from 'typeorm';
-import { changesNothing } from '../../src/mirror/revision/revision.js';
-import { BASE_DN } from '../support/builders/directory.js';
-import { LONGEST_WAIT } from '../support/eventually.js';
-import { directorySettings } from '../support/servers/ldap.js';
-import { expectMirror, parseDump } from '../support/builders/ldap-content.js';
-import { readInconsistencies, readMirror } from '../support/builders/ldap-mirror.js';
-import { TestProxy } from '../support/servers/proxy.js';
 import { changesInOneGo } from '../support/builders/random-changes.js';
-import { TestService } from '../support/servers/service.js';
-import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { repetitions } from '../support/repetitions.js';
+import { PARTS, PROXIES, World } from '../support/servers/failing-world.js';
 
 /** A seed of the environment, to search for further failures. */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
-const STEPS = Number(process.env['TEST_STEPS'] ?? 8);
 
-const UNITS = ['ou=a,ou=people', 'ou=b,ou=a,ou=people', 'ou=sub,ou=groups', 'ou=away'];
-/** Initial users, and one that no change affects, because a directory without users is held. */
-const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'stays'].map(
-  (cn, index) =>
-    `dn: cn=${cn},ou=${['a,ou=', 'b,ou=a,ou=', ''][index % 3] ?? ''}people,${BASE_DN}\nobjectClass: inetOrgPerson\nuid: ${cn}\ncn: ${cn}\nsn: ${cn}\n`,
-);
-const GROUPS = ['g0', 'g1', 'g2'].map(
-  (cn) =>
-    `dn: cn=${cn},ou=groups,${BASE_DN}\nobjectClass: groupOfNames\ncn: ${cn}\nmember: cn=stays,ou=people,${BASE_DN}\n`,
-);
-const LDIF = [
-  ...UNITS.map((unit) => `dn: ${unit},${BASE_DN}\nobjectClass: organizationalUnit\n`),
-  ...PEOPLE,
-  ...GROUPS,
-].join('\n');
-const ATTRIBUTES = ['*', 'entryUUID'];
+interface Step {
+  readonly what: string;
+  /** Milliseconds before it. */
+  readonly pause: number;
+  run(world: World): Promise<void> | void;
+}
 
-const STEP = fc.record({
-  changes: changesInOneGo(),
-  /** Each with its own client. */
-  atOnce: fc.boolean(),
-  /** Milliseconds from the start. */
-  cutAfter: fc.nat(120),
+type Action = Omit<Step, 'pause'>;
+
+const part = fc.constantFrom(...PARTS);
+const killed = fc.constantFrom(...PARTS, 'service' as const);
+const pause = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(150) },
+  { weight: 3, arbitrary: fc.integer({ min: 150, max: 1000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1000, max: 3000 }) },
+);
+
+const change: fc.Arbitrary<Action> = fc
+  .tuple(changesInOneGo(), fc.constantFrom('in turn' as const, 'at once' as const))
+  .map(([changes, how]) => ({ what: `change ${how}`, run: (world) => world.change(changes, how) }));
+const silentChange: fc.Arbitrary<Action> = changesInOneGo(1, 2).map((changes) => ({
+  what: 'change silently',
+  run: (world) => world.changeSilently(changes),
+}));
+const kill: fc.Arbitrary<Action> = fc.tuple(killed, fc.boolean()).map(([name, isBack]) => ({
+  what: `kill ${name}${isBack ? ', start it again' : ''}`,
+  run: async (world) => {
+    await world.parts[name].kill();
+    if (isBack) await world.parts[name].recover();
+    await world.expectWholeRevision();
+  },
+}));
+const freeze: fc.Arbitrary<Action> = part.map((name) => ({
+  what: `freeze ${name}`,
+  run: (world) => {
+    world.parts[name].freeze();
+  },
+}));
+const start: fc.Arbitrary<Action> = part.map((name) => ({
+  what: `start or continue ${name}`,
+  run: (world) => world.parts[name].recover(),
+}));
+const cut: fc.Arbitrary<Action> = fc
+  .tuple(
+    fc.constantFrom(...PROXIES, 'directory' as const),
+    fc.constantFrom('cut' as const, 'cut' as const, 'reset' as const, 'freeze' as const),
+    fc.boolean(),
+  )
+  .map(([name, how, isRestored]) => ({
+    what: `${how} connections to the ${name}${isRestored ? '' : ' until it recovers'}`,
+    run: (world) => {
+      world.cut(name, how, isRestored);
+    },
+  }));
+const others: fc.Arbitrary<Action> = fc.constantFrom<Action[]>(
+  { what: 'change the crowd', run: (world) => world.changeCrowd() },
+  { what: 'change the crowd', run: (world) => world.changeCrowd() },
+  { what: 'backup', run: (world) => world.keepBackup() },
+  { what: 'restore', run: (world) => world.restoreBackup() },
+  { what: 'restore', run: (world) => world.restoreBackup() },
+  { what: 'recover', run: (world) => world.recover() },
+);
+const SEQUENCE = fc.record({
+  initial: changesInOneGo(4, 12),
+  steps: fc.array(
+    fc
+      .tuple(
+        pause,
+        fc.oneof(
+          { weight: 6, arbitrary: change },
+          { weight: 2, arbitrary: silentChange },
+          { weight: 5, arbitrary: kill },
+          { weight: 1, arbitrary: freeze },
+          { weight: 3, arbitrary: start },
+          { weight: 3, arbitrary: cut },
+          { weight: 5, arbitrary: others },
+        ),
+      )
+      .map(([milliseconds, action]): Step => ({ ...action, pause: milliseconds })),
+    { minLength: 5, maxLength: 15 },
+  ),
 });
-type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
 
 describe.each([
-  { way: 'a server that pushes them', syncprov: true, refint: false, cuts: false, long: 4 },
+  { way: 'pushes them', syncprov: true, refint: false, first: 0, usually: 7, long: 400 },
   {
-    way: 'a server that pushes them, and rewrites groups',
+    way: 'pushes them, and rewrites groups',
     syncprov: true,
     refint: true,
-    cuts: false,
-    long: 3,
+    first: 1000,
+    usually: 7,
+    long: 400,
   },
-  {
-    way: 'a server that pushes them over a connection that breaks',
-    syncprov: true,
-    refint: false,
-    cuts: true,
-    long: 3,
-  },
-  { way: 'a polled server', syncprov: false, refint: true, cuts: false, long: 1 },
-])('random changes of $way', ({ syncprov, refint, cuts, long }) => {
-  let slapd: TestSlapd;
-  let proxy: TestProxy;
-  let service: TestService;
+  { way: 'is polled', syncprov: false, refint: true, first: 2000, usually: 6, long: 200 },
+])('changes of a server that $way, and faults', ({ first, usually, long, ...options }) => {
+  let world: World;
 
   beforeAll(async () => {
-    slapd = await startSlapd({ ldif: LDIF, syncprov, refint });
-    proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
-    service = await TestService.start({
-      environment: {
-        ...directorySettings(slapd),
-        DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
-        DIRECTORY_GUARD_PERCENT: '100',
-      },
-    });
+    world = await World.start(options);
+    await world.expectConvergence();
   });
 
-  afterAll(async () => {
-    await service.stop();
-    await proxy.stop();
-    await slapd.remove();
-  });
+  afterAll(() => world.stop());
 
-  const dump = async () => parseDump(await slapd.search({ attributes: ATTRIBUTES }));
-
-  /**
-   * Differences that a full synchronization would still find.
-   */
-  async function readRest(): Promise<unknown> {
-    const outcome = await service.synchronize({ dryRun: true });
-    if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
-    return { isEmpty: changesNothing(outcome.counts) };
-  }
-
-  /** Waits until the mirror equals the content of the server, and no work is left. */
-  async function expectConvergence(): Promise<void> {
-    const wanted = expectMirror(await dump());
-    const latest = performance.now() + LONGEST_WAIT;
-    for (;;) {
-      try {
-        expect(await readMirror(service.app.get(DataSource))).toEqual(wanted);
-        expect(await readInconsistencies(service.app.get(DataSource))).toEqual([]);
-        expect(await readRest()).toEqual({ isEmpty: true });
-        return;
-      } catch (error) {
-        if (performance.now() > latest) throw error;
-        await sleep(100);
-      }
-    }
-  }
-
-  async function apply({ changes, atOnce, cutAfter }: Step): Promise<void> {
-    const entries = await dump();
-    const cut =
-      cuts && cutAfter < 60
-        ? sleep(cutAfter).then(() => {
-            proxy.cut();
-          })
-        : null;
-    // A change that has become impossible is rejected, which is a valid outcome.
-    if (atOnce) await Promise.all(changes.map((change) => slapd.modify(change(entries))));
-    else for (const change of changes) await slapd.modify(change(entries));
-    await cut;
-    proxy.restore();
-  }
-
-  it.each(Array.from({ length: repetitions({ usually: 1, long }) }, (_, run) => SEED + run))(
-    'lead to the output of ldapsearch (seed %i)',
+  it.each(Array.from({ length: repetitions({ usually, long }) }, (_, run) => SEED + first + run))(
+    'lead to the content of the directory (seed %i)',
     async (seed) => {
-      for (const step of fc.sample(STEP, { numRuns: STEPS, seed })) {
-        await apply(step);
-        await expectConvergence();
+      const [sequence] = fc.sample(SEQUENCE, { numRuns: 1, seed });
+      try {
+        await world.recover();
+        await world.reset(sequence?.initial ?? []);
+        for (const step of sequence?.steps ?? []) {
+          await sleep(step.pause);
+          world.note(step.what);
+          await step.run(world);
+        }
+        await world.expectConvergence();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`${reason}\nSteps:\n${world.journal.join('\n')}\n${world.output}`, { cause: error });
       }
     },
   );
-
-  it(`lead to it also without waiting for the mirror (seed ${SEED})`, async () => {
-    for (const step of fc.sample(STEP, { numRuns: STEPS, seed: SEED })) await apply(step);
-    await expectConvergence();
-  });
 });

@@ -13,6 +13,8 @@ export interface MirrorContents {
   readonly people: Record<string, Record<string, string | null>>;
   readonly groups: Record<string, Record<string, string | null>>;
   readonly roles: Record<string, Record<string, unknown>>;
+  /** The entryUUIDs of users and groups in quarantine, sorted. */
+  readonly quarantine: readonly string[];
 }
 
 /** Parses the output of `ldapsearch -LLL -o ldif-wrap=no`, without code of the product. */
@@ -38,8 +40,11 @@ function textOf(values: DumpedEntry['values'], name: string): string | null {
 
 /** Returns the expected mirror of these entries, by the rules of docs/model.md. */
 export function expectMirror(entries: readonly DumpedEntry[]): MirrorContents {
-  const people = chosen(entries, 'inetorgperson', 'ou=people,', 'uid');
-  const groups = chosen(entries, 'groupofnames', 'ou=groups,', 'cn');
+  const allPeople = ofKind(entries, 'inetorgperson', 'ou=people,');
+  const allGroups = ofKind(entries, 'groupofnames', 'ou=groups,');
+  const people = usable(allPeople, 'uid');
+  const groups = usable(allGroups, 'cn');
+  const isUsable = new Set([...people, ...groups]);
   const names = new Map<string, string>();
   for (const group of groups) names.set(group.dn.toLowerCase(), `@${textOf(group.values, 'cn') ?? ''}`);
   for (const person of people) names.set(person.dn.toLowerCase(), textOf(person.values, 'uid') ?? '');
@@ -47,6 +52,10 @@ export function expectMirror(entries: readonly DumpedEntry[]): MirrorContents {
     people: Object.fromEntries(people.map((entry) => [uuidOf(entry), personOf(entry)])),
     groups: Object.fromEntries(groups.map((entry) => [uuidOf(entry), groupOf(entry)])),
     roles: plain(heldRoles(groups.map((entry) => modelOf(entry, names)))),
+    quarantine: [...allPeople, ...allGroups]
+      .filter((entry) => !isUsable.has(entry))
+      .map(uuidOf)
+      .sort(),
   };
 }
 
@@ -54,17 +63,20 @@ function uuidOf({ values }: DumpedEntry): string {
   return textOf(values, 'entryuuid') ?? '';
 }
 
-/** Entries of a type, without those whose id is missing or used twice. */
-function chosen(entries: readonly DumpedEntry[], objectClass: string, base: string, id: string) {
-  const ofKind = entries.filter(
+function ofKind(entries: readonly DumpedEntry[], objectClass: string, base: string) {
+  return entries.filter(
     ({ dn, values }) =>
       dn.toLowerCase().includes(base) &&
       values.get('objectclass')?.some((value) => value.toString().toLowerCase() === objectClass),
   );
+}
+
+/** Entries without those whose id is missing or used twice. */
+function usable(entries: readonly DumpedEntry[], id: string) {
   const idOf = ({ values }: DumpedEntry) => textOf(values, id)?.toLowerCase();
-  return ofKind.filter(
+  return entries.filter(
     (entry) =>
-      idOf(entry) !== undefined && ofKind.filter((other) => idOf(other) === idOf(entry)).length === 1,
+      idOf(entry) !== undefined && entries.filter((other) => idOf(other) === idOf(entry)).length === 1,
   );
 }
 

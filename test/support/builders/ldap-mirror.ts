@@ -68,10 +68,18 @@ export async function readMirror(dataSource: DataSource): Promise<MirrorContents
     select g.id as "group", u.id as person, m.role, m.direct_role as direct,
       array(select i.id from groups i where i.key = any (m.inherited_from)) as "inheritedFrom"
     from effective_memberships m join groups g on g.key = m.group_key join users u on u.key = m.user_key`);
+  const held: { uuid: string }[] = await dataSource.query(
+    'select uuid from entries where reason is not null order by uuid',
+  );
   const byGroup = new Map(groups.map(({ id = '' }): [string, Record<string, HeldRole>] => [id, {}]));
   for (const { group, person, ...ranks } of roles)
     Object.assign(byGroup.get(group) ?? {}, { [person]: heldOf(ranks) });
-  return { people: byUuid(people), groups: byUuid(groups), roles: Object.fromEntries(byGroup) };
+  return {
+    people: byUuid(people),
+    groups: byUuid(groups),
+    roles: Object.fromEntries(byGroup),
+    quarantine: held.map(({ uuid }) => uuid),
+  };
 }
 
 /** Copies and counters that differ from their source. */

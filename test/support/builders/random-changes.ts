@@ -22,8 +22,8 @@ const PHOTOS = [
 ];
 
 /** Changes for the content at one moment. */
-export function changesInOneGo(): fc.Arbitrary<DirectoryChange[]> {
-  return fc.array(change, { minLength: 1, maxLength: 4 });
+export function changesInOneGo(minLength = 1, maxLength = 4): fc.Arbitrary<DirectoryChange[]> {
+  return fc.array(change, { minLength, maxLength });
 }
 
 const person = fc.constantFrom(...PEOPLE);
