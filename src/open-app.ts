@@ -34,8 +34,14 @@ export async function openApp(
     await app.close();
     return null;
   }
-  const previous = isKnown ? config.directory.server : await previousKind(config, app.get(MirrorState));
-  if (previous === config.directory.server) return { app, config };
+  let previous = config.directory.server;
+  try {
+    if (!isKnown) previous = await previousKind(config, app.get(MirrorState));
+    if (previous === config.directory.server) return { app, config };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   await app.close();
   return openApp(configFor(config, previous), true, ending, optionsOf);
 }

@@ -36,6 +36,19 @@ export async function serve(config: Config): Promise<void> {
 
 /** Serves with the preset of one kind of server, until the process ends or the server is found to be of another kind. */
 async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
+  for (;;) {
+    try {
+      await serveOnce(given, ending, isKnown);
+      return;
+    } catch (error) {
+      if (isEnding(ending) || !(databaseError(error) instanceof ServiceUnavailableError)) throw error;
+      new Logger('Service').warn('The database was lost during the start: the service starts again');
+      await sleep(PAUSE, undefined, { signal: ending }).catch(() => undefined);
+    }
+  }
+}
+
+async function serveOnce(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
   const opened = await openApp(given, isKnown, ending, () => ({}));
   if (opened === null) return;
   const { app, config } = opened;
