@@ -8,7 +8,7 @@ import { LdapClosedError, LdapConnectError, LdapError, LdapTimeoutError } from '
 import type { Directory, Identity } from '../sources/directory.js';
 import { openDirectory } from '../sources/open-directory.js';
 import { readPassword, waitForPassword } from '../sources/ldap/password-file.js';
-import { OtherServerError } from '../sources/source.error.js';
+import { OtherServerError, ServerBehindError } from '../sources/source.error.js';
 import type { Term } from './leadership.js';
 import type { RevisionOutcome } from './revision/revision.js';
 import type { RunReporter } from './run-reporter.js';
@@ -36,6 +36,8 @@ const DYNAMIC_REST_FACTOR = 9;
 const LEAST_DYNAMIC_REST_MS = 2000;
 /** Milliseconds between two checks whether an operator has decided about held changes. */
 const DECISION_INTERVAL_MS = 2000;
+/** The only server of the setting was restored if it lacks known changes, and gets no others, for this many intervals of scans. */
+const RESTORED_AFTER = 2;
 /** Milliseconds that a hint may take from the server. */
 const IN_FLIGHT_MS = 250;
 /**
@@ -64,6 +66,9 @@ interface Dependencies {
  * reading never follows a newer one.
  */
 export class Follower {
+  /** The state of a server that lacks known changes, and since when it is so. */
+  private behind: { readonly state: string; readonly since: number } | null = null;
+
   constructor(
     private readonly dependencies: Dependencies,
     private readonly term: Term,
@@ -83,11 +88,14 @@ export class Follower {
       try {
         await this.followOnce(session, () => {
           failures = 0;
+          this.behind = null;
         });
       } catch (error) {
         if (this.term.signal.aborted) return;
         if (!isOfDirectory(error)) throw error;
         failures++;
+        if (error instanceof ServerBehindError && error.state !== this.behind?.state)
+          this.behind = { state: error.state, since: performance.now() };
         if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);
         const isAway = [error, error.cause].some((each) => AWAY.some((type) => each instanceof type));
         reporter.reportFailure(error.message, isAway);
@@ -98,6 +106,14 @@ export class Follower {
         await session.close();
       }
     }
+  }
+
+  /** The state of a server that was restored from a backup: one that only lags gets changes again. */
+  private get restored(): string | null {
+    const { source, scanSeconds } = this.dependencies.config;
+    if (this.behind === null || source.kind !== 'ldap' || source.servers.length > 1) return null;
+    const interval = scanSeconds === null ? LEAST_REST_MS : scanSeconds * 1000;
+    return performance.now() - this.behind.since > RESTORED_AFTER * interval ? this.behind.state : null;
   }
 
   /** Waits before the next attempt. Many attempts with a rejected password would lock the account. */
@@ -127,7 +143,7 @@ export class Follower {
       await new Following(
         this.dependencies,
         this.term,
-        { directory, session, queue },
+        { directory, session, queue, accepted: this.restored },
         this.settled,
         onScan,
       ).run();
@@ -227,6 +243,8 @@ interface Place {
   readonly directory: Directory;
   readonly session: Session;
   readonly queue: HintQueue;
+  /** As in RunOptions. */
+  readonly accepted: string | null;
 }
 
 /** Follows a directory over one connection. */
@@ -269,7 +287,7 @@ class Following {
 
   private async scan(): Promise<void> {
     const { synchronizer, reporter, state } = this.dependencies;
-    const { directory, session, queue } = this.place;
+    const { directory, session, queue, accepted } = this.place;
     if (queue.isScanRequested && directory.mode !== null)
       await sleep(SETTLE_MS, undefined, { signal: this.term.signal });
     queue.isScanRequested = false;
@@ -281,7 +299,7 @@ class Following {
     const begun = performance.now();
     const { number: leader, signal } = this.term;
     const outcome = await reporter.reportRun((progress) =>
-      synchronizer.run(directory, session, { leader, isWhole, signal, progress }),
+      synchronizer.run(directory, session, { leader, isWhole, accepted, signal, progress }),
     );
     queue.add(hinted);
     const spent = performance.now() - begun;

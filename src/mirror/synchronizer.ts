@@ -36,6 +36,8 @@ export type ProgressStep =
 export interface RunOptions extends Pick<RevisionRequest, 'confirm' | 'dryRun' | 'signal'> {
   /** Reads and compares every entry, also those whose stamps are the same. */
   readonly isWhole?: boolean;
+  /** The state of a server that is used although it lacks known changes. */
+  readonly accepted?: string | null;
   /** See RevisionRequest. Default: a command. */
   readonly leader?: number | null;
   readonly progress?: (step: ProgressStep) => void;
@@ -162,7 +164,7 @@ export class Synchronizer {
     options: RunOptions & Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
-    const { leader = null, asOf, confirm, dryRun, signal, progress, isHinted, isPolled } = options;
+    const { leader = null, asOf, confirm, dryRun, signal, accepted, progress, isHinted, isPolled } = options;
     let lag: string | null = null;
     const request: RevisionRequest = {
       ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
@@ -174,7 +176,8 @@ export class Synchronizer {
         progress?.({ stage: 'write' });
       },
       requireCurrent: () => {
-        if (lag !== null) throw new ServerBehindError(lag);
+        const state = directory.contextCsns.join();
+        if (lag !== null && state !== accepted) throw new ServerBehindError(lag, state);
       },
       fetch: (identities) => this.fetch(directory, identities),
       isRewritten: directory.mode !== null,
@@ -328,10 +331,8 @@ export class Synchronizer {
 }
 
 async function readStamps(session: Session, dnKeys: readonly string[]): Promise<Map<string, KnownStamp>> {
-  const rows = await session.query<(KnownStamp & { dnKey: string })[]>(
-    `select dn_key as "dnKey", kind, uuid, stamp from entries where dn_key = any ($1::uuid[])`,
-    [dnKeys],
-  );
+  const text = `select dn_key as "dnKey", kind, uuid, stamp from entries where dn_key = any ($1::uuid[])`;
+  const rows = await session.query<(KnownStamp & { dnKey: string })[]>(text, [dnKeys]);
   return new Map(rows.map(({ dnKey, ...stamp }) => [dnKey, stamp]));
 }
 

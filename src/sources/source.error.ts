@@ -12,7 +12,15 @@ export class SourceError extends Error {
 }
 
 /** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. To apply it would undo them. */
-export class ServerBehindError extends SourceError {}
+export class ServerBehindError extends SourceError {
+  /** @param state its contextCSN: whether it moves */
+  constructor(
+    message: string,
+    readonly state: string,
+  ) {
+    super(message);
+  }
+}
 
 /** The server is of another kind than the one whose preset applies. */
 export class OtherServerError extends SourceError {

@@ -98,8 +98,6 @@ export class World {
   private backup: string | null = null;
   /** Where connections are open that forward nothing. */
   private readonly isSilent = new Set<(typeof PROXIES)[number]>();
-  /** Whether the server lacks changes that the service has seen, unless it has later ones. */
-  private isRestored = false;
   private crowdVersion = 0;
   private begun = performance.now();
   private readonly processes: Record<string, TestProcess> = {};
@@ -240,7 +238,6 @@ export class World {
     await this.slapd.stop();
     this.parts.slapd.state = 'down';
     await this.slapd.restore(this.backup);
-    this.isRestored = true;
     await this.parts.slapd.recover();
   }
 
@@ -273,12 +270,6 @@ export class World {
   /** Waits until the mirror is what the directory says. */
   async expectConvergence(): Promise<void> {
     await this.recover();
-    // A server that only lacks known changes may be a replica that lags: it is used when it has later ones.
-    if (this.isRestored)
-      await this.modify([
-        `dn: ${CROWD_DN}\nchangetype: modify\nreplace: description\ndescription: Restored\n`,
-      ]);
-    this.isRestored = false;
     const wanted = { ...expectMirror(await this.read()), state: 'IDLE' };
     const begun = performance.now();
     for (;;) {
