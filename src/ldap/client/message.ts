@@ -69,7 +69,6 @@ function parseOperation(message: BerInput): Operation {
 }
 
 function parseEntry(body: BerInput): Entry {
-  const encoded = body.rest;
   const dn = body.readText();
   const list = body.enter();
   const attributes: [string, Buffer[]][] = [];
@@ -81,7 +80,7 @@ function parseEntry(body: BerInput): Entry {
     while (!set.isAtEnd) values.push(set.readOctets());
     attributes.push([description, values]);
   }
-  return new Entry(dn, attributes, encoded);
+  return new Entry(dn, attributes);
 }
 
 function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operation {
@@ -106,4 +105,37 @@ function parseControls(list: BerInput): ResponseControl[] {
     controls.push({ oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() });
   }
   return controls;
+}
+
+const RANGE = ';range=';
+
+/** A part of the values of an attribute ([MS-ADTS] 3.1.1.3.1.3.3). */
+interface ValueRange {
+  /** The attribute description without the range. */
+  readonly attribute: string;
+  readonly first: number;
+  /** Null: the values to the end. */
+  readonly last: number | null;
+}
+
+/**
+ * Whether a server sent only a part of the values of an attribute. Active Directory does so for attributes with more
+ * than 1,500 values, or 5,000 in newer versions.
+ */
+export function hasRanges(entry: Entry): boolean {
+  for (const key of entry.attributes.keys()) if (key.includes(RANGE)) return true;
+  return false;
+}
+
+/**
+ * Parses the range in an attribute key; null when the key has none.
+ * @param key see attributeKey: its options are in lower case and sorted
+ * @throws {LdapProtocolError} when the range is malformed
+ */
+export function parseRange(key: string): ValueRange | null {
+  if (!key.includes(RANGE)) return null;
+  const [, before = '', first = '', last = '', after = ''] =
+    /^(.*);range=(\d{1,9})-(\d{1,9}|\*)(;.*)?$/.exec(key) ?? [];
+  if (before === '') throw new LdapProtocolError('a malformed range of values');
+  return { attribute: before + after, first: Number(first), last: last === '*' ? null : Number(last) };
 }

@@ -3,12 +3,11 @@ import { BerInput } from './ber.js';
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
 import { Entry } from '../entry.js';
 import { LdapProtocolError, LdapResultError, withBase } from './ldap-error.js';
-import { limitErrorOf } from './limit-error.js';
-import type { ResponseControl } from './message.js';
+import { limitErrorOf } from './server-kind.js';
+import { hasRanges, type ResponseControl } from './message.js';
 import { completeRanges } from './ranged-values.js';
 import type { SearchRequest } from './requests.js';
-import { ResultCode } from './result-code.js';
-import { hasRanges } from './value-range.js';
+import { ResultCode } from './ldap-error.js';
 
 interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;

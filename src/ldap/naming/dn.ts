@@ -171,12 +171,11 @@ function pairKey({ type, value }: AttributeTypeAndValue): string {
 
 /**
  * Whether an entry is the base or a descendant of it (RFC 4511 §4.5.1.2, wholeSubtree). Either DN may be as
- * written or normalized.
- * @throws {InvalidDnError} when either is malformed
+ * written or normalized. A malformed one is below nothing, and nothing is below it.
  */
 export function isBelow(dn: string, base: string): boolean {
-  const key = normalizeDn(dn);
-  const baseKey = normalizeDn(base);
+  const [key, baseKey] = [tryNormalizeDn(dn), tryNormalizeDn(base)];
+  if (key === null || baseKey === null) return false;
   if (baseKey === '' || key === baseKey) {
     return true;
   }
@@ -187,6 +186,26 @@ export function isBelow(dn: string, base: string): boolean {
   const above = key.slice(0, -baseKey.length - 1);
   const backslashes = above.length - above.replace(/\\+$/, '').length;
   return backslashes % 2 === 0;
+}
+
+/** The normalized DN; null if it is malformed. */
+export function tryNormalizeDn(dn: string): string | null {
+  try {
+    return normalizeDn(dn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return null;
+    throw error;
+  }
+}
+
+/** The innermost naming context (database suffix) that contains a base; undefined if none does. */
+export function suffixOf(base: string, namingContexts: readonly string[]): string | undefined {
+  return namingContexts
+    .filter((context) => isBelow(base, context))
+    .reduce<string | undefined>(
+      (inner, each) => (each.length >= (inner?.length ?? 0) ? each : inner),
+      undefined,
+    );
 }
 
 /** Escapes text for use as a value in a DN (RFC 4514 §2.4). */

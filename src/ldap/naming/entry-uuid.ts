@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isUuid } from '../../common/uuid.js';
-import { InvalidDnError, normalizeDn } from './dn.js';
+import { tryNormalizeDn } from './dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 
 /** The namespace of X.500 DNs (RFC 9562 §6.6). */
@@ -25,12 +25,7 @@ const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
   if (bytes !== undefined) return parseUuid(bytes, attribute);
-  try {
-    return uuidOfDn(entry.dn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return null;
-    throw error;
-  }
+  return uuidOfDn(entry.dn);
 }
 
 /**
@@ -90,10 +85,12 @@ export function formatUuid(digits: string): string {
 /**
  * The identifier of an entry without entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalized DN, in
  * lower case. A renamed entry gets a different UUID.
- * @throws {InvalidDnError} when the DN is malformed
+ * @returns null when the DN is malformed
  */
-export function uuidOfDn(dn: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(normalizeDn(dn), 'utf8').digest().subarray(0, 16);
+export function uuidOfDn(dn: string): string | null {
+  const normalized = tryNormalizeDn(dn);
+  if (normalized === null) return null;
+  const bytes = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(normalized)]), 'buffer').subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return formatUuid(bytes.toString('hex'));

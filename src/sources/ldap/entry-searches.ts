@@ -1,7 +1,6 @@
 import { type Field, mappedFields } from '../../common/field.js';
 import { type DirectoryMapping, type EntryMapping, memberAttributesOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { namingAttributesOf } from '../named-groups.js';
@@ -55,15 +54,11 @@ export function searchesOf(
   };
 }
 
+/** Finds containers, and every other entry that has entries below it. */
 export function containersBelow(base: string): SearchRequest {
   const filters = CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value)));
-  return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };
-}
-
-/** The containers that a search finds, and every other entry that has entries below it. */
-export function withParents({ filter, ...search }: SearchRequest): SearchRequest {
-  const filters = [filter, isEqual(HAS_SUBORDINATES, Buffer.from('TRUE'))];
-  return { ...search, filter: { kind: 'or', filters } };
+  filters.push(isEqual(HAS_SUBORDINATES, Buffer.from('TRUE')));
+  return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['1.1'] };
 }
 
 /** Whether people and groups can be below an entry. */
@@ -90,18 +85,6 @@ function searchOf(
   // One search finds the entries below several bases, because content synchronization has one state for each search.
   const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
-}
-
-/** Whether an entry that a search found is below one of the bases of its kind. */
-export function isWithin({ bases }: EntryMapping, dn: string): boolean {
-  // The search had the only base.
-  if (bases.length === 1) return true;
-  try {
-    return bases.some((base) => isBelow(dn, base));
-  } catch (error) {
-    if (error instanceof InvalidDnError) return false;
-    throw error;
-  }
 }
 
 function attributesOf(fields: readonly Field[]): string[] {

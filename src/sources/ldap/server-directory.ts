@@ -6,21 +6,19 @@ import type { ServerTraits } from '../../config/model/presets/server-traits.js';
 import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
-import { ResultCode } from '../../ldap/client/result-code.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
+import { readRootDse } from '../../ldap/client/server-kind.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { identityValues, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { suffixOf } from '../../ldap/naming/naming-context.js';
-import { readContextCsns, readCsnsSince } from '../../ldap/sync/context-csn.js';
-import { compareVectors, timeOfCsn, vectorOf } from '../../ldap/sync/csn-vector.js';
+import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import type { Directory, HintMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
 import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
-import type { HintSource } from './hint-source.js';
+import { ContextCsns } from './context-csns.js';
+import { ENTRY_CSN, isEqual, searchesOf } from './entry-searches.js';
+import { type HintSource, SECOND_MS } from './hint-source.js';
 import { hintSourceOf } from './hints.js';
 import { LdapServers } from './ldap-servers.js';
 import { requireKind } from './recognize.js';
@@ -29,8 +27,6 @@ import { requireKind } from './recognize.js';
 const READ_TOGETHER = 50;
 /** Milliseconds within which the server answers a search of a single entry. */
 const READ_TIMEOUT_MS = 10_000;
-/** Milliseconds after which a later change has a later time than the latest one that was seen. */
-const SECOND_MS = 1100;
 
 type Traits = Pick<ServerTraits, 'pushesChanges' | 'counter'>;
 
@@ -67,12 +63,8 @@ export async function openServer(
 /** One server, over one connection. */
 export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
-  shownCsns: readonly string[] = [];
+  csns: ContextCsns;
   private source: HintSource | null = null;
-  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
-  private newerCsns: readonly string[] = [];
-  /** The suffixes of the databases that have users or groups. */
-  private suffixes: readonly string[] = [];
   private readonly pictures: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
   private showsTimes = true;
@@ -89,6 +81,7 @@ export class ServerDirectory implements Directory {
     readonly connection: LdapConnection,
   ) {
     this.searches = searchesOf(config.mapping, config.baseDn);
+    this.csns = new ContextCsns(connection, []);
     this.pictures = new Set(
       pictureFields(config.mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
     );
@@ -100,14 +93,16 @@ export class ServerDirectory implements Directory {
     };
     signal.addEventListener('abort', close);
     try {
-      await requireKind(this.config, this.connection);
-      const { kind, namingContexts } = await readRootDse(this.connection);
+      const root = await readRootDse(this.connection);
+      const { kind, namingContexts } = root;
+      requireKind(this.config, kind);
       this.isNumbered = kind !== 'other' && PRESETS[kind].counter !== null;
       const suffixes = KINDS.map((each) => suffixOf(this.searches[each].base, namingContexts));
-      this.suffixes = [...new Set(suffixes.filter((suffix) => suffix !== undefined))];
-      await this.readContextCsns();
+      const known = new Set(suffixes.filter((suffix) => suffix !== undefined));
+      this.csns = new ContextCsns(this.connection, [...known]);
+      await this.csns.read();
       await this.probe();
-      this.source = await hintSourceOf(this, kind === 'other' ? OTHER : PRESETS[kind]);
+      this.source = await hintSourceOf(this, root, kind === 'other' ? OTHER : PRESETS[kind]);
     } catch (error) {
       this.close();
       throw error;
@@ -136,29 +131,11 @@ export class ServerDirectory implements Directory {
   }
 
   get contextCsns(): readonly string[] {
-    return [...vectorOf([...this.shownCsns, ...this.newerCsns]).values()];
+    return this.csns.all;
   }
 
-  async describeLag(known: readonly string[]): Promise<string | null> {
-    const before = vectorOf(this.isNumbered ? [] : known);
-    if (before.size > 0 && this.shownCsns.length === 0)
-      return 'The directory server no longer shows its contextCSN';
-    const findBehind = () => compareVectors(before, vectorOf(this.contextCsns)).behind;
-    const csnsOf = (serverIds: readonly number[]) =>
-      serverIds.map((serverId) => before.get(serverId) ?? '').sort();
-    const [oldest] = csnsOf(findBehind());
-    if (oldest === undefined) return null;
-    const newer: string[] = [];
-    for (const suffix of this.suffixes)
-      for await (const csn of readCsnsSince(this.connection, suffix, oldest, {
-        idleTimeout: READ_TIMEOUT_MS,
-      }))
-        newer.push(csn);
-    this.newerCsns = newer;
-    const behind = findBehind();
-    if (behind.length === 0) return null;
-    const since = timeOfCsn(csnsOf(behind).at(-1) ?? '');
-    return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
+  describeLag(known: readonly string[]): Promise<string | null> {
+    return this.csns.describeLag(this.isNumbered ? [] : known);
   }
 
   async *scan(known: KnownStamps | null): AsyncGenerator<readonly Listed[]> {
@@ -192,7 +169,7 @@ export class ServerDirectory implements Directory {
       if (page.length > 0) yield page;
     }
     // After the entries, so that another server that has it has all that was read.
-    await this.readContextCsns();
+    await this.csns.read();
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -209,7 +186,7 @@ export class ServerDirectory implements Directory {
       }
       yield* found.values();
     }
-    if (this.shownCsns.length > 0) await this.readContextCsns();
+    if (this.csns.shown.length > 0) await this.csns.read();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -227,7 +204,9 @@ export class ServerDirectory implements Directory {
 
   /** Whether an entry that a search of a kind found is below one of the bases of the kind. */
   covers(kind: EntryKind, dn: string): boolean {
-    return isWithin(mappingOf(this.config.mapping, kind), dn);
+    const { bases } = mappingOf(this.config.mapping, kind);
+    // The search had the only base.
+    return bases.length === 1 || bases.some((base) => isBelow(dn, base));
   }
 
   private async find(
@@ -286,13 +265,6 @@ export class ServerDirectory implements Directory {
       ([name, values]) => `${name} ${values.map((value) => value.toString('base64')).join()}`,
     );
     return `${times} ${hash('sha256', [entry.dn, ...text].join('\n'), 'base64url')}`;
-  }
-
-  private async readContextCsns(): Promise<void> {
-    const csns: string[] = [];
-    for (const suffix of this.suffixes)
-      csns.push(...(await readContextCsns(this.connection, suffix, { idleTimeout: READ_TIMEOUT_MS })));
-    this.shownCsns = [...vectorOf(csns).values()];
   }
 
   /** Finds out what the account sees of the first user and group. */

@@ -6,7 +6,7 @@ import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/di
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { parseLdif } from '../../ldap/ldif/ldif.js';
+import { type LdifRecord, parseRecord, splitLdif } from '../../ldap/ldif/ldif.js';
 import { isBelow } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -15,17 +15,9 @@ import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
 
 const CHUNK = 1 << 18;
-/** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
-const LARGEST_RECORD = 160_000_000;
 const POLL_INTERVAL_MS = 100;
 /** A file that is still being written changes within this number of checks. */
 const SETTLED_CHECKS = 2;
-
-interface LdifRecord {
-  readonly bytes: Buffer;
-  /** The number of its first line, counted from 1. */
-  readonly line: number;
-}
 
 /** A directory that is stored in an LDIF content file (RFC 2849). */
 export class FileDirectory implements Directory {
@@ -49,7 +41,7 @@ export class FileDirectory implements Directory {
     const seen = new Set<string>();
     for await (const records of this.read()) {
       const named = records.flatMap((record) => {
-        const dn = dnOfRecord(record.bytes) ?? this.parse(record)?.dn;
+        const dn = dnOfRecord(record.bytes) ?? parseRecord(record)?.dn;
         return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
       });
       for (const { record, dnKey } of named) {
@@ -115,21 +107,12 @@ export class FileDirectory implements Directory {
     // A file is open only while it is read.
   }
 
-  /**
-   * Yields the records of each chunk together, because a promise for each takes longer than its hash.
-   * @throws SourceError when the file cannot be read, or changes meanwhile
-   */
-  private async *read(): AsyncGenerator<LdifRecord[]> {
+  /** @throws SourceError when the file cannot be read, or changes meanwhile */
+  private async *read(): AsyncGenerator<readonly LdifRecord[]> {
     const before = await this.version();
     const file = await this.open();
     try {
-      const splitter = new RecordSplitter();
-      for await (const chunk of chunksOf(file)) {
-        const records = splitter.push(chunk);
-        if (records.length > 0) yield records;
-      }
-      const last = splitter.end();
-      if (last !== null) yield [last];
+      yield* splitLdif(chunksOf(file));
     } finally {
       await file.close();
     }
@@ -145,7 +128,7 @@ export class FileDirectory implements Directory {
   }
 
   private findIn(record: LdifRecord, stamp: string): Found | null {
-    const entry = this.parse(record);
+    const entry = parseRecord(record);
     if (entry === null) return null;
     const [kind] = this.choosers.find(([, isOfKind]) => isOfKind(entry)) ?? [];
     if (kind === undefined) return null;
@@ -155,63 +138,6 @@ export class FileDirectory implements Directory {
       uuidOfEntry(entry, 'no such attribute');
     return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
   }
-
-  /** Null: only comments, or the version. @throws LdifError */
-  private parse({ bytes, line }: LdifRecord): Entry | null {
-    let found: Entry | null = null;
-    for (const entry of parseLdif(bytes, line)) found = entry;
-    return found;
-  }
-}
-
-/** Splits a file at empty lines. */
-class RecordSplitter {
-  /** The chunks of a record whose end has not been read. */
-  private parts: Buffer[] = [];
-  private size = 0;
-  /** The number of its first line. */
-  private line = 1;
-
-  push(chunk: Buffer): LdifRecord[] {
-    const last = this.parts.at(-1)?.subarray(-2) ?? Buffer.alloc(0);
-    this.parts.push(chunk);
-    this.size += chunk.length;
-    if (hasEmptyLine(chunk) || hasEmptyLine(Buffer.concat([last, chunk.subarray(0, 2)])))
-      return this.split(Buffer.concat(this.parts));
-    if (this.size > LARGEST_RECORD) throw new LdifError(this.line, 'a record that is too large');
-    return [];
-  }
-
-  end(): LdifRecord | null {
-    return this.size === 0 ? null : { bytes: Buffer.concat(this.parts), line: this.line };
-  }
-
-  /** The first record has the empty lines before it, because its place shows that it may have a version. */
-  private split(bytes: Buffer): LdifRecord[] {
-    const records: LdifRecord[] = [];
-    let { line } = this;
-    let start = 0;
-    let startLine = line;
-    let isEmpty = true;
-    for (let at = 0, end = bytes.indexOf(0x0a); end >= 0; at = end + 1, end = bytes.indexOf(0x0a, at)) {
-      const isBlank = end === at || (end === at + 1 && bytes[at] === 0x0d);
-      line++;
-      if (!isBlank) isEmpty = false;
-      else if (!isEmpty) {
-        records.push({ bytes: bytes.subarray(start, at), line: startLine });
-        [start, startLine, isEmpty] = [end + 1, line, true];
-      } else if (startLine > 1) [start, startLine] = [end + 1, line];
-    }
-    // A copy, so that the bytes of the records are released.
-    this.parts = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
-    this.size = bytes.length - start;
-    this.line = startLine;
-    return records;
-  }
-}
-
-function hasEmptyLine(bytes: Buffer): boolean {
-  return bytes.includes('\n\n') || bytes.includes('\n\r\n');
 }
 
 async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
