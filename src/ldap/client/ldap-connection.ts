@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Control, UnbindRequest } from 'ldapts';
+import { BindRequest, type Control, UnbindRequest } from 'ldapts';
 import type { Entry } from '../entry.js';
 import { MessageFrames } from './ber.js';
 import {
@@ -20,13 +20,7 @@ import {
   type ResponseControl,
 } from './message.js';
 import { openSocket, type SocketOptions, type SocketTimeouts, within } from './open-socket.js';
-import {
-  encodeAbandon,
-  encodeBind,
-  encodeExternalBind,
-  encodeSearch,
-  type SearchRequest,
-} from './requests.js';
+import { encodeAbandon, encodeSearch, type SearchRequest } from './requests.js';
 
 export interface ConnectionOptions extends SocketOptions {
   /** If omitted, the connection is anonymous. */
@@ -98,9 +92,9 @@ export class LdapConnection {
     const socket = await openSocket(options, timeouts);
     const connection = new LdapConnection(socket, bindDn === '' ? null : bindDn, timeouts);
     try {
-      if (isExternal) await connection.bind('the client certificate', encodeExternalBind, signal);
-      else if (bindDn !== '')
-        await connection.bind(bindDn, (id) => encodeBind(id, bindDn, bindPassword), signal);
+      // SASL EXTERNAL (RFC 4422 Appendix A), without another identity.
+      if (isExternal) await connection.bind('the client certificate', { mechanism: 'EXTERNAL' }, signal);
+      else if (bindDn !== '') await connection.bind(bindDn, { dn: bindDn, password: bindPassword }, signal);
       return connection;
     } catch (error) {
       connection.close();
@@ -175,12 +169,8 @@ export class LdapConnection {
     this.fail(reason);
   }
 
-  private async bind(
-    account: string,
-    encode: (id: number) => Buffer,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const inbox = this.send(encode);
+  private async bind(account: string, by: object, signal: AbortSignal | undefined): Promise<void> {
+    const inbox = this.send((messageId) => new BindRequest({ messageId, ...by }).write());
     const message = await inbox.next(this.timeouts.bind, signal);
     if (message.kind !== 'result' || message.of !== 'bind')
       throw this.refuse('a response that does not belong to a bind');

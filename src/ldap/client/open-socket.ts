@@ -204,29 +204,29 @@ interface Deadline {
 /**
  * Settles with the result of the work, unless the time runs out or the signal is aborted first. The work
  * itself is not canceled; the caller has to stop it.
- *
  * @throws {LdapTimeoutError} or the signal's reason
  */
-export function within<Value>(
+export async function within<Value>(
   { milliseconds, tooLate, signal }: Deadline,
   work: Promise<Value>,
 ): Promise<Value> {
-  return new Promise<Value>((resolve, reject) => {
-    const stop = () => {
-      end();
+  let stop: () => void = () => undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    stop = () => {
       reject(signal?.reason as Error);
     };
     const late = () => {
-      end();
       reject(new LdapTimeoutError(tooLate));
     };
-    const timer = milliseconds === 0 ? undefined : setTimeout(late, milliseconds);
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-    };
+    if (milliseconds > 0) timer = setTimeout(late, milliseconds);
     signal?.addEventListener('abort', stop);
-    work.finally(end).then(resolve, reject);
     if (signal?.aborted === true) stop();
   });
+  try {
+    return await Promise.race([limit, work]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
 }

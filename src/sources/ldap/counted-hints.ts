@@ -163,13 +163,9 @@ export class CountedHints implements HintSource {
   private async listen(base: string, oid: string, notify: () => void, signal: AbortSignal): Promise<void> {
     const request = { base, scope: 'sub', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
     const controls = [new Control(oid, { critical: true })];
+    const search = this.directory.connection.search(request, { controls, signal, idleTimeout: 0 });
     try {
-      for await (const { kind } of this.directory.connection.search(request, {
-        controls,
-        signal,
-        idleTimeout: 0,
-      }))
-        if (kind !== 'done') notify();
+      for await (const { kind } of search) if (kind !== 'done') notify();
     } catch (error) {
       if (error instanceof LdapResultError)
         this.refusals.push(

@@ -150,18 +150,11 @@ export class ServerDirectory implements Directory {
           ? this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)))
           : [this.uuid, this.modifiedAt, ENTRY_CSN];
       let page: Listed[] = [];
-      for await (const entry of readPaged(this.connection, { ...this.searches[kind], attributes })) {
-        const uuid = this.identify(kind, entry);
+      for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
         // An entry that is both counts as a user.
-        if (uuid === null || (kind === 'group' && seen.has(uuid))) continue;
-        if (kind === 'person') seen.add(uuid);
-        page.push({
-          kind,
-          uuid,
-          dn: entry.dn,
-          stamp: this.stampOf(kind, entry),
-          entry: isWhole ? entry : null,
-        });
+        if (kind === 'group' && seen.has(found.uuid)) continue;
+        if (kind === 'person') seen.add(found.uuid);
+        page.push(isWhole ? found : { ...found, entry: null });
         if (page.length < (isWhole ? 100 : 500)) continue;
         yield page;
         page = [];
@@ -177,13 +170,17 @@ export class ServerDirectory implements Directory {
       const found = new Map<string, Found>();
       for (const kind of KINDS) {
         const missing = this.showsIdentity ? some.filter(({ uuid }) => !found.has(uuid)) : [];
-        if (missing.length > 0) await this.find(kind, missing, found);
+        if (missing.length > 0)
+          for await (const each of this.search(kind, this.searchFor(kind, missing)))
+            found.set(each.uuid, each);
       }
       // A server with an incomplete index does not find an entry by its identifier, and then it is not gone.
-      for (const { uuid, dn } of some) {
-        for (const kind of KINDS)
-          if (dn !== null && !found.has(uuid)) await this.findAt(kind, uuid, dn, found);
-      }
+      for (const { uuid, dn } of some)
+        for (const kind of KINDS) {
+          if (dn === null || found.has(uuid)) continue;
+          const at = { ...this.searches[kind], base: dn, scope: 'base' } as const;
+          for await (const each of this.search(kind, at)) if (each.uuid === uuid) found.set(uuid, each);
+        }
       yield* found.values();
     }
     if (this.csns.shown.length > 0) await this.csns.read();
@@ -209,44 +206,29 @@ export class ServerDirectory implements Directory {
     return bases.length === 1 || bases.some((base) => isBelow(dn, base));
   }
 
-  private async find(
-    kind: EntryKind,
-    identities: readonly Identity[],
-    found: Map<string, Found>,
-  ): Promise<void> {
+  private searchFor(kind: EntryKind, identities: readonly Identity[]): SearchRequest {
     const filters = identities
       .flatMap(({ uuid }) => identityValues(uuid, this.uuid))
       .map((value) => isEqual(this.uuid, value));
     const search = this.searches[kind];
-    const filter = { kind: 'and', filters: [search.filter, { kind: 'or', filters }] } as const;
-    for await (const entry of readPaged(this.connection, { ...search, filter }))
-      this.addFound(kind, entry, found);
+    return { ...search, filter: { kind: 'and', filters: [search.filter, { kind: 'or', filters }] } };
   }
 
-  private async findAt(kind: EntryKind, uuid: string, dn: string, found: Map<string, Found>): Promise<void> {
-    const at = new Map<string, Found>();
+  /** Yields the entries of a kind. Throws if the identifier of one is hidden: the entry would appear deleted. */
+  private async *search(kind: EntryKind, request: SearchRequest): AsyncGenerator<Found> {
     try {
-      const search = { ...this.searches[kind], base: dn, scope: 'base' } as const;
-      for await (const entry of readPaged(this.connection, search)) this.addFound(kind, entry, at);
+      for await (const entry of readPaged(this.connection, request)) {
+        if (!this.covers(kind, entry.dn)) continue;
+        if (this.showsIdentity && entry.bytes(this.uuid).length === 0)
+          throw new SourceError(`The account may not read ${this.uuid} of every entry`);
+        const uuid = uuidOfEntry(entry, this.uuid);
+        if (uuid !== null) yield { kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry };
+      }
     } catch (error) {
-      if (!(error instanceof LdapResultError) || error.code !== ResultCode.noSuchObject) throw error;
+      // A single entry has gone.
+      const isGone = error instanceof LdapResultError && error.code === ResultCode.noSuchObject;
+      if (!isGone || request.scope !== 'base') throw error;
     }
-    const entry = at.get(uuid);
-    if (entry !== undefined) found.set(uuid, entry);
-  }
-
-  private addFound(kind: EntryKind, entry: Entry, found: Map<string, Found>): void {
-    const uuid = this.identify(kind, entry);
-    if (uuid === null) return;
-    found.set(uuid, { kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry });
-  }
-
-  /** Null: it is not below the bases, or has an identifier that is none. Throws if the identifier is hidden: the entry would appear deleted. */
-  private identify(kind: EntryKind, entry: Entry): string | null {
-    if (!this.covers(kind, entry.dn)) return null;
-    if (this.showsIdentity && entry.bytes(this.uuid).length === 0)
-      throw new SourceError(`The account may not read ${this.uuid} of every entry`);
-    return uuidOfEntry(entry, this.uuid);
   }
 
   private stampOf(kind: EntryKind, entry: Entry): string {

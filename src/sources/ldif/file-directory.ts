@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mappingOf, type EntryMapping } from '../../config/model/mapping.js';
+import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
@@ -30,7 +31,11 @@ export class FileDirectory implements Directory {
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
   ) {
-    this.choosers = KINDS.map((kind) => [kind, chooser(mappingOf(config.mapping, kind))] as const);
+    this.choosers = KINDS.map((kind) => {
+      const { bases, filter } = mappingOf(config.mapping, kind);
+      const matches = compileFilter(filter);
+      return [kind, (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base))];
+    });
   }
 
   /**
@@ -110,21 +115,13 @@ export class FileDirectory implements Directory {
   /** @throws SourceError when the file cannot be read, or changes meanwhile */
   private async *read(): AsyncGenerator<readonly LdifRecord[]> {
     const before = await this.version();
-    const file = await this.open();
     try {
-      yield* splitLdif(chunksOf(file));
-    } finally {
-      await file.close();
-    }
-    if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
-  }
-
-  private async open(): Promise<FileHandle> {
-    try {
-      return await open(this.source.file);
+      yield* splitLdif(createReadStream(this.source.file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>);
     } catch (error) {
+      if (error instanceof LdifError) throw error;
       throw new SourceError('The directory file does not exist, or cannot be read', { cause: error });
     }
+    if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
   }
 
   private findIn(record: LdifRecord, stamp: string): Found | null {
@@ -137,18 +134,6 @@ export class FileDirectory implements Directory {
       uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
       uuidOfEntry(entry, 'no such attribute');
     return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
-  }
-}
-
-async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
-  try {
-    yield* file.createReadStream({
-      start: 0,
-      autoClose: false,
-      highWaterMark: CHUNK,
-    }) as AsyncIterable<Buffer>;
-  } catch (error) {
-    throw new SourceError('The directory file cannot be read', { cause: error });
   }
 }
 
@@ -166,9 +151,4 @@ const FIRST_BYTES = 1024;
 function dnOfRecord(bytes: Buffer): string | null {
   const [, dn] = FIRST_LINE.exec(bytes.toString('latin1', 0, FIRST_BYTES)) ?? [];
   return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
-}
-
-function chooser({ bases, filter }: EntryMapping): (entry: Entry) => boolean {
-  const matches = compileFilter(filter);
-  return (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base));
 }
