@@ -45,9 +45,8 @@ export class BerInput {
 
   readInteger(tag: number = Tag.integer): number {
     const octets = this.readOctets(tag);
-    if (octets.length < 1 || octets.length > 4) {
+    if (octets.length < 1 || octets.length > 4)
       throw new LdapProtocolError(`a number of ${octets.length} octets`);
-    }
     return octets.readIntBE(0, octets.length);
   }
 
@@ -65,6 +64,13 @@ export class BerInput {
     return new BerInput(this.readOctets(tag));
   }
 
+  /** Reads elements to the end. */
+  all<Item>(read: (input: this) => Item): Item[] {
+    const items: Item[] = [];
+    while (!this.isAtEnd) items.push(read(this));
+    return items;
+  }
+
   nextTag(): number {
     const tag = this.bytes[this.offset];
     if (tag === undefined) throw new LdapProtocolError('a message that ends too early');
@@ -75,18 +81,16 @@ export class BerInput {
     const [first = 0] = this.take(1);
     if (first < LONG_FORM) return first;
     const octets = first - LONG_FORM;
-    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS) {
+    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS)
       throw new LdapProtocolError('a length that LDAP does not allow');
-    }
     return this.take(octets).readUIntBE(0, octets);
   }
 
   private take(length: number): Buffer {
     const start = this.offset;
     this.offset += length;
-    if (this.offset > this.bytes.length) {
+    if (this.offset > this.bytes.length)
       throw new LdapProtocolError('an element that is longer than what it is in');
-    }
     return this.bytes.subarray(start, this.offset);
   }
 }

@@ -109,10 +109,7 @@ function eventOfInfo(bytes: Buffer): SyncEvent | null {
   const flag = value.isNext(Tag.boolean) ? value.readBoolean() : !isSet;
   if (!flag) return null;
   if (!isSet) return { kind: 'refreshed' };
-  const set = value.enter(Tag.set);
-  const uuids: string[] = [];
-  while (!set.isAtEnd) uuids.push(readUuid(set));
-  return { kind: 'deleted', uuids };
+  return { kind: 'deleted', uuids: value.enter(Tag.set).all(readUuid) };
 }
 
 /** Reads an entryUUID of 16 octets (RFC 4533 §2.1). */

@@ -50,7 +50,7 @@ export function parseMessage(frame: Buffer): LdapMessage {
   const id = message.readInteger();
   if (id < 0) throw new LdapProtocolError('a negative message number');
   const operation = parseOperation(message);
-  const controls = message.isAtEnd ? [] : parseControls(message.enter(ProtocolOperation.LDAP_CONTROLS));
+  const controls = message.isAtEnd ? [] : message.enter(ProtocolOperation.LDAP_CONTROLS).all(parseControl);
   return { id, controls, ...operation };
 }
 
@@ -70,16 +70,11 @@ function parseOperation(message: BerInput): Operation {
 
 function parseEntry(body: BerInput): Entry {
   const dn = body.readText();
-  const list = body.enter();
-  const attributes: [string, Buffer[]][] = [];
-  while (!list.isAtEnd) {
+  const attributes = body.enter().all((list) => {
     const attribute = list.enter();
     const description = attribute.readText();
-    const set = attribute.enter(Tag.set);
-    const values: Buffer[] = [];
-    while (!set.isAtEnd) values.push(set.readOctets());
-    attributes.push([description, values]);
-  }
+    return [description, attribute.enter(Tag.set).all((set) => set.readOctets())] as const;
+  });
   return new Entry(dn, attributes);
 }
 
@@ -96,15 +91,11 @@ function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operat
   return { kind: 'result', of, result: { code, diagnostic }, oid };
 }
 
-function parseControls(list: BerInput): ResponseControl[] {
-  const controls: ResponseControl[] = [];
-  while (!list.isAtEnd) {
-    const control = list.enter();
-    const oid = control.readText();
-    if (control.isNext(Tag.boolean)) control.readBoolean();
-    controls.push({ oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() });
-  }
-  return controls;
+function parseControl(list: BerInput): ResponseControl {
+  const control = list.enter();
+  const oid = control.readText();
+  if (control.isNext(Tag.boolean)) control.readBoolean();
+  return { oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() };
 }
 
 const RANGE = ';range=';

@@ -166,9 +166,8 @@ function toTlsError(error: NodeJS.ErrnoException, host: string): LdapTlsError {
 async function startTls(socket: Socket): Promise<void> {
   socket.write(new ExtendedRequest({ messageId: START_TLS_ID, oid: START_TLS }).write());
   const message = parseMessage(await readOnlyFrame(socket));
-  if (message.kind !== 'result' || message.of !== 'extended') {
+  if (message.kind !== 'result' || message.of !== 'extended')
     throw new LdapProtocolError('an invalid response to StartTLS');
-  }
   if (message.id !== START_TLS_ID) throw new LdapClosedError('The directory server ended the connection');
   const { code } = message.result;
   if (code !== 0) {
@@ -186,9 +185,8 @@ async function readOnlyFrame(socket: Socket): Promise<Buffer> {
     if (frame === undefined) continue;
     // The socket is paused before more data can arrive: the following bytes belong to TLS.
     socket.pause();
-    if (others.length > 0 || !frames.isEmpty) {
+    if (others.length > 0 || !frames.isEmpty)
       throw new LdapProtocolError('more data than the response to StartTLS before TLS');
-    }
     return frame;
   }
   throw new LdapClosedError('The directory server closed the connection before TLS');

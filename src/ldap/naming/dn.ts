@@ -86,13 +86,15 @@ function resolveEscapes(written: string): string {
   while (written[end - 1] === ' ') end--;
   const text = written.slice(0, end);
   if (!text.includes('\\')) return text;
-  const whole = text + (/(?:^|[^\\])(?:\\\\)*\\$/.test(text) ? ' ' : '');
-  return whole.replace(ESCAPES, (_, pairs: string | undefined, character: string) => {
-    if (pairs === undefined) return character;
-    const value = decodeUtf8(Buffer.from(pairs.replaceAll('\\', ''), 'hex'));
-    if (value === null) throw new InvalidDnError('escaped bytes that are not UTF-8');
-    return value;
-  });
+  return `${text}${endsInEscape(text) ? ' ' : ''}`.replace(
+    ESCAPES,
+    (_, pairs: string | undefined, character: string) => {
+      if (pairs === undefined) return character;
+      const value = decodeUtf8(Buffer.from(pairs.replaceAll('\\', ''), 'hex'));
+      if (value === null) throw new InvalidDnError('escaped bytes that are not UTF-8');
+      return value;
+    },
+  );
 }
 
 /**
@@ -124,16 +126,17 @@ function pairKey({ type, value }: AttributeTypeAndValue): string {
 export function isBelow(dn: string, base: string): boolean {
   const [key, baseKey] = [tryNormalizeDn(dn), tryNormalizeDn(base)];
   if (key === null || baseKey === null) return false;
-  if (baseKey === '' || key === baseKey) {
-    return true;
-  }
-  if (!key.endsWith(`,${baseKey}`)) {
-    return false;
-  }
+  if (baseKey === '' || key === baseKey) return true;
+  if (!key.endsWith(`,${baseKey}`)) return false;
   // `cn=a\,ou=x` ends in `,ou=x` but is not below it: the comma is escaped and belongs to the value.
-  const above = key.slice(0, -baseKey.length - 1);
-  const backslashes = above.length - above.replace(/\\+$/, '').length;
-  return backslashes % 2 === 0;
+  return !endsInEscape(key.slice(0, -baseKey.length - 1));
+}
+
+/** Whether a text ends in an odd number of backslashes. */
+function endsInEscape(text: string): boolean {
+  let end = text.length;
+  while (text[end - 1] === '\\') end--;
+  return (text.length - end) % 2 === 1;
 }
 
 /** The normalized DN; null if it is malformed. */
@@ -148,12 +151,8 @@ export function tryNormalizeDn(dn: string): string | null {
 
 /** The innermost naming context (database suffix) that contains a base; undefined if none does. */
 export function suffixOf(base: string, namingContexts: readonly string[]): string | undefined {
-  return namingContexts
-    .filter((context) => isBelow(base, context))
-    .reduce<string | undefined>(
-      (inner, each) => (each.length >= (inner?.length ?? 0) ? each : inner),
-      undefined,
-    );
+  const containing = namingContexts.filter((context) => isBelow(base, context));
+  return containing.sort((one, other) => one.length - other.length).at(-1);
 }
 
 /** Escapes text for use as a value in a DN (RFC 4514 §2.4). */
