@@ -45,10 +45,7 @@ const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /**
-   * The longest wait for the next message, in milliseconds; 0 means no limit. Defaults to the idle timeout of
-   * the connection.
-   */
+  /** The longest wait for the next message, in milliseconds; 0: no limit. Default: the idle timeout of the connection. */
   readonly idleTimeout?: number | undefined;
 }
 
@@ -73,7 +70,6 @@ export type SearchMessage =
 /**
  * A connection to a directory server, with any number of concurrent searches (docs/adr/0014), whose responses are matched by
  * message ID (RFC 4511 §4.1.1.1).
- *
  * Unread messages pause the socket, which delays all searches of the connection. If the body of a loop over
  * one search waits for another search, that other search can time out.
  */
@@ -133,7 +129,6 @@ export class LdapConnection {
   /**
    * Yields the messages of a search. The request is sent when the first message is requested. Leaving the
    * loop early abandons the search.
-   *
    * @throws {LdapResultError} when the server ends the search with any result but success
    * @throws {LdapError} when the connection ends, or no message arrives in time; the signal's reason
    */

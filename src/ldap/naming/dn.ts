@@ -13,10 +13,7 @@ type Rdn = readonly AttributeTypeAndValue[];
 /** A distinguished name, from the entry up to the root. The root DN is the empty list. */
 type Dn = readonly Rdn[];
 
-/**
- * The text is not a distinguished name. The message gives a position, and never the text: names are personal
- * data.
- */
+/** The text is not a distinguished name. The message gives a position, and never the text: names are personal data. */
 export class InvalidDnError extends Error {
   constructor(reason: string) {
     super(`invalid DN: ${reason}`);
@@ -24,10 +21,7 @@ export class InvalidDnError extends Error {
   }
 }
 
-/**
- * OpenLDAP accepts at most 8,192 bytes. The bound limits the time that the regular expressions spend on
- * hostile text.
- */
+/** OpenLDAP accepts at most 8,192 bytes. The bound limits the time that the regular expressions spend on hostile text. */
 const MAXIMUM_LENGTH = 65_536;
 
 const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
@@ -47,7 +41,6 @@ const UNORDINARY = /=[ #]| ,| {2}| $/;
 /**
  * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, because
  * tools write them (RFC 2253 §4). Quoted values and `;` as a separator, which RFC 4514 removed, are rejected.
- *
  * @throws {InvalidDnError} for malformed text, escapes that are not UTF-8, or more than 65,536 characters
  */
 export function parseDn(text: string): Dn {
@@ -102,7 +95,6 @@ function resolveEscapes(written: string): string {
  * values are folded (RFC 4517 §4.2.15 and §4.2.11), the pairs of a relative DN are sorted, and escapes have
  * one form. The key is itself a DN. No schema is used: every value is compared case-insensitively, `cn` and
  * `commonName` are two types, and a value given as `#…` equals only another value given as `#…`.
- *
  * @throws {InvalidDnError} as parseDn does
  */
 export function normalizeDn(text: string): string {

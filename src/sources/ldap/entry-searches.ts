@@ -1,4 +1,4 @@
-import { type Field, mappedFields } from '../../common/field.js';
+import { mappedFields } from '../../common/field.js';
 import { type DirectoryMapping, type EntryMapping, memberAttributesOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
@@ -18,18 +18,10 @@ export const ENTRY_CSN = 'entryCSN';
 /** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
 export const HAS_SUBORDINATES = 'hasSubordinates';
 
-/** Object classes of containers. */
-const CONTAINERS = [
-  'organizationalUnit',
-  'organization',
-  'locality',
-  'country',
-  'domain',
-  'dcObject',
-  'container',
-];
-/** In lower case. FreeIPA has a class of its own. */
-const CONTAINER_CLASSES = new Set([...CONTAINERS.map((name) => name.toLowerCase()), 'nscontainer']);
+/** Object classes of containers. FreeIPA has one of its own. */
+const CONTAINERS =
+  'organizationalUnit organization locality country domain dcObject container nsContainer'.split(' ');
+const CONTAINER_CLASSES = new Set(CONTAINERS.map((name) => name.toLowerCase()));
 
 /** The searches for people and for groups, with all mapped attributes. */
 export function searchesOf(
@@ -38,19 +30,10 @@ export function searchesOf(
 ): Readonly<Record<EntryKind, SearchRequest>> {
   const naming = namingAttributesOf(users);
   const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES, ...naming.groups];
+  const ofUsers = [...naming.users, ...(users.photoStamp ?? [])];
   return {
-    person: searchOf(
-      users,
-      baseDn,
-      [...attributesOf(users.fields), ...naming.users, ...(users.photoStamp ?? [])],
-      users.rules,
-    ),
-    group: searchOf(
-      groups,
-      baseDn,
-      [...attributesOf(groups.fields), ...named],
-      [...groups.rules, ...groups.memberRules],
-    ),
+    person: searchOf(users, baseDn, ofUsers, users.rules),
+    group: searchOf(groups, baseDn, named, [...groups.rules, ...groups.memberRules]),
   };
 }
 
@@ -77,16 +60,13 @@ function searchOf(
   more: readonly string[],
   rules: readonly { readonly where: string }[],
 ): SearchRequest {
-  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
+  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled, fields } = mapping;
   const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
   const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
   const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
-  const attributes = new Set([...identity, ...tested, ...more]);
+  const mapped = mappedFields(fields).flatMap((field) => field.attributes);
+  const attributes = new Set([...identity, ...tested, ...mapped, ...more]);
   // One search finds the entries below several bases, because content synchronization has one state for each search.
   const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
-}
-
-function attributesOf(fields: readonly Field[]): string[] {
-  return mappedFields(fields).flatMap(({ attributes }) => attributes);
 }
