@@ -27,8 +27,6 @@ export class Entry {
   constructor(
     readonly dn: string,
     attributes: Iterable<readonly [description: string, values: readonly Buffer[]]>,
-    /** The bytes in which a server sent the entry; null: it did not send all of it together. */
-    readonly encoded: Buffer | null = null,
     /** The attributes with values that a file gives by URL, by attributeKey. These values are not read. */
     readonly withUrls: ReadonlySet<string> = NO_URLS,
   ) {

@@ -3,7 +3,7 @@ import { backOff } from '../common/back-off.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { readClock } from '../database/statements/statement.js';
-import { LockingRejectionError } from '../ldap/client/bind-error.js';
+import { LockingRejectionError } from '../ldap/client/ldap-error.js';
 import { LdapClosedError, LdapConnectError, LdapError, LdapTimeoutError } from '../ldap/client/ldap-error.js';
 import type { Directory, Identity } from '../sources/directory.js';
 import { openDirectory } from '../sources/open-directory.js';

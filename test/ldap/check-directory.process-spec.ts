@@ -73,12 +73,12 @@ describe('diagnostics of a directory server', () => {
       (await examine(modelSetting(`follow: ${follow}\n${more}\n`))).filter((line) =>
         line.includes('changes:'),
       );
-    expect(await changesWith('told')).toEqual(['ok changes: the server pushes them (RFC 4533)']);
-    expect(await changesWith('told', 'uuid: nsUniqueId')).toEqual([
+    expect(await changesWith('push')).toEqual(['ok changes: the server pushes them (RFC 4533)']);
+    expect(await changesWith('push', 'uuid: nsUniqueId')).toEqual([
       expect.stringContaining('Pushed changes are not identified by nsUniqueId'),
     ]);
-    expect(await changesWith('asked')).toEqual([
-      'ok changes: asked for every 30 s. The model sets follow: asked',
+    expect(await changesWith('poll')).toEqual([
+      'ok changes: asked for every 30 s. The model sets follow: poll',
     ]);
   });
 

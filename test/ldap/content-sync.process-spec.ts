@@ -1,23 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
-import { followContent } from '../../src/ldap/sync/content-sync.js';
-import { RefreshRequiredError } from '../../src/ldap/sync/content-sync-error.js';
+import {
+  followContent,
+  type SyncEvent,
+  SyncRefusedError,
+  type SyncRequest,
+} from '../../src/ldap/client/content-sync.js';
+import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import {
+  LdapClosedError,
+  LdapProtocolError,
+  LdapResultError,
+  LdapTimeoutError,
+} from '../../src/ldap/client/ldap-error.js';
+import { LimitExceededError } from '../../src/ldap/client/server-kind.js';
 import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
-import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
-import type { ContentEvent } from '../../src/ldap/sync/sync-stage.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
-import {
-  additionLines,
-  connectTo,
-  joinRecords,
-  removalLines,
-  renameLines,
-  LdapReplica,
-  REQUEST,
-  setSnLines,
-} from '../support/servers/replica.js';
-import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+import { ber, entry, FakeLdapServer, message, octets, result } from '../support/servers/fake-ldap-server.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
+
+/** All users and groups. */
+const REQUEST: SyncRequest = {
+  base: BASE_DN,
+  scope: 'sub',
+  filter: parseFilter('(|(objectClass=inetOrgPerson)(objectClass=groupOfNames))'),
+  attributes: ['entryUUID'],
+  csns: [],
+  persist: true,
+};
 
 let slapd: TestSlapd;
 
@@ -32,174 +43,284 @@ beforeAll(async () => {
 
 afterAll(() => slapd.remove());
 
+/** Binds as the account of the mirror. */
+function connectTo(port = slapd.port): Promise<LdapConnection> {
+  const account = { bindDn: MIRROR_DN, bindPassword: MIRROR_PASSWORD };
+  return LdapConnection.connect({ host: '127.0.0.1', port, tls: 'none', ...account });
+}
+
 async function modify(...records: string[][]): Promise<void> {
-  const { stderr } = await slapd.modify(joinRecords(...records));
+  const { stderr } = await slapd.modify(records.map((lines) => [...lines, ''].join('\n')).join('\n'));
   expect(stderr).toBe('');
 }
 
+const changeLines = (id: string, ...lines: string[]) => [`dn: ${personDn(id)}`, ...lines];
+const renameLines = (id: string, to: string) =>
+  changeLines(id, 'changetype: modrdn', `newrdn: uid=${to}`, 'deleteoldrdn: 1');
+const removalLines = (id: string) => changeLines(id, 'changetype: delete');
+const setSnLines = (id: string, sn: string) =>
+  changeLines(id, 'changetype: modify', 'replace: sn', `sn: ${sn}`);
+const additionLines = (id: string) =>
+  changeLines(
+    id,
+    ...['changetype: add', 'objectClass: inetOrgPerson', `uid: ${id}`, `cn: ${id}`, `sn: ${id}`],
+  );
+
+/** The state of the server, from which changes are sent. */
+async function readCsns(): Promise<string[]> {
+  const text = await slapd.search({ base: SUFFIX, scope: 'base', attributes: ['contextCSN'] });
+  return [...text.matchAll(/^contextCSN: (.*)$/gm)].map(([, csn = '']) => csn);
+}
+
+/** Follows as the account of the mirror. Events are texts: the id of an entry, a number of deleted entries, or `refreshed`. */
+class Follower {
+  readonly uuids = new Map<string, string>();
+
+  private constructor(
+    readonly connection: LdapConnection,
+    private readonly events: AsyncGenerator<SyncEvent, void>,
+  ) {}
+
+  static async start(request: Partial<SyncRequest> = {}, port?: number): Promise<Follower> {
+    const connection = await connectTo(port);
+    return new Follower(connection, followContent(connection, { ...REQUEST, ...request }));
+  }
+
+  async next(): Promise<string> {
+    const { value } = await this.events.next();
+    if (value === undefined) return 'end';
+    if (value.kind === 'refreshed') return value.kind;
+    if (value.kind === 'deleted') return `deleted ${value.uuids.length}`;
+    const id = /^\w+=([^,]+)/.exec(value.entry.dn)?.[1] ?? '';
+    this.uuids.set(id, value.uuid);
+    return id;
+  }
+
+  /** The events up to an expected one, sorted. */
+  async until(last: string): Promise<string[]> {
+    const texts: string[] = [];
+    while (texts.at(-1) !== last) texts.push(await this.next());
+    return texts.slice(0, -1).sort();
+  }
+}
+
+async function refreshOf(request: Partial<SyncRequest>): Promise<string[]> {
+  const follower = await Follower.start(request);
+  try {
+    return await follower.until('refreshed');
+  } finally {
+    follower.connection.close();
+  }
+}
+
 describe('a refresh', () => {
-  const replica = new LdapReplica(() => slapd);
-
-  it('without a cookie returns everything, and a cookie', async () => {
-    await replica.refresh();
-    expect(replica.names).toEqual(['ann', 'bob', 'cid', 'club', 'dan', 'eve']);
-    expect(replica.kinds).toEqual([...Array<string>(6).fill('entry'), 'refreshed']);
-    expect(replica.cookie).not.toBeNull();
-    expect([...replica.entries.keys()][0]).toMatch(/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
+  it.each([true, false])('from no state on lists everything (persist: %s)', async (persist) => {
+    const follower = await Follower.start({ persist });
+    expect(await follower.until('refreshed')).toEqual(['ann', 'bob', 'cid', 'club', 'dan', 'eve']);
+    expect(follower.uuids.get('ann')).toMatch(/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
+    if (!persist) expect(await follower.next()).toBe('end');
+    follower.connection.close();
   });
 
-  it('without changes returns nothing, and keeps the cookie', async () => {
-    const before = { names: replica.names, cookie: replica.cookie };
-    await replica.refresh();
-    expect(replica.kinds).toEqual(['refreshed']);
-    expect({ names: replica.names, cookie: replica.cookie }).toEqual(before);
-  });
-
-  it('returns only changed, added, renamed and deleted entries', async () => {
-    const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('cid')) ?? [''];
+  it('from the present state on lists nothing, and from an earlier one what has changed', async () => {
+    const csns = await readCsns();
+    expect(await refreshOf({ csns })).toEqual([]);
     await modify(
       setSnLines('ann', 'New'),
       additionLines('fay'),
       renameLines('cid', 'kid'),
       removalLines('bob'),
     );
-    await replica.refresh();
-    expect(replica.names).toEqual(['ann', 'club', 'dan', 'eve', 'fay', 'kid']);
-    expect(replica.entries.get(uuid)?.dn).toBe(personDn('kid'));
-    expect([...replica.entries.values()].find(({ dn }) => dn === personDn('ann'))?.sn).toBe('New');
-    expect(replica.kinds.sort()).toEqual(['deleted', 'entry', 'entry', 'entry', 'refreshed']);
+    expect(await refreshOf({ csns })).toEqual(['ann', 'deleted 1', 'fay', 'kid']);
   });
 
   it('reports an entry that no longer matches the filter as deleted', async () => {
-    const request = { filter: parseFilter('(sn=New)') };
-    const chosen = new LdapReplica(() => slapd);
-    await chosen.refresh(request);
-    expect(chosen.names).toEqual(['ann']);
+    const csns = await readCsns();
+    const filter = parseFilter('(sn=New)');
+    expect(await refreshOf({ filter })).toEqual(['ann']);
     await modify(setSnLines('ann', 'Old'), setSnLines('dan', 'New'));
-    await chosen.refresh(request);
-    expect(chosen.names).toEqual(['dan']);
+    expect(await refreshOf({ filter, csns })).toEqual(['dan', 'deleted 1']);
   });
 
-  it('after the loss of the session log lists the remaining entries', async () => {
-    const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('eve')) ?? [''];
-    await replica.refresh();
+  it('after the loss of the session log lists only what has changed', async () => {
+    const csns = await readCsns();
     await modify(removalLines('dan'), setSnLines('kid', 'New'));
     // The session log is in the memory of the server.
     await slapd.restart();
-    await replica.refresh();
-    expect(replica.kinds).toEqual(['present', 'entry', 'refreshed']);
-    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
-    expect(replica.entries.has(uuid)).toBe(true);
+    expect(await refreshOf({ csns })).toEqual(['kid']);
   });
 
-  it('from an old cookie returns everything again', async () => {
-    replica.cookie = Buffer.from('rid=000,csn=20200101000000.000000Z#000000#000#000000');
-    replica.entries.set('gone', { dn: personDn('gone'), sn: undefined });
-    await replica.refresh();
-    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+  it('from a state of long ago lists everything', async () => {
+    const csns = ['20200101000000.000000Z#000000#000#000000'];
+    expect(await refreshOf({ csns })).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
   });
 
-  it.each([false, true])('from an unknown cookie has to start again (persist: %s)', async (persist) => {
-    // The last cookie is of a future time: the server has lost what its reader knows.
-    for (const cookie of [
-      'garbage',
-      'x'.repeat(5000),
-      'rid=000,csn=29990101000000.000000Z#000000#000#000000',
-    ]) {
-      const stranger = new LdapReplica(() => slapd);
-      stranger.cookie = Buffer.from(cookie);
-      const error = await errorOf(stranger.refresh({ persist }));
-      expect(error).toBeInstanceOf(RefreshRequiredError);
-    }
+  it('from a state that the server has lost is refused', async () => {
+    const csns = ['29990101000000.000000Z#000000#000#000000'];
+    for (const persist of [false, true])
+      expect(await errorOf(refreshOf({ csns, persist }))).toBeInstanceOf(SyncRefusedError);
   });
 
   it('of a missing base is an error', async () => {
-    const error = await errorOf(new LdapReplica(() => slapd).refresh({ base: `ou=nowhere,${BASE_DN}` }));
+    const error = await errorOf(refreshOf({ base: `ou=nowhere,${BASE_DN}` }));
     expect(error).toBeInstanceOf(LdapResultError);
     expect(error).toMatchObject({ code: 32 });
   });
 });
 
 describe('following', () => {
-  let connection: LdapConnection;
-  let events: AsyncGenerator<ContentEvent, void>;
+  let follower: Follower;
   const stop = new AbortController();
-  const replica = new LdapReplica(() => slapd);
-
-  /** Reads events until an expected one. */
-  async function follow(isWanted: (event: ContentEvent) => boolean): Promise<ContentEvent> {
-    for (;;) {
-      const { value } = await events.next();
-      if (value === undefined) throw new Error('The events ended');
-      replica.take(value);
-      if (isWanted(value)) return value;
-    }
-  }
 
   beforeAll(async () => {
-    connection = await connectTo(slapd.port);
     // Silence is not an error after the refresh.
-    events = followContent(connection, { ...REQUEST, persist: true, signal: stop.signal, idleTimeout: 200 });
-    await follow(({ kind }) => kind === 'refreshed');
+    follower = await Follower.start({ csns: await readCsns(), signal: stop.signal, idleTimeout: 200 });
+    expect(await follower.until('refreshed')).toEqual([]);
   });
 
   afterAll(() => {
-    connection.close();
+    follower.connection.close();
   });
 
-  it('begins with a refresh, and a cookie', () => {
-    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
-    expect(replica.kinds.at(-1)).toBe('refreshed');
-    expect(replica.cookie).not.toBeNull();
-  });
-
-  it('returns every change when it happens, each with a cookie', async () => {
-    const changes: [string[], ContentEvent['kind'], string[]][] = [
-      [additionLines('gus'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
-      [setSnLines('gus', 'New'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
-      [renameLines('gus', 'gil'), 'entry', ['ann', 'club', 'eve', 'fay', 'gil', 'kid']],
-      [removalLines('gil'), 'deleted', ['ann', 'club', 'eve', 'fay', 'kid']],
-      [
-        [`dn: ${groupDn('club')}`, 'changetype: modify', 'add: member', `member: ${personDn('eve')}`],
-        'entry',
-        ['ann', 'club', 'eve', 'fay', 'kid'],
-      ],
+  it('returns every change when it happens', async () => {
+    const membership = ['changetype: modify', 'add: member', `member: ${personDn('eve')}`];
+    const changes: [string[], string][] = [
+      [additionLines('gus'), 'gus'],
+      [setSnLines('gus', 'New'), 'gus'],
+      [renameLines('gus', 'gil'), 'gil'],
+      [removalLines('gil'), 'deleted 1'],
+      [[`dn: ${groupDn('club')}`, ...membership], 'club'],
     ];
-    for (const [record, kind, names] of changes) {
-      const before = replica.cookie;
+    for (const [record, event] of changes) {
       await modify(record);
-      const event = await follow((each) => each.kind !== 'cookie');
-      expect(event.kind).toBe(kind);
-      expect(replica.names).toEqual(names);
-      expect(replica.cookie).not.toEqual(before);
+      expect(await follower.next()).toBe(event);
     }
+    expect(follower.uuids.get('gil')).toBe(follower.uuids.get('gus'));
   });
 
   it('returns every one of many changes', async () => {
     const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
     await modify(...ids.map(additionLines));
-    await follow((event) => event.kind === 'entry' && event.entry.dn === personDn('many-199'));
+    for (const id of ids) expect(await follower.next()).toBe(id);
     await modify(...ids.map(removalLines));
-    while (replica.entries.size > 5) await follow(({ kind }) => kind === 'deleted');
-    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
-  });
-
-  it('returns a cookie from which a refresh continues', async () => {
-    await modify(setSnLines('eve', 'New'));
-    const other = new LdapReplica(() => slapd);
-    other.cookie = replica.cookie;
-    await other.refresh();
-    expect(other.names).toEqual(['eve']);
-    await follow(({ kind }) => kind === 'entry');
+    for (let deleted = 0; deleted < ids.length;) {
+      const [, count = ''] = /^deleted (\d+)$/.exec(await follower.next()) ?? [];
+      expect(Number(count)).toBeGreaterThan(0);
+      deleted += Number(count);
+    }
   });
 
   it('continues without changes, beside other searches, until its signal', async () => {
-    const next = events.next();
-    const other = connection.search({ ...REQUEST, filter: parseFilter('(uid=ann)') });
+    const next = follower.next();
+    const other = follower.connection.search({ ...REQUEST, filter: parseFilter('(uid=ann)') });
     expect((await other.next()).value).toMatchObject({ kind: 'entry' });
     expect(await Promise.race([next, sleep(400, 'nothing')])).toBe('nothing');
     stop.abort(new Error('enough'));
     await expect(next).rejects.toThrow('enough');
-    expect(connection.isOpen).toBe(true);
+    expect(follower.connection.isOpen).toBe(true);
+  });
+});
+
+describe('the end of a server', () => {
+  async function followUntilLost(lose: () => unknown, port?: number) {
+    const follower = await Follower.start({}, port);
+    await follower.until('refreshed');
+    const lost = errorOf(follower.next());
+    await lose();
+    await lost;
+    follower.connection.close();
+    return lost;
+  }
+
+  it('is noticed when it is stopped', async () => {
+    const lost = await followUntilLost(() => slapd.stop());
+    await slapd.start();
+    expect(String(lost)).toMatch(/Ldap(Closed|Result)Error/);
+  });
+
+  it('is noticed when it is killed', async () => {
+    const lost = await followUntilLost(() => slapd.stop('SIGKILL'));
+    await slapd.start();
+    expect(lost).toBeInstanceOf(LdapClosedError);
+  });
+
+  it('is noticed when the network fails', async () => {
+    const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+    const lost = await followUntilLost(() => {
+      proxy.cut();
+    }, proxy.port);
+    await proxy.stop();
+    expect(lost).toBeInstanceOf(LdapClosedError);
+  });
+
+  it('during a refresh is noticed even without a message', async () => {
+    const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+    const follower = await Follower.start({ idleTimeout: 100 }, proxy.port);
+    proxy.freeze();
+    expect(await errorOf(follower.next())).toBeInstanceOf(LdapTimeoutError);
+    follower.connection.close();
+    await proxy.stop();
+  });
+});
+
+describe('a server that does not allow', () => {
+  afterEach(() =>
+    slapd.restart({ syncprov: true, acl: undefined, limits: `dn.exact="${MIRROR_DN}" size=unlimited` }),
+  );
+
+  it.each([true, false])('content synchronization is distinguished (persist: %s)', async (persist) => {
+    await slapd.restart({ syncprov: false });
+    const error = await errorOf(refreshOf({ persist }));
+    expect(error).toBeInstanceOf(SyncRefusedError);
+    expect(error.message).toBe(
+      'The directory server refuses content synchronization: unavailableCriticalExtension (12)',
+    );
+  });
+
+  it('access to anything except users still sends users', async () => {
+    await slapd.restart({
+      acl: [
+        'access to attrs=userPassword by anonymous auth by * none',
+        `access to dn.subtree="ou=people,${BASE_DN}" by dn.exact="${MIRROR_DN}" read by * none`,
+        'access to * by * none',
+      ],
+    });
+    expect(await refreshOf({ base: `ou=people,${BASE_DN}` })).toEqual(['ann', 'eve', 'fay', 'kid']);
+    expect(await errorOf(refreshOf({}))).toMatchObject({ code: 32 });
+  });
+
+  it.each([true, false])('complete reading is reported with a remedy (persist: %s)', async (persist) => {
+    await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=3` });
+    const error = await errorOf(refreshOf({ persist }));
+    expect(error).toBeInstanceOf(LimitExceededError);
+    expect(error).toMatchObject({ code: 4 });
+    expect(error.message).toContain(`limits dn.exact="${MIRROR_DN}" size=unlimited`);
+  });
+});
+
+describe('a server that ends the synchronization', () => {
+  /** An empty `refreshDelete`: the end of the refresh. */
+  const refreshed = message(1, ber(0x79, octets('1.3.6.1.4.1.4203.1.9.1.4', 0x80), octets(ber(0xa1), 0x81)));
+
+  it.each([
+    ['with refresh required', [refreshed, result(1, 4096)], LdapResultError],
+    ['with another error', [refreshed, result(1, 53)], LdapResultError],
+    ['with success', [refreshed, result(1)], LdapClosedError],
+    ['before the refresh', [result(1, 53)], SyncRefusedError],
+    ['with an invalid message', [entry(1, 'cn=a')], LdapProtocolError],
+  ])('%s is distinguished', async (_, answer, kind) => {
+    const fake = await FakeLdapServer.start((socket) => {
+      socket.once('data', () => socket.write(Buffer.concat(answer)));
+    });
+    const connection = await LdapConnection.connect({ host: '127.0.0.1', port: fake.port, tls: 'none' });
+    const follow = async () => {
+      for await (const event of followContent(connection, REQUEST))
+        expect(event).toEqual({ kind: 'refreshed' });
+    };
+    const error = await errorOf(follow());
+    expect(error.constructor).toBe(kind);
+    expect(connection.isOpen).toBe(kind !== LdapProtocolError);
+    connection.close();
+    await fake.stop();
   });
 });

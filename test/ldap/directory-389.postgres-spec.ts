@@ -1,7 +1,7 @@
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
 import { readOne } from '../../src/ldap/client/read-one.js';
-import { KIND_ATTRIBUTES, recognizeServer } from '../../src/ldap/client/server-kind.js';
+import { readRootDse } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
 import { identityValues, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
@@ -120,7 +120,7 @@ describe('389 Directory Server', () => {
   });
 
   it('is recognized by its root DSE', async () => {
-    expect(recognizeServer(await read('', ...KIND_ATTRIBUTES))).toBe('389ds');
+    expect((await readRootDse(connection)).kind).toBe('389ds');
   });
 
   it('has two identifiers, and finds entries by both', async () => {

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import type { Directory, Listed } from '../../src/sources/directory.js';
 import { openDirectory } from '../../src/sources/open-directory.js';
@@ -64,23 +63,11 @@ describe('an attribute whose values are interleaved with those of others', () =>
   }
 
   it('is sent by slapd in several parts', async () => {
-    const server = { host: '127.0.0.1', port: slapd.port, tls: 'none' } as const;
-    const credentials = { bindDn: MIRROR_DN, bindPassword: MIRROR_PASSWORD };
-    const connection = await LdapConnection.connect({ ...server, ...credentials });
-    const filter = { kind: 'present', attribute: 'objectClass' } as const;
-    const request = {
-      base: groupDn('mixed'),
-      scope: 'base',
-      filter,
-      attributes: ['member', 'owner'],
-    } as const;
-    for await (const message of connection.search(request)) {
-      if (message.kind !== 'entry') continue;
-      // An attribute begins with the length of its name, and its values with the tag of a set (X.690).
-      const parts = message.entry.encoded?.toString('latin1').split('\x06member1') ?? [];
-      expect(parts.length).toBeGreaterThan(2);
-    }
-    connection.close();
+    const attributes = ['member', 'owner'];
+    const text = await slapd.search({ base: groupDn('mixed'), scope: 'base', attributes });
+    const names = [...text.matchAll(/^(\w+):/gm)].map(([, name]) => name);
+    const parts = names.filter((name, index, all) => name !== all[index - 1]);
+    expect(parts.filter((name) => name === 'member').length).toBeGreaterThan(1);
   });
 
   it('loses no value in a scan, and none when the entry is fetched', async () => {

@@ -317,15 +317,16 @@ describe('389 Directory Server that pushes changes', () => {
   afterAll(() => server.remove());
 
   it.each([
-    ['told', 'nsUniqueId', 'PUSHED', 'the server pushes them (RFC 4533)'],
-    ['told', 'entryUUID', 'COUNTED', 'Pushed changes are not identified by entryUUID'],
-    ['auto', 'nsUniqueId', 'COUNTED', 'of 389ds is used only with follow: told'],
+    ['push', 'nsUniqueId', 'PUSHED', 'the server pushes them (RFC 4533)'],
+    ['push', 'entryUUID', 'COUNTED', 'Pushed changes are not identified by entryUUID'],
+    [null, 'nsUniqueId', 'COUNTED', 'of 389ds is used only with follow: push'],
   ])('with follow: %s and the identity %s is followed in the mode %s', async (follow, uuid, mode, text) => {
-    const environment = { ...settings, ...modelSetting(`server: 389ds\nfollow: ${follow}\nuuid: ${uuid}\n`) };
+    const chosen = follow === null ? '' : `follow: ${follow}\n`;
+    const environment = { ...settings, ...modelSetting(`server: 389ds\n${chosen}uuid: ${uuid}\n`) };
     const service = await TestService.start({ environment });
     try {
       await eventually(async () => (await readStatus(service)).mode, mode);
-      const added = `${follow}-${uuid.toLowerCase()}`;
+      const added = `${follow ?? 'default'}-${uuid.toLowerCase()}`;
       const isShown = async () => (await readIds(service)).includes(added);
       await change(person(added));
       await eventually(isShown, true);

@@ -83,8 +83,8 @@ describe('a server that is restored to an earlier state', () => {
 
   it('is followed at once if only its contextCSN is older, after a crash', async () => {
     const ldif = buildLdif(['anna', 'ben'].map((id) => ({ id })));
-    const asked = modelSetting('follow: asked\n');
-    const directory = await FollowedDirectory.start({ ldif }, asked);
+    const polled = modelSetting('follow: poll\n');
+    const directory = await FollowedDirectory.start({ ldif }, polled);
     try {
       const { service, slapd } = directory;
       const names = () => readNames(service);

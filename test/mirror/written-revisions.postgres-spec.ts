@@ -180,7 +180,7 @@ describe('a revision', () => {
 
   describe('that deletes too much', () => {
     const people = IDS.slice(0, 4).map((id): Given => ({
-      ...{ kind: 'person', uuid: uuidOfDn(`cn=${id}`), dn: DNS.person(id) },
+      ...{ kind: 'person', uuid: uuidOfDn(`cn=${id}`) ?? '', dn: DNS.person(id) },
       attributes: { objectClass: ['inetOrgPerson'], uid: [id], cn: [id] },
     }));
     const all = new Map(people.map((each) => [each.uuid, each]));
@@ -211,7 +211,7 @@ function apply(
   entries: Map<string, Given>,
   { number, content }: { number: number; content: Omit<Given, 'uuid'> | null },
 ) {
-  const uuid = uuidOfDn(`cn=${number}`);
+  const uuid = uuidOfDn(`cn=${number}`) ?? '';
   const isTaken = [...entries.values()].some((each) => each.uuid !== uuid && each.dn === content?.dn);
   if (content === null) entries.delete(uuid);
   else if (!isTaken) entries.set(uuid, { uuid, ...content });

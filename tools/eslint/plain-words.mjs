@@ -1,12 +1,10 @@
 /**
- * Words that comments, texts and identifiers do not use, because each has a standard term. `floor(` is a function of SQL, and
- * `follow: told` a value of the model file.
+ * Words that comments, texts and identifiers do not use, because each has a standard term. `floor(` is a function of SQL.
  */
 const WORDS =
-  'whoever|whatever|somebody|nobody|everybody|anew|tells?|(?<!follow: )told|mend(?:s|ed|ing)?|spelt|doings|altogether|houses?|rooms?|floors?(?!\\()';
+  'whoever|whatever|somebody|nobody|everybody|anew|tells?|told|mend(?:s|ed|ing)?|spelt|doings|altogether|houses?|rooms?|floors?(?!\\()';
 const TEXT = new RegExp(`\\b(?:${WORDS})\\b`, 'gi');
 const IDENTIFIER = new RegExp(`^(?:${WORDS})$`, 'i');
-const VALUE_OF_MODEL = 'told';
 const TEST = /^(?:describe|it|test)\b/;
 
 /**
@@ -55,8 +53,7 @@ export const plainWords = {
         for (const comment of context.sourceCode.getAllComments()) check(comment, comment.value, false);
       },
       Literal(node) {
-        if (typeof node.value === 'string' && node.value !== VALUE_OF_MODEL)
-          check(node, node.value, false, allowedIn(node));
+        if (typeof node.value === 'string') check(node, node.value, false, allowedIn(node));
       },
       TemplateElement(node) {
         check(node, node.value.raw, false, allowedIn(node.parent));

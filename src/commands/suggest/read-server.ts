@@ -1,11 +1,10 @@
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
 import { readOne } from '../../ldap/client/read-one.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
-import { ResultCode } from '../../ldap/client/result-code.js';
-import { KIND_ATTRIBUTES, recognizeServer } from '../../ldap/client/server-kind.js';
-import { hasRanges, parseRange } from '../../ldap/client/value-range.js';
+import { readRootDse } from '../../ldap/client/server-kind.js';
+import { hasRanges, parseRange } from '../../ldap/client/message.js';
 import { Entry } from '../../ldap/entry.js';
 import { parseFilter } from '../../ldap/filter/filter-parser.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
@@ -54,12 +53,11 @@ export async function readServerEvidence(
 ): Promise<Evidence> {
   const connection = await new LdapServers(source).connect(signal);
   try {
-    const root = await readOne(connection, '', [...KIND_ATTRIBUTES, 'subschemaSubentry'], { signal });
+    const { kind: server, subschema } = await readRootDse(connection, { signal });
     const reading = new ServerReading(connection, baseDn, signal);
     const users = await reading.sample('person');
     const groups = await reading.sample('group');
-    const types = await reading.readTypes(root?.text('subschemaSubentry')[0]);
-    const server = root === null ? 'other' : recognizeServer(root);
+    const types = await reading.readTypes(subschema);
     const targets = await reading.readTargets([...users.entries, ...groups.entries]);
     return { server, baseDn, users, groups, types, targets };
   } finally {
@@ -97,8 +95,8 @@ class ServerReading {
   }
 
   /** The attribute types of the subschema; none if the account may not read it. */
-  async readTypes(subschema: string | undefined): Promise<Evidence['types']> {
-    if (subschema === undefined) return new Map();
+  async readTypes(subschema: string | null): Promise<Evidence['types']> {
+    if (subschema === null) return new Map();
     const entry = await readOne(this.connection, subschema, ['attributeTypes'], { signal: this.signal });
     return parseAttributeTypes(entry?.text('attributeTypes') ?? []);
   }

@@ -41,7 +41,7 @@ function effectiveModel(model: Model): object {
   const { users, groups } = buildMapping(model, '');
   return {
     server: model.server ?? DEFAULT_PRESET,
-    follow: model.follow ?? 'auto',
+    ...(model.follow !== undefined && { follow: model.follow }),
     uuid: users.uuid,
     createdAt: users.createdAt,
     modifiedAt: users.modifiedAt,
@@ -103,8 +103,7 @@ function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): 
   if (yaml !== null && valueAt(yaml.value, path) !== undefined)
     return `${file ?? ''}:${yaml.placeOfKey(path).line}`;
   const [first = '', second = first] = path;
-  if (first === 'server' || first === 'follow' || (OF_TABLES.includes(second) && !isOfPreset(path, model)))
-    return 'default';
+  if (first === 'server' || (OF_TABLES.includes(second) && !isOfPreset(path, model))) return 'default';
   return `preset ${model.server ?? DEFAULT_PRESET}`;
 }
 

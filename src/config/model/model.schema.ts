@@ -18,11 +18,8 @@ import { MATCHES } from '../../common/match.js';
 import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
-/**
- * How a server may be followed. `follow: told`: by its messages (RFC 4533), where it offers them. `asked`: by requests only.
- * `auto`: by messages where they are complete for this kind of server.
- */
-const FOLLOW_SETTINGS = ['auto', 'told', 'asked'] as const;
+/** How a server may be followed: `push`, by its messages (RFC 4533), where it offers them; `poll`, by requests only. */
+const FOLLOW_SETTINGS = ['push', 'poll'] as const;
 export type FollowSetting = (typeof FOLLOW_SETTINGS)[number];
 
 /** Types of single values of custom fields. In `[…!]!` each is a list of all values. */
@@ -141,7 +138,7 @@ export const MODEL = z
     follow: oneOf(FOLLOW_SETTINGS)
       .optional()
       .describe(
-        'How changes of a server are found: by its messages (RFC 4533), by requests, or the best that its kind permits. Default: auto.',
+        'How changes of a server are found: by its messages (RFC 4533), or by requests. Default: the best that its kind permits.',
       ),
     uuid: attribute.optional().describe('The attribute with the permanent id of an entry.'),
     createdAt: attribute.optional().describe('The attribute with the creation time of an entry.'),

@@ -14,7 +14,8 @@ export interface DirectoryConfig {
   readonly syncSeconds: number;
   /** Seconds between two scans. Null: it follows their cost. */
   readonly scanSeconds: number | null;
-  readonly follow: FollowSetting;
+  /** Null: the kind of server decides. */
+  readonly follow: FollowSetting | null;
   /** The kind of server whose preset applies. */
   readonly server: PresetName;
   /** Whether the model names the kind. If not, it is recognized. */
@@ -86,7 +87,7 @@ export function buildDirectory(
     source: buildSource(settings, passwordFile),
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
-    follow: model.follow ?? 'auto',
+    follow: model.follow ?? null,
     scanSeconds: settings.DIRECTORY_SCAN_SECONDS ?? null,
     server: model.server ?? DEFAULT_PRESET,
     isServerGiven: model.server !== undefined,

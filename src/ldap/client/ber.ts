@@ -27,11 +27,6 @@ export class BerInput {
     return this.offset === this.bytes.length;
   }
 
-  /** What is left of the elements. */
-  get rest(): Buffer {
-    return this.bytes.subarray(this.offset);
-  }
-
   isNext(tag: number): boolean {
     return this.bytes[this.offset] === tag;
   }
@@ -50,9 +45,8 @@ export class BerInput {
 
   readInteger(tag: number = Tag.integer): number {
     const octets = this.readOctets(tag);
-    if (octets.length < 1 || octets.length > 4) {
+    if (octets.length < 1 || octets.length > 4)
       throw new LdapProtocolError(`a number of ${octets.length} octets`);
-    }
     return octets.readIntBE(0, octets.length);
   }
 
@@ -70,6 +64,13 @@ export class BerInput {
     return new BerInput(this.readOctets(tag));
   }
 
+  /** Reads elements to the end. */
+  all<Item>(read: (input: this) => Item): Item[] {
+    const items: Item[] = [];
+    while (!this.isAtEnd) items.push(read(this));
+    return items;
+  }
+
   nextTag(): number {
     const tag = this.bytes[this.offset];
     if (tag === undefined) throw new LdapProtocolError('a message that ends too early');
@@ -80,22 +81,80 @@ export class BerInput {
     const [first = 0] = this.take(1);
     if (first < LONG_FORM) return first;
     const octets = first - LONG_FORM;
-    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS) {
+    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS)
       throw new LdapProtocolError('a length that LDAP does not allow');
-    }
     return this.take(octets).readUIntBE(0, octets);
   }
 
   private take(length: number): Buffer {
     const start = this.offset;
     this.offset += length;
-    if (this.offset > this.bytes.length) {
+    if (this.offset > this.bytes.length)
       throw new LdapProtocolError('an element that is longer than what it is in');
-    }
     return this.bytes.subarray(start, this.offset);
   }
 }
 
 function nameOf(tag: number | undefined): string {
   return tag === undefined ? 'nothing' : `an element 0x${tag.toString(16).padStart(2, '0')}`;
+}
+
+/** Large enough for an entry with a picture of 16 MB. No valid directory entry is expected to exceed it. */
+const MAXIMUM_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Splits the bytes of a connection into LDAP messages (RFC 4511 §5.1), independently of the chunk boundaries.
+ * Memory use depends on the bytes that have arrived, and not on the length that a message claims.
+ */
+export class MessageFrames {
+  private parts: Buffer[] = [];
+  private size = 0;
+  /** The number of bytes with which more is known: those of the next message, or of its header. */
+  private expected = 2;
+
+  constructor(private readonly maximumBytes = MAXIMUM_MESSAGE_BYTES) {}
+
+  /** Whether no part of the next message has arrived. */
+  get isEmpty(): boolean {
+    return this.size === 0;
+  }
+
+  /**
+   * Yields the messages that this chunk completes.
+   * @throws {LdapProtocolError} for bytes that do not begin an LDAP message, or a message that is too large
+   */
+  *push(chunk: Buffer): Generator<Buffer, void, undefined> {
+    this.parts.push(chunk);
+    this.size += chunk.length;
+    if (this.size < this.expected) return;
+    const bytes = Buffer.concat(this.parts);
+    let start = 0;
+    for (;;) {
+      const left = bytes.subarray(start);
+      this.expected = this.lengthOf(left);
+      if (left.length < this.expected) break;
+      const frame = left.subarray(0, this.expected);
+      // Values are parts of their message: a small one would keep the other messages in memory.
+      yield frame.length > bytes.length / 2 ? frame : Buffer.from(frame);
+      start += frame.length;
+    }
+    this.size = bytes.length - start;
+    this.parts = this.size === 0 ? [] : [bytes.subarray(start)];
+  }
+
+  /** The length of the message that begins the bytes, or how many of them are needed to know it. */
+  private lengthOf(bytes: Buffer): number {
+    const [tag = Tag.sequence, first] = bytes;
+    if (tag !== Tag.sequence) throw new LdapProtocolError('bytes that begin no LDAP message');
+    if (first === undefined) return 2;
+    const octets = first < LONG_FORM ? 0 : first - LONG_FORM;
+    if (first === LONG_FORM || octets > MAXIMUM_LENGTH_OCTETS)
+      throw new LdapProtocolError('a message with a length that LDAP does not allow');
+    const header = 2 + octets;
+    if (bytes.length < header) return header;
+    const length = header + (octets === 0 ? first : bytes.readUIntBE(2, octets));
+    if (length > this.maximumBytes)
+      throw new LdapProtocolError(`a message of more than ${this.maximumBytes} bytes`);
+    return length;
+  }
 }

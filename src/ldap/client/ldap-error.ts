@@ -1,4 +1,42 @@
-import { ResultCode, resultCodeName } from './result-code.js';
+/** The result codes of binds and searches (RFC 4511 Appendix A, RFC 4533 §2.6), by their names. */
+export const ResultCode = {
+  success: 0,
+  operationsError: 1,
+  protocolError: 2,
+  timeLimitExceeded: 3,
+  sizeLimitExceeded: 4,
+  authMethodNotSupported: 7,
+  strongerAuthRequired: 8,
+  referral: 10,
+  adminLimitExceeded: 11,
+  unavailableCriticalExtension: 12,
+  confidentialityRequired: 13,
+  saslBindInProgress: 14,
+  noSuchAttribute: 16,
+  undefinedAttributeType: 17,
+  inappropriateMatching: 18,
+  invalidAttributeSyntax: 21,
+  noSuchObject: 32,
+  aliasProblem: 33,
+  invalidDNSyntax: 34,
+  aliasDereferencingProblem: 36,
+  inappropriateAuthentication: 48,
+  invalidCredentials: 49,
+  insufficientAccessRights: 50,
+  busy: 51,
+  unavailable: 52,
+  unwillingToPerform: 53,
+  loopDetect: 54,
+  other: 80,
+  'e-syncRefreshRequired': 4096,
+} as const;
+
+const NAMES = new Map<number, string>(Object.entries(ResultCode).map(([name, code]) => [code, name]));
+
+/** The name of a result code; `unknown` for another number. */
+export function resultCodeName(code: number): string {
+  return NAMES.get(code) ?? 'unknown';
+}
 
 /**
  * Base class of all errors in communication with a directory server. Messages are written for the operator
@@ -77,4 +115,38 @@ export function withBase(error: LdapResultError, base: string): LdapResultError 
   return error.code === ResultCode.noSuchObject
     ? new LdapResultError(error, `${error.message} for the base ${base}`)
     : error;
+}
+
+/** A server that counts failures, and locks the account after some of them, rejected a bind. */
+export class LockingRejectionError extends LdapResultError {}
+
+/** Result codes by which servers refuse a password without encryption. */
+const REQUIRES_TLS: readonly number[] = [ResultCode.strongerAuthRequired, ResultCode.confidentialityRequired];
+const TLS_IS_MISSING = 'It accepts passwords only with TLS (StartTLS or ldaps)';
+
+/** The causes that Active Directory and Samba write into the diagnostic message (Windows error codes, [MS-ERREF] 2.2). */
+const CAUSE = /AcceptSecurityContext error, data ([0-9a-f]+)/i;
+const CAUSES: Readonly<Record<string, string>> = {
+  '525': 'There is no such account',
+  '52e': 'The account or its password is wrong',
+  '530': 'The account may not log on at this time',
+  '531': 'The account may not log on from this computer',
+  '532': 'The password has expired',
+  '533': 'The account is disabled',
+  '701': 'The account has expired',
+  '773': 'The password must be changed before the first use',
+  '775': 'The account is locked',
+};
+
+/** The error of a rejected bind, with its cause as far as the server names it. The diagnostic message itself is not part of it. */
+export function toBindError(result: LdapResult, account: string): LdapResultError {
+  const { code, diagnostic } = result;
+  const data =
+    code === ResultCode.invalidCredentials ? CAUSE.exec(diagnostic)?.[1]?.toLowerCase() : undefined;
+  const cause = REQUIRES_TLS.includes(code) ? TLS_IS_MISSING : CAUSES[data ?? ''];
+  const reason = `${resultCodeName(code)} (${code})${cause === undefined ? '' : `. ${cause}`}`;
+  const message = `The directory server rejects the bind of ${account}: ${reason}`;
+  return data === undefined
+    ? new LdapResultError(result, message)
+    : new LockingRejectionError(result, message);
 }

@@ -50,7 +50,7 @@ export function parseMessage(frame: Buffer): LdapMessage {
   const id = message.readInteger();
   if (id < 0) throw new LdapProtocolError('a negative message number');
   const operation = parseOperation(message);
-  const controls = message.isAtEnd ? [] : parseControls(message.enter(ProtocolOperation.LDAP_CONTROLS));
+  const controls = message.isAtEnd ? [] : message.enter(ProtocolOperation.LDAP_CONTROLS).all(parseControl);
   return { id, controls, ...operation };
 }
 
@@ -69,19 +69,13 @@ function parseOperation(message: BerInput): Operation {
 }
 
 function parseEntry(body: BerInput): Entry {
-  const encoded = body.rest;
   const dn = body.readText();
-  const list = body.enter();
-  const attributes: [string, Buffer[]][] = [];
-  while (!list.isAtEnd) {
+  const attributes = body.enter().all((list) => {
     const attribute = list.enter();
     const description = attribute.readText();
-    const set = attribute.enter(Tag.set);
-    const values: Buffer[] = [];
-    while (!set.isAtEnd) values.push(set.readOctets());
-    attributes.push([description, values]);
-  }
-  return new Entry(dn, attributes, encoded);
+    return [description, attribute.enter(Tag.set).all((set) => set.readOctets())] as const;
+  });
+  return new Entry(dn, attributes);
 }
 
 function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operation {
@@ -97,13 +91,42 @@ function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operat
   return { kind: 'result', of, result: { code, diagnostic }, oid };
 }
 
-function parseControls(list: BerInput): ResponseControl[] {
-  const controls: ResponseControl[] = [];
-  while (!list.isAtEnd) {
-    const control = list.enter();
-    const oid = control.readText();
-    if (control.isNext(Tag.boolean)) control.readBoolean();
-    controls.push({ oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() });
-  }
-  return controls;
+function parseControl(list: BerInput): ResponseControl {
+  const control = list.enter();
+  const oid = control.readText();
+  if (control.isNext(Tag.boolean)) control.readBoolean();
+  return { oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() };
+}
+
+const RANGE = ';range=';
+
+/** A part of the values of an attribute ([MS-ADTS] 3.1.1.3.1.3.3). */
+interface ValueRange {
+  /** The attribute description without the range. */
+  readonly attribute: string;
+  readonly first: number;
+  /** Null: the values to the end. */
+  readonly last: number | null;
+}
+
+/**
+ * Whether a server sent only a part of the values of an attribute. Active Directory does so for attributes with more
+ * than 1,500 values, or 5,000 in newer versions.
+ */
+export function hasRanges(entry: Entry): boolean {
+  for (const key of entry.attributes.keys()) if (key.includes(RANGE)) return true;
+  return false;
+}
+
+/**
+ * Parses the range in an attribute key; null when the key has none.
+ * @param key see attributeKey: its options are in lower case and sorted
+ * @throws {LdapProtocolError} when the range is malformed
+ */
+export function parseRange(key: string): ValueRange | null {
+  if (!key.includes(RANGE)) return null;
+  const [, before = '', first = '', last = '', after = ''] =
+    /^(.*);range=(\d{1,9})-(\d{1,9}|\*)(;.*)?$/.exec(key) ?? [];
+  if (before === '') throw new LdapProtocolError('a malformed range of values');
+  return { attribute: before + after, first: Number(first), last: last === '*' ? null : Number(last) };
 }

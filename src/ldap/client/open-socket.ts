@@ -1,10 +1,20 @@
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import { within } from './deadline.js';
-import { LdapConnectError, LdapError, LdapTlsError } from './ldap-error.js';
-import { startTls } from './start-tls.js';
+import { ExtendedRequest } from 'ldapts';
+import { MessageFrames } from './ber.js';
+import {
+  LdapClosedError,
+  LdapConnectError,
+  LdapError,
+  LdapProtocolError,
+  LdapTimeoutError,
+  LdapTlsError,
+  resultCodeName,
+  StartTlsRefusedError,
+} from './ldap-error.js';
+import { parseMessage } from './message.js';
 
 type TlsMode = 'none' | 'starttls' | 'ldaps';
 
@@ -27,6 +37,10 @@ export interface SocketTimeouts {
 
 /** Idle time before TCP keep-alive starts. The operating system then sends ten probes, one per second. */
 const KEEP_ALIVE_MILLISECONDS = 30_000;
+const START_TLS = '1.3.6.1.4.1.1466.20037';
+const START_TLS_ID = 1;
+/** Bound on the StartTLS response, which normally has a few dozen bytes. */
+const MAXIMUM_ANSWER_BYTES = 65_536;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
@@ -141,4 +155,76 @@ function toTlsError(error: NodeJS.ErrnoException, host: string): LdapTlsError {
   const fault = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `its certificate is not for ${host}` : null;
   const reason = fault ?? `${TLS_FAULTS[code] ?? message}${code === '' ? '' : ` (${code})`}`;
   return new LdapTlsError(`No TLS with ${host}: ${reason}`, { cause: error });
+}
+
+/**
+ * Requests StartTLS (RFC 4511 §4.14) as the first operation on a connection. On return, the socket is paused
+ * until the handshake. Bytes that arrive with the response could be injected by an attacker, and are
+ * rejected.
+ * @throws {StartTlsRefusedError} {LdapProtocolError | LdapClosedError}
+ */
+async function startTls(socket: Socket): Promise<void> {
+  socket.write(new ExtendedRequest({ messageId: START_TLS_ID, oid: START_TLS }).write());
+  const message = parseMessage(await readOnlyFrame(socket));
+  if (message.kind !== 'result' || message.of !== 'extended')
+    throw new LdapProtocolError('an invalid response to StartTLS');
+  if (message.id !== START_TLS_ID) throw new LdapClosedError('The directory server ended the connection');
+  const { code } = message.result;
+  if (code !== 0) {
+    throw new StartTlsRefusedError(
+      `The directory server refuses StartTLS: ${resultCodeName(code)} (${code})`,
+    );
+  }
+}
+
+/** Waits for one message that no other bytes follow. */
+async function readOnlyFrame(socket: Socket): Promise<Buffer> {
+  const frames = new MessageFrames(MAXIMUM_ANSWER_BYTES);
+  for await (const [chunk] of on(socket, 'data', { close: ['close'] }) as AsyncIterable<[Buffer]>) {
+    const [frame, ...others] = [...frames.push(chunk)];
+    if (frame === undefined) continue;
+    // The socket is paused before more data can arrive: the following bytes belong to TLS.
+    socket.pause();
+    if (others.length > 0 || !frames.isEmpty)
+      throw new LdapProtocolError('more data than the response to StartTLS before TLS');
+    return frame;
+  }
+  throw new LdapClosedError('The directory server closed the connection before TLS');
+}
+
+interface Deadline {
+  /** The longest wait in milliseconds; 0 means no limit. */
+  readonly milliseconds: number;
+  readonly tooLate: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Settles with the result of the work, unless the time runs out or the signal is aborted first. The work
+ * itself is not canceled; the caller has to stop it.
+ * @throws {LdapTimeoutError} or the signal's reason
+ */
+export async function within<Value>(
+  { milliseconds, tooLate, signal }: Deadline,
+  work: Promise<Value>,
+): Promise<Value> {
+  let stop: () => void = () => undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    stop = () => {
+      reject(signal?.reason as Error);
+    };
+    const late = () => {
+      reject(new LdapTimeoutError(tooLate));
+    };
+    if (milliseconds > 0) timer = setTimeout(late, milliseconds);
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted === true) stop();
+  });
+  try {
+    return await Promise.race([limit, work]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
 }

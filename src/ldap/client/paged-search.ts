@@ -1,14 +1,12 @@
 import { type Control, PagedResultsControl } from 'ldapts';
 import { BerInput } from './ber.js';
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import { Entry } from '../entry.js';
-import { LdapProtocolError, LdapResultError, withBase } from './ldap-error.js';
-import { limitErrorOf } from './limit-error.js';
-import type { ResponseControl } from './message.js';
+import type { Entry } from '../entry.js';
+import { LdapProtocolError, LdapResultError, ResultCode, withBase } from './ldap-error.js';
+import { limitErrorOf } from './server-kind.js';
+import { hasRanges, type ResponseControl } from './message.js';
 import { completeRanges } from './ranged-values.js';
 import type { SearchRequest } from './requests.js';
-import { ResultCode } from './result-code.js';
-import { hasRanges } from './value-range.js';
 
 interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;
@@ -40,8 +38,7 @@ export function hasRefusedPages(connection: LdapConnection): boolean {
 
 /**
  * Reads the entries of a search page by page (RFC 2696), or in one response if the server does not support
- * pages. Attributes of which the server sent a part are read to the end, between two pages. Only one paged search may
- * run on a connection at a time: OpenLDAP keeps one position for each.
+ * pages. Only one paged search may run on a connection at a time: OpenLDAP keeps one position for each.
  * @throws {LimitExceededError} when the account may not read everything
  * @throws {LdapError} for every other failure; the signal's reason
  */
@@ -66,59 +63,34 @@ async function* readPages(
 ): AsyncGenerator<Entry, void, undefined> {
   let cookie: Buffer | null = Buffer.alloc(0);
   let hasBegun = false;
+  let isPaged = true;
   while (cookie !== null) {
-    const control: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
-    cookie = null;
+    const page: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
+    const partial: Entry[] = [];
+    let next: Buffer | null = null;
     try {
-      for await (const each of readPage(connection, request, { ...options, controls }, control)) {
+      const search = { ...options, controls: isPaged ? [...controls, page] : controls, acceptsRanges: true };
+      for await (const message of connection.search(request, search)) {
         hasBegun = true;
-        if (each instanceof Entry) yield each;
-        else cookie = nextPage(each);
+        if (message.kind === 'done') next = nextPage(message.controls);
+        if (message.kind !== 'entry') continue;
+        if (hasRanges(message.entry)) partial.push(message.entry);
+        else yield message.entry;
       }
+      if (!isPaged) withoutPages.add(connection);
     } catch (error) {
-      // An error thrown by the consumer of the entries is not caught here.
-      const isRefused = error instanceof LdapResultError && REFUSALS.includes(error.code);
-      if (hasBegun || !isRefused) throw error;
-      yield* readAtOnce(connection, request, { ...options, controls });
+      if (hasBegun || !isPaged || !isRefusal(error)) throw error;
+      isPaged = false;
+      continue;
     }
+    // The rest of the values is read by other searches, which must not have the cookie of this one (RFC 2696 §3).
+    for (const entry of partial) yield await completeRanges(connection, entry, options);
+    cookie = next;
   }
 }
 
-async function* readAtOnce(
-  connection: LdapConnection,
-  request: SearchRequest,
-  options: PagedOptions,
-): AsyncGenerator<Entry, void, undefined> {
-  for await (const each of readPage(connection, request, options)) {
-    if (each instanceof Entry) yield each;
-    else withoutPages.add(connection);
-  }
-}
-
-/**
- * Yields the entries of one response, and the controls at its end. Entries that are sent in part come last. The rest of their
- * values is read by other searches, which must not have the cookie of this one (RFC 2696 §3).
- */
-async function* readPage(
-  connection: LdapConnection,
-  request: SearchRequest,
-  options: WaitOptions & { readonly controls?: readonly Control[] },
-  page?: PagedResultsControl,
-): AsyncGenerator<Entry | readonly ResponseControl[], void, undefined> {
-  const partial: Entry[] = [];
-  let controls: readonly ResponseControl[] = [];
-  const paged = [...(options.controls ?? []), ...(page === undefined ? [] : [page])];
-  for await (const message of connection.search(request, {
-    ...options,
-    controls: paged,
-    acceptsRanges: true,
-  })) {
-    if (message.kind === 'done') ({ controls } = message);
-    else if (message.kind === 'entry' && hasRanges(message.entry)) partial.push(message.entry);
-    else if (message.kind === 'entry') yield message.entry;
-  }
-  for (const entry of partial) yield await completeRanges(connection, entry, options);
-  yield controls;
+function isRefusal(error: unknown): boolean {
+  return error instanceof LdapResultError && REFUSALS.includes(error.code);
 }
 
 /** The cookie of the next page; null after the last page, or when the server does not support pages. */

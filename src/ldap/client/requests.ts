@@ -1,10 +1,4 @@
-import {
-  BerWriter,
-  BindRequest,
-  type Control,
-  ProtocolOperation,
-  SearchRequest as LdaptsSearchRequest,
-} from 'ldapts';
+import { BerWriter, type Control, ProtocolOperation, SearchRequest as LdaptsSearchRequest } from 'ldapts';
 import { EncodedFilter } from '../filter/filter-encoder.js';
 import type { Filter } from '../filter/filter-parser.js';
 
@@ -20,16 +14,7 @@ export interface SearchRequest {
 /** A filter that matches every entry. */
 export const ANY_ENTRY: Filter = { kind: 'present', attribute: 'objectClass' };
 
-export function encodeBind(messageId: number, dn: string, password: string): Buffer {
-  return new BindRequest({ messageId, dn, password }).write();
-}
-
-/** Encodes a bind as the account of the client certificate (SASL EXTERNAL, RFC 4422 Appendix A), without another identity. */
-export function encodeExternalBind(messageId: number): Buffer {
-  return new BindRequest({ messageId, mechanism: 'EXTERNAL' }).write();
-}
-
-/** Encodes a search. The server has its own limits, and the client applies an idle timeout. */
+/** The server has its own limits, and the client applies an idle timeout. */
 export function encodeSearch(
   messageId: number,
   { base, scope, filter, attributes }: SearchRequest,
@@ -47,7 +32,7 @@ export function encodeSearch(
   }).write();
 }
 
-/** Encodes an abandon request (RFC 4511 §4.11), which ldapts does not provide. */
+/** An abandon request (RFC 4511 §4.11), which ldapts does not provide. */
 export function encodeAbandon(messageId: number, abandoned: number): Buffer {
   const writer = new BerWriter();
   writer.startSequence();

@@ -1,5 +1,5 @@
 import { Entry } from '../entry.js';
-import { recognizeServer } from './server-kind.js';
+import { LimitExceededError, recognizeServer, toLimitError } from './server-kind.js';
 
 // OpenLDAP, 389 Directory Server and Samba run in the suites of test/ldap/. These root DSEs are from the sources of the
 // servers, and the one of Active Directory from [MS-ADTS] 3.1.1.3.2.
@@ -21,4 +21,49 @@ it.each([
     ([name, texts]) => [name, texts.map((text) => Buffer.from(text))] as const,
   );
   expect(recognizeServer(new Entry('', values))).toBe(kind);
+});
+
+const DN = 'cn=mirror,dc=example,dc=org';
+
+describe('toLimitError', () => {
+  it('has the line that OpenLDAP needs, for both kinds of configuration', () => {
+    const error = toLimitError({ code: 4, diagnostic: 'no' }, DN, 'openldap');
+    expect(error).toBeInstanceOf(LimitExceededError);
+    expect(error?.message).toBe(
+      `The directory server limits what ${DN} may read (sizeLimitExceeded). ` +
+        `OpenLDAP needs in slapd.conf: limits dn.exact="${DN}" size=unlimited time=unlimited ` +
+        `(in cn=config, on the database: olcLimits: dn.exact="${DN}" size=unlimited time=unlimited)`,
+    );
+    expect(error).toMatchObject({ code: 4, codeName: 'sizeLimitExceeded', diagnostic: 'no' });
+  });
+
+  it('escapes characters with a meaning in slapd.conf', () => {
+    const error = toLimitError({ code: 4, diagnostic: '' }, 'cn=a\\,"b",dc=c', 'openldap');
+    expect(error?.message).toContain('limits dn.exact="cn=a\\\\,\\"b\\",dc=c" size');
+  });
+
+  it('has a line for anonymous access, too', () => {
+    expect(toLimitError({ code: 3, diagnostic: '' }, null, 'other')?.message).toContain(
+      'limits anonymous size=unlimited',
+    );
+  });
+
+  it.each([
+    ['389ds', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
+    ['freeipa', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
+    ['active-directory', ['MaxResultSetSize', 'MaxPageSize']],
+    ['samba', []],
+  ] as const)('has the settings of %s, and not those of OpenLDAP', (kind, settings) => {
+    for (const code of [3, 4, 11]) {
+      const message = toLimitError({ code, diagnostic: '' }, DN, kind)?.message ?? '';
+      expect(message).toContain(`The directory server limits what ${DN} may read`);
+      for (const setting of settings) expect(message).toContain(setting);
+      expect(message).not.toMatch(/OpenLDAP|olcLimits/);
+    }
+  });
+
+  it('ignores other codes', () => {
+    for (const code of [0, 1, 10, 32, 50, 53])
+      expect(toLimitError({ code, diagnostic: '' }, DN, 'openldap')).toBeNull();
+  });
 });

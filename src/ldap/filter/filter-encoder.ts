@@ -51,24 +51,13 @@ function writeFilter(filter: Filter, writer: BerWriter): void {
     return;
   }
   writer.startSequence(tag);
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      for (const each of filter.filters) writeFilter(each, writer);
-      break;
-    case 'not':
-      writeFilter(filter.filter, writer);
-      break;
-    case 'substrings':
-      writer.writeString(filter.attribute);
-      writePieces(filter.pieces, writer);
-      break;
-    case 'extensible':
-      writeExtensible(filter, writer);
-      break;
-    default:
-      writer.writeString(filter.attribute);
-      writer.writeBuffer(filter.value, Ber.OctetString);
+  if ('filters' in filter) for (const each of filter.filters) writeFilter(each, writer);
+  else if ('filter' in filter) writeFilter(filter.filter, writer);
+  else if (filter.kind === 'extensible') writeExtensible(filter, writer);
+  else {
+    writer.writeString(filter.attribute);
+    if ('pieces' in filter) writePieces(filter.pieces, writer);
+    else writer.writeBuffer(filter.value, Ber.OctetString);
   }
   writer.endSequence();
 }

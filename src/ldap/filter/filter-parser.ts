@@ -62,9 +62,7 @@ export function parseFilter(text: string): Filter {
   const trimmed = text.trim();
   const whole = trimmed.startsWith('(') ? trimmed : `(${trimmed})`;
   const { filter, end } = parseAt(whole, 0, 0);
-  if (end !== whole.length) {
-    throw new InvalidFilterError(`text after the end at character ${end + 1}`);
-  }
+  if (end !== whole.length) throw new InvalidFilterError(`text after the end at character ${end + 1}`);
   return filter;
 }
 
@@ -81,12 +79,8 @@ export function attributesOfFilter(filter: Filter): string[] {
 }
 
 function parseAt(text: string, start: number, depth: number): Parsed {
-  if (text[start] !== '(') {
-    throw new InvalidFilterError(`expected "(" at character ${start + 1}`);
-  }
-  if (depth > MAXIMUM_DEPTH) {
-    throw new InvalidFilterError(`nested more than ${MAXIMUM_DEPTH} deep`);
-  }
+  if (text[start] !== '(') throw new InvalidFilterError(`expected "(" at character ${start + 1}`);
+  if (depth > MAXIMUM_DEPTH) throw new InvalidFilterError(`nested more than ${MAXIMUM_DEPTH} deep`);
   switch (text[start + 1]) {
     case '&':
       return parseList('and', text, start + 2, depth);
@@ -113,9 +107,7 @@ function parseList(kind: 'and' | 'or', text: string, start: number, depth: numbe
 }
 
 function closeAt(text: string, position: number): number {
-  if (text[position] !== ')') {
-    throw new InvalidFilterError(`expected ")" at character ${position + 1}`);
-  }
+  if (text[position] !== ')') throw new InvalidFilterError(`expected ")" at character ${position + 1}`);
   return position + 1;
 }
 
@@ -123,9 +115,8 @@ function parseItem(text: string, start: number): Parsed {
   ITEM.lastIndex = start;
   const [, attribute, operator, value] = ITEM.exec(text) ?? [];
   const end = ITEM.lastIndex;
-  if (attribute === undefined || operator === undefined || value === undefined) {
+  if (attribute === undefined || operator === undefined || value === undefined)
     return parseExtensible(text, start);
-  }
   if (operator === '=' && value === '*') {
     return { filter: { kind: 'present', attribute }, end };
   }
@@ -134,26 +125,23 @@ function parseItem(text: string, start: number): Parsed {
   if (pieces.length === 1 && first !== undefined) {
     return { filter: { kind: KINDS[operator as keyof typeof KINDS], attribute, value: first }, end };
   }
-  if (operator !== '=' || pieces.slice(1, -1).some((piece) => piece.length === 0)) {
+  if (operator !== '=' || pieces.slice(1, -1).some((piece) => piece.length === 0))
     throw new InvalidFilterError(`a misplaced "*" after character ${start + 1}`);
-  }
   return { filter: { kind: 'substrings', attribute, pieces }, end };
 }
 
 function parseExtensible(text: string, start: number): Parsed {
   EXTENSIBLE.lastIndex = start;
   const [, attribute = null, dn, rule = null, value] = EXTENSIBLE.exec(text) ?? [];
-  if (value === undefined || (attribute === null && rule === null)) {
+  if (value === undefined || (attribute === null && rule === null))
     throw new InvalidFilterError(`expected an attribute, a comparison and ")" from character ${start + 1}`);
-  }
   const match = { attribute, rule, includesDn: dn !== undefined, value: parseValue(value, start) };
   return { filter: { kind: 'extensible', ...match }, end: EXTENSIBLE.lastIndex };
 }
 
 function parseValue(text: string, position: number): Buffer {
-  if (/\\(?![0-9A-Fa-f]{2})/.test(text)) {
+  if (/\\(?![0-9A-Fa-f]{2})/.test(text))
     throw new InvalidFilterError(`"\\" without two hexadecimal digits after character ${position + 1}`);
-  }
   const pieces = text.split(/((?:\\[0-9A-Fa-f]{2})+)/);
   return Buffer.concat(
     pieces.map((piece, index) =>

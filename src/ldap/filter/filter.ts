@@ -117,15 +117,11 @@ function compilePieces(pieces: readonly Buffer[]): (value: string) => boolean {
   const final = (folded.at(-1) ?? '').trimEnd();
   const inner = folded.slice(1, -1);
   return (value) => {
-    if (!value.startsWith(initial)) {
-      return false;
-    }
+    if (!value.startsWith(initial)) return false;
     let position = initial.length;
     for (const piece of inner) {
       const found = value.indexOf(piece, position);
-      if (found === -1) {
-        return false;
-      }
+      if (found === -1) return false;
       position = found + piece.length;
     }
     return value.length - final.length >= position && value.endsWith(final);
@@ -146,8 +142,6 @@ function someText(attribute: string, matches: (value: string) => boolean): Entry
 
 function textOf(value: Buffer): string {
   const text = decodeUtf8(value);
-  if (text === null) {
-    throw new InvalidFilterError('a value that is not UTF-8 can only be compared with "="');
-  }
+  if (text === null) throw new InvalidFilterError('a value that is not UTF-8 can only be compared with "="');
   return text;
 }

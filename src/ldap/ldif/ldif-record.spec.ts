@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
-import { LdifLines, type LogicalLine } from './ldif-lines.js';
+import { linesOf, parseAttributeValue } from './ldif.js';
 import { type ChangeRecord, writeLdif } from './ldif-record.js';
-import { parseAttributeValue } from './ldif-value.js';
 
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
 
@@ -165,8 +164,7 @@ function textsOf(of: ChangeRecord): string[][] {
 function readBack(ldif: string): string[][][] {
   const records: string[][][] = [];
   let current: string[][] = [];
-  const lines = new LdifLines(1_000_000);
-  const take = (line: LogicalLine) => {
+  for (const line of linesOf(Buffer.from(ldif), 1)) {
     if (line.text === '') {
       if (current.length > 0) records.push(current);
       current = [];
@@ -176,8 +174,6 @@ function readBack(ldif: string): string[][][] {
       const { description, value } = parseAttributeValue(line);
       if (description !== 'version') current.push([description, value?.toString('utf8') ?? '']);
     }
-  };
-  for (const line of lines.push(Buffer.from(ldif))) take(line);
-  for (const line of lines.end()) take(line);
+  }
   return records;
 }

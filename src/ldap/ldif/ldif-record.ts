@@ -38,9 +38,8 @@ export function writeLdif(records: readonly ChangeRecord[]): string {
 
 function writeRecord(record: ChangeRecord): string {
   const lines = [writeValue('dn', record.dn)];
-  if (record.assertion !== undefined) {
+  if (record.assertion !== undefined)
     lines.push(`control: ${ASSERTION_CONTROL} true:: ${encodeFilter(record.assertion).toString('base64')}`);
-  }
   lines.push(`changetype: ${record.changetype}`);
   if (record.changetype === 'modify') {
     lines.push(...record.changes.flatMap(writeChange));

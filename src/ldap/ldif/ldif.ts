@@ -1,126 +1,211 @@
-import { InvalidDnError, normalizeDn } from '../naming/dn.js';
 import { attributeKey, decodeUtf8, Entry } from '../entry.js';
+import { InvalidDnError, normalizeDn } from '../naming/dn.js';
 import { LdifError } from './ldif-error.js';
-import { LdifLines, type LogicalLine } from './ldif-lines.js';
-import { parseAttributeValue } from './ldif-value.js';
 
-export interface LdifOptions {
-  /** Size of the largest accepted line after unfolding, in bytes; a photo in base64 is one line. */
-  readonly maximumLineBytes?: number;
+/** The part of a content file (RFC 2849) between two empty lines. */
+export interface LdifRecord {
+  readonly bytes: Buffer;
+  /** The number of its first line, counted from 1. Only the first record may have a version. */
+  readonly line: number;
 }
 
-const DEFAULT_MAXIMUM_LINE_BYTES = 32 * 1024 * 1024;
-/** Bytes that are split into lines together. The record of a group can have many million bytes. */
-const PART = 1 << 18;
+interface LogicalLine {
+  /** One character for each byte (latin1). */
+  readonly text: string;
+  /** Number of the first physical line, counted from 1. */
+  readonly number: number;
+}
+
+/** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
+const LARGEST_RECORD = 160_000_000;
+const MAXIMUM_DESCRIPTION_BYTES = 1024;
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const DESCRIPTION = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
 
 /**
- * Reads an LDIF content file (RFC 2849) entry by entry. Memory use is one entry, plus about a hundred bytes
- * for each DN, because a duplicate DN is an error.
- *
- * A value by URL is left out (Entry.withUrls). Beyond the grammar, the reader accepts a byte order mark, several blank lines, UTF-8 outside base64, and a
- * record that has only a DN. Records without a DN are rejected, including the trailer that `ldapsearch`
- * writes without `-LLL`: it may state that the search was truncated, and the omitted entries would appear
- * deleted.
- *
+ * Reads the entries of a content file. Memory use is one record and one chunk.
  * @throws {LdifError} at the first error; the entries before it have already been yielded
  */
 export async function* readLdif(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-  options: LdifOptions = {},
 ): AsyncGenerator<Entry, void, undefined> {
-  const lines = new LdifLines(options.maximumLineBytes ?? DEFAULT_MAXIMUM_LINE_BYTES);
-  const records = new LdifRecords();
-  for await (const chunk of chunks) yield* records.push(lines.push(chunk));
-  yield* records.push(lines.end());
-  yield* records.end();
+  for await (const records of splitLdif(chunks))
+    for (const record of records) {
+      const entry = parseRecord(record);
+      if (entry !== null) yield entry;
+    }
 }
 
 /**
- * Reads a part of a file that is in memory, as far as the caller takes its entries.
- * @param line the number of its first line: only the beginning of a file may have a version
- * @throws {LdifError} as readLdif
+ * Splits a file at empty lines. The records of a chunk come together, because a promise for each takes longer than its hash.
+ * @throws {LdifError} when a record is too large
  */
-export function* parseLdif(bytes: Buffer, line: number): Generator<Entry, void, undefined> {
-  const lines = new LdifLines(DEFAULT_MAXIMUM_LINE_BYTES, line);
-  const records = new LdifRecords(line === 1);
-  for (let from = 0; from < bytes.length; from += PART)
-    yield* records.push(lines.push(bytes.subarray(from, from + PART)));
-  yield* records.push(lines.end());
-  yield* records.end();
+export async function* splitLdif(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+): AsyncGenerator<readonly LdifRecord[], void, undefined> {
+  // The chunks of a record whose end has not been read, and the number of its first line.
+  let parts: Buffer[] = [];
+  let line = 1;
+  let size = 0;
+  let tail = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    size += chunk.length;
+    const isSplit = hasEmptyLine(chunk) || hasEmptyLine(Buffer.concat([tail, chunk.subarray(0, 2)]));
+    tail = Buffer.concat([tail, chunk.subarray(-2)]).subarray(-2);
+    if (isSplit) {
+      const { records, rest } = split({ bytes: Buffer.concat(parts), line });
+      yield records;
+      // A copy, so that the bytes of the records are released.
+      parts = [Buffer.from(rest.bytes)];
+      ({ line } = rest);
+      size = rest.bytes.length;
+    }
+    if (size > LARGEST_RECORD) throw new LdifError(line, 'a record that is too large');
+  }
+  if (size > 0) yield [{ bytes: Buffer.concat(parts), line }];
 }
 
-class LdifRecords {
-  private dn: string | null = null;
-  private attributes = new Map<string, Buffer[]>();
-  private withUrls = new Set<string>();
-  private readonly seen = new Set<string>();
+function hasEmptyLine(bytes: Buffer): boolean {
+  return bytes.includes('\n\n') || bytes.includes('\n\r\n');
+}
 
-  constructor(private isBeginning = true) {}
-
-  *push(lines: Iterable<LogicalLine>): Generator<Entry> {
-    for (const line of lines) {
-      if (line.text === '') yield* this.end();
-      else if (!line.text.startsWith('#')) this.take(line);
-    }
+/** The first record has the empty lines before it, because its place shows that it may have a version. */
+function split({ bytes, line: first }: LdifRecord): { records: LdifRecord[]; rest: LdifRecord } {
+  const records: LdifRecord[] = [];
+  let line = first;
+  let start = 0;
+  let startLine = first;
+  let isEmpty = true;
+  for (let at = 0, end = bytes.indexOf(0x0a); end >= 0; at = end + 1, end = bytes.indexOf(0x0a, at)) {
+    const isBlank = end === at || (end === at + 1 && bytes[at] === 0x0d);
+    line++;
+    if (!isBlank) isEmpty = false;
+    else if (!isEmpty) {
+      records.push({ bytes: bytes.subarray(start, at), line: startLine });
+      [start, startLine, isEmpty] = [end + 1, line, true];
+    } else if (startLine > 1) [start, startLine] = [end + 1, line];
   }
+  return { records, rest: { bytes: bytes.subarray(start), line: startLine } };
+}
 
-  /** Yields the entry that the end of the record completes, if a record is open. */
-  *end(): Generator<Entry> {
-    if (this.dn === null) return;
-    yield new Entry(this.dn, this.attributes, null, this.withUrls);
-    this.dn = null;
-    this.attributes = new Map();
-    this.withUrls = new Set();
-  }
-
-  private take(line: LogicalLine): void {
+/**
+ * Parses a record. Null: it has only comments, or the version.
+ *
+ * A value by URL is left out (Entry.withUrls). Beyond the grammar, the reader accepts a byte order mark, several blank lines, UTF-8
+ * outside base64, and a record that has only a DN. Records without a DN are rejected, including the trailer that `ldapsearch`
+ * writes without `-LLL`: it may state that the search was truncated, and the omitted entries would appear deleted.
+ * @throws {LdifError} at the first error
+ */
+export function parseRecord({ bytes, line: first }: LdifRecord): Entry | null {
+  let dn: string | null = null;
+  let mayBeVersion = first === 1;
+  const attributes = new Map<string, Buffer[]>();
+  const withUrls = new Set<string>();
+  for (const line of linesOf(bytes, first)) {
+    if (line.text === '' || line.text.startsWith('#')) continue;
     const { description, value } = parseAttributeValue(line);
     if (!DESCRIPTION.test(description)) throw new LdifError(line.number, 'an invalid attribute description');
     const key = attributeKey(description);
-    if (this.dn !== null) this.addValue(key, value, line.number);
-    else if (value === null)
+    if (dn !== null) {
+      requireContent(key, line.number);
+      const values = attributes.get(key);
+      if (value === null) withUrls.add(key);
+      else if (values === undefined) attributes.set(key, [value]);
+      else values.push(value);
+    } else if (value === null)
       throw new LdifError(line.number, 'a value by URL where a dn or a version has to be');
-    else if (key === 'version' && this.isBeginning) checkVersion(value, line.number);
-    else this.dn = this.beginRecord(key, value, line.number);
-    this.isBeginning = false;
+    else if (key !== 'version') dn = readDn(key, value, line.number);
+    else if (!mayBeVersion)
+      throw new LdifError(line.number, 'a version that is not at the beginning of the file');
+    else if (value.toString('latin1') !== '1') throw new LdifError(line.number, 'a version other than 1');
+    mayBeVersion = false;
   }
-
-  private addValue(key: string, value: Buffer | null, line: number): void {
-    if (key === 'dn') throw new LdifError(line, 'a second dn in one record; a blank line separates records');
-    if (key === 'changetype' || key === 'control') {
-      throw new LdifError(line, 'a change record; only content files can be read');
-    }
-    const values = this.attributes.get(key);
-    if (value === null) this.withUrls.add(key);
-    else if (values === undefined) this.attributes.set(key, [value]);
-    else values.push(value);
-  }
-
-  /** Validates the first line of a record and returns its DN as written. */
-  private beginRecord(key: string, value: Buffer, line: number): string {
-    if (key === 'version') throw new LdifError(line, 'a version that is not at the beginning of the file');
-    if (key !== 'dn') {
-      throw new LdifError(line, 'a record that does not begin with dn (ldapsearch writes LDIF with -LLL)');
-    }
-    const dn = decodeUtf8(value);
-    if (dn === null) throw new LdifError(line, 'a dn that is not UTF-8');
-    const normalized = normalizeDnAt(dn, line);
-    if (this.seen.has(normalized)) throw new LdifError(line, 'a dn that occurs in the file already');
-    this.seen.add(normalized);
-    return dn;
-  }
+  return dn === null ? null : new Entry(dn, attributes, withUrls);
 }
 
-function checkVersion(value: Buffer, line: number): void {
-  if (value.toString('latin1') !== '1') throw new LdifError(line, 'a version other than 1');
+function requireContent(key: string, line: number): void {
+  if (key === 'dn') throw new LdifError(line, 'a second dn in one record; a blank line separates records');
+  if (key === 'changetype' || key === 'control')
+    throw new LdifError(line, 'a change record; only content files can be read');
 }
 
-function normalizeDnAt(dn: string, line: number): string {
+/** Validates the first line of a record and returns its DN as written. */
+function readDn(key: string, value: Buffer, line: number): string {
+  if (key !== 'dn')
+    throw new LdifError(line, 'a record that does not begin with dn (ldapsearch writes LDIF with -LLL)');
+  const dn = decodeUtf8(value);
+  if (dn === null) throw new LdifError(line, 'a dn that is not UTF-8');
   try {
-    return normalizeDn(dn);
+    normalizeDn(dn);
+    return dn;
   } catch (error) {
     if (error instanceof InvalidDnError) throw new LdifError(line, error.message, { cause: error });
     throw error;
   }
+}
+
+/**
+ * Yields the unfolded lines (RFC 2849, notes 2 and 3). They have bytes, so that a fold cannot split a character.
+ * @throws {LdifError} for a continuation without a line before it, and for a NUL or a carriage return inside a line
+ */
+export function* linesOf(bytes: Buffer, first: number): Generator<LogicalLine, void, undefined> {
+  let text = '';
+  let number = 0;
+  for (let start = 0, physical = first; start < bytes.length; physical++) {
+    const lineFeed = bytes.indexOf(0x0a, start);
+    const end = lineFeed < 0 ? bytes.length : lineFeed;
+    const isContinuation = bytes[start] === 0x20;
+    if (isContinuation && text === '')
+      throw new LdifError(physical, 'a continuation without a preceding line');
+    const content = contentOf(bytes.toString('latin1', isContinuation ? start + 1 : start, end), physical);
+    if (!isContinuation) {
+      if (number > 0) yield { text, number };
+      [text, number] = ['', physical];
+    }
+    text += content;
+    start = end + 1;
+  }
+  if (number > 0) yield { text, number };
+}
+
+function contentOf(line: string, number: number): string {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  const [forbidden] = /[\0\r]/.exec(text) ?? [];
+  if (forbidden !== undefined) {
+    const name = forbidden === '\0' ? 'a NUL' : 'a carriage return';
+    throw new LdifError(number, `${name} inside the line; such a value is written in base64`);
+  }
+  const isMarked = number === 1 && text.startsWith(BYTE_ORDER_MARK);
+  return isMarked ? text.slice(BYTE_ORDER_MARK.length) : text;
+}
+
+/**
+ * Parses an attrval-spec (RFC 2849): `description: text` or `description:: base64`. Text may contain any
+ * bytes except NUL, line feed and carriage return, because tools write UTF-8 where the grammar requires
+ * base64. Spaces after the colon are skipped; trailing spaces are part of the value. The description is not
+ * validated.
+ *
+ * @returns null as the value for `description:< URL`, because a directory must not make this service open URLs
+ * @throws {LdifError} for a line without a colon, and for invalid base64
+ */
+export function parseAttributeValue({ text, number }: LogicalLine): {
+  description: string;
+  value: Buffer | null;
+} {
+  const colon = text.indexOf(':');
+  if (colon === -1 || colon > MAXIMUM_DESCRIPTION_BYTES)
+    throw new LdifError(number, 'neither an attribute and its value, nor a comment, nor a continuation');
+  const description = text.slice(0, colon);
+  const kind = text[colon + 1];
+  if (kind === '<') return { description, value: null };
+  const isBase64 = kind === ':';
+  const written = text.slice(isBase64 ? colon + 2 : colon + 1).replace(/^ +/, '');
+  if (isBase64 && !isStrictBase64(written)) throw new LdifError(number, 'a value that is not base64');
+  return { description, value: Buffer.from(written, isBase64 ? 'base64' : 'latin1') };
+}
+
+/** Base64 with padding (RFC 4648 §4). Node's decoder ignores invalid characters, which shortens a value. */
+function isStrictBase64(text: string): boolean {
+  return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.replace(/={1,2}$/, ''));
 }

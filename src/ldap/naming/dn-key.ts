@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { InvalidDnError, normalizeDn } from './dn.js';
+import { tryNormalizeDn } from './dn.js';
 import { formatUuid } from './entry-uuid.js';
 
 /**
@@ -8,14 +8,5 @@ import { formatUuid } from './entry-uuid.js';
  * entry.
  */
 export function keyOfDn(dn: string): string {
-  return formatUuid(hash('sha256', normalizeOrKeep(dn), 'hex').slice(0, 32));
-}
-
-function normalizeOrKeep(dn: string): string {
-  try {
-    return normalizeDn(dn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return dn;
-    throw error;
-  }
+  return formatUuid(hash('sha256', tryNormalizeDn(dn) ?? dn, 'hex').slice(0, 32));
 }

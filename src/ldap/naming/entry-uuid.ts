@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isUuid } from '../../common/uuid.js';
-import { InvalidDnError, normalizeDn } from './dn.js';
+import { tryNormalizeDn } from './dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 
 /** The namespace of X.500 DNs (RFC 9562 §6.6). */
@@ -12,25 +12,26 @@ const UUID_BYTES = 16;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The UUID that identifies an entry: the value of the attribute, as text or as 16 bytes. If the entry does not
- * have the attribute, the UUID is derived from its DN.
+ * The UUID that identifies an entry, in lower case with dashes: the value of the attribute. Without the attribute, it is made of the DN.
  *
  * Text is a UUID (entryUUID, RFC 4530; ipaUniqueID), or 32 hexadecimal digits with hyphens in any place
  * (nsUniqueId of 389 Directory Server). Bytes are in the order of the text, except for objectGUID of Active
  * Directory ([MS-DTYP] 2.3.4).
- *
- * @returns the UUID in lower case with dashes; null when the value is not a UUID or has only zeros, or when
- *   the DN is needed and malformed
+ * @returns null when the value is not a UUID or has only zeros, or when the DN is needed and malformed
  */
 export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
-  if (bytes !== undefined) return parseUuid(bytes, attribute);
-  try {
-    return uuidOfDn(entry.dn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return null;
-    throw error;
-  }
+  if (bytes === undefined) return uuidOfDn(entry.dn);
+  const name = attribute.toLowerCase();
+  if (bytes.length === UUID_BYTES)
+    return unlessNil(formatUuid((name === 'objectguid' ? swapGuid(bytes) : bytes).toString('hex')));
+  const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
+  const uuid = name === 'nsuniqueid' ? formatUuid(text.replaceAll('-', '')) : text;
+  return isUuid(uuid) ? unlessNil(uuid) : null;
+}
+
+function unlessNil(uuid: string): string | null {
+  return uuid === NIL_UUID ? null : uuid;
 }
 
 /**
@@ -52,25 +53,6 @@ export function identityValues(uuid: string, attribute: string): readonly Buffer
   }
 }
 
-/**
- * Parses a UUID as text or as 16 bytes, in the form of an attribute. Null: it is neither, or has only zeros.
- */
-function parseUuid(bytes: Buffer, attribute = 'entryUUID'): string | null {
-  const uuid = bytes.length === UUID_BYTES ? uuidOfBytes(bytes, attribute) : uuidOfText(bytes, attribute);
-  return uuid === NIL_UUID ? null : uuid;
-}
-
-function uuidOfBytes(bytes: Buffer, attribute: string): string {
-  const ordered = attribute.toLowerCase() === 'objectguid' ? swapGuid(bytes) : bytes;
-  return formatUuid(ordered.toString('hex'));
-}
-
-function uuidOfText(bytes: Buffer, attribute: string): string | null {
-  const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
-  const uuid = attribute.toLowerCase() === 'nsuniqueid' ? formatUuid(text.replaceAll('-', '')) : text;
-  return isUuid(uuid) ? uuid : null;
-}
-
 /** Between the order of the text and the one of a GUID in bytes, whose first three numbers are little-endian. */
 function swapGuid(bytes: Buffer): Buffer {
   const swapped = Buffer.from(bytes);
@@ -90,10 +72,12 @@ export function formatUuid(digits: string): string {
 /**
  * The identifier of an entry without entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalized DN, in
  * lower case. A renamed entry gets a different UUID.
- * @throws {InvalidDnError} when the DN is malformed
+ * @returns null when the DN is malformed
  */
-export function uuidOfDn(dn: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(normalizeDn(dn), 'utf8').digest().subarray(0, 16);
+export function uuidOfDn(dn: string): string | null {
+  const normalized = tryNormalizeDn(dn);
+  if (normalized === null) return null;
+  const bytes = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(normalized)]), 'buffer').subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return formatUuid(bytes.toString('hex'));

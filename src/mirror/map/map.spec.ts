@@ -111,7 +111,7 @@ describe('the mapping of a user', () => {
   it('has a note for each attribute with a value by URL, and keeps the user', () => {
     const urls = new Set(['jpegphoto', 'cn', 'audio']);
     const { attributes, dn } = entry({ uid: 'anna', displayName: 'Anna', entryUUID: UUID });
-    const { value, quarantined } = mapPerson(new Entry(dn, attributes, null, urls), people);
+    const { value, quarantined } = mapPerson(new Entry(dn, attributes, urls), people);
     expect(value).toMatchObject({ id: 'anna', photo: null });
     expect(quarantined.map(({ attribute, reason }) => `${attribute ?? ''} ${reason}`)).toEqual([
       'cn has a value by URL, which is not read',

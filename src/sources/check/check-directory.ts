@@ -4,7 +4,7 @@ import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
+import { readRootDse } from '../../ldap/client/server-kind.js';
 import { LdapServers } from '../ldap/ldap-servers.js';
 import { ServerDirectory } from '../ldap/server-directory.js';
 import { passwordRisk } from './password-risk.js';

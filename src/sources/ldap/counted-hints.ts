@@ -2,20 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Control } from 'ldapts';
 import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
-import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { readOne } from '../../ldap/client/read-one.js';
+import { LimitExceededError } from '../../ldap/client/server-kind.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import type { Entry } from '../../ldap/entry.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { isRelated, suffixOf } from '../../ldap/naming/naming-context.js';
+import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import type { Hint } from '../directory.js';
 import { KINDS } from '../source.js';
 import { HAS_SUBORDINATES, isContainer } from './entry-searches.js';
-import type { HintedServer, HintSource } from './hint-source.js';
-import { Inbox } from './hint-inbox.js';
+import { gather, type HintedServer, type HintSource, type Put } from './hint-source.js';
 
 /** Milliseconds between two requests for the latest number of a server that numbers its changes. */
 const COUNT_INTERVAL_MS = 1000;
@@ -25,6 +24,8 @@ const READ_TIMEOUT_MS = 10_000;
 export class CountedHints implements HintSource {
   readonly mode = 'COUNTED';
   readonly refusals: string[];
+  /** The keys of the DNs of changed containers, by entryUUID. */
+  private readonly containers = new Map<string, string>();
 
   constructor(
     private readonly directory: HintedServer,
@@ -50,55 +51,35 @@ export class CountedHints implements HintSource {
     return false;
   }
 
-  async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
-    const inbox = new Inbox();
-    const ending = new AbortController();
-    const either = AbortSignal.any([signal, ending.signal]);
+  hints(signal: AbortSignal): AsyncIterable<Hint> {
+    return gather(signal, (put, ending) => [this.look(put, ending)]);
+  }
+
+  private async look(put: Put, signal: AbortSignal): Promise<void> {
+    const { notification } = this.counter;
     let known = await this.readLatest();
-    let wake: () => void = () => undefined;
-    const notified = () => {
-      wake();
+    let waiting = new AbortController();
+    const wake = () => {
+      waiting.abort();
     };
-    if (known !== null && this.counter.notification !== null)
-      for (const suffix of known.keys())
-        void this.listen(suffix, this.counter.notification, notified, either);
-    const containers = new Map<string, string>();
-    const look = async () => {
-      for (;;) {
-        const waiting = new AbortController();
-        wake = () => {
-          waiting.abort();
-        };
-        await sleep(COUNT_INTERVAL_MS, undefined, {
-          signal: AbortSignal.any([either, waiting.signal]),
-        }).catch(() => undefined);
-        either.throwIfAborted();
-        const latest = await this.readLatest();
-        if (known === null || latest === null || isOther(known, latest)) inbox.put('scan');
-        else
-          for (const [suffix, number] of latest)
-            await this.note(suffix, known.get(suffix) ?? number, number, containers, inbox);
-        known = latest;
-      }
-    };
-    look().catch((error: unknown) => {
-      inbox.fail(error);
-    });
-    try {
-      yield* inbox.read(signal);
-    } finally {
-      ending.abort(new Error('The hints were closed'));
+    if (notification !== null)
+      for (const suffix of known?.keys() ?? []) void this.listen(suffix, notification, wake, signal);
+    for (;;) {
+      const ended = AbortSignal.any([signal, waiting.signal]);
+      await sleep(COUNT_INTERVAL_MS, undefined, { signal: ended }).catch(() => undefined);
+      signal.throwIfAborted();
+      waiting = new AbortController();
+      const latest = await this.readLatest();
+      if (known === null || latest === null || isOther(known, latest)) put('scan');
+      else
+        for (const [suffix, number] of latest)
+          await this.note(suffix, known.get(suffix) ?? number, number, put);
+      known = latest;
     }
   }
 
   /** Names what has changed after a number, also deleted entries, which have a DN of their own. */
-  private async note(
-    suffix: string,
-    before: number,
-    latest: number,
-    containers: Map<string, string>,
-    inbox: Inbox,
-  ): Promise<void> {
+  private async note(suffix: string, before: number, latest: number, put: Put): Promise<void> {
     if (before === latest) return;
     const numbers = new Set<number>();
     const note = (entry: Entry) => {
@@ -120,8 +101,8 @@ export class CountedHints implements HintSource {
         if (!isContainer(entry)) continue;
         // The entries below a renamed container get no number.
         const dnKey = keyOfDn(entry.dn);
-        if (containers.get(uuid) !== dnKey) inbox.put('scan');
-        containers.set(uuid, dnKey);
+        if (this.containers.get(uuid) !== dnKey) put('scan');
+        this.containers.set(uuid, dnKey);
       }
       for await (const entry of this.search(suffix, deleted, { controls })) {
         const uuid = note(entry);
@@ -130,11 +111,11 @@ export class CountedHints implements HintSource {
     } catch (error) {
       // More entries have changed than the account may read at once.
       if (!(error instanceof LimitExceededError)) throw error;
-      inbox.put('scan');
+      put('scan');
     }
-    if (uuids.length > 0) inbox.put(uuids);
+    if (uuids.length > 0) put(uuids);
     // A number without an entry: it was deleted or moved where the account sees nothing, or an entry has changed twice.
-    if (numbers.size < latest - before) inbox.put('scanSoon');
+    if (numbers.size < latest - before) put('scanSoon');
   }
 
   private search(
@@ -173,7 +154,7 @@ export class CountedHints implements HintSource {
               .filter((text) => text.toLowerCase().startsWith(`${option}:`))
               .map((text) => text.slice(option.length + 1));
       for (const suffix of suffixes)
-        if (bases.some((base) => isRelated(suffix, base))) numbers.set(suffix, number);
+        if (bases.some((base) => isBelow(suffix, base) || isBelow(base, suffix))) numbers.set(suffix, number);
     }
     return numbers.size === 0 ? null : numbers;
   }
@@ -182,13 +163,9 @@ export class CountedHints implements HintSource {
   private async listen(base: string, oid: string, notify: () => void, signal: AbortSignal): Promise<void> {
     const request = { base, scope: 'sub', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
     const controls = [new Control(oid, { critical: true })];
+    const search = this.directory.connection.search(request, { controls, signal, idleTimeout: 0 });
     try {
-      for await (const { kind } of this.directory.connection.search(request, {
-        controls,
-        signal,
-        idleTimeout: 0,
-      }))
-        if (kind !== 'done') notify();
+      for await (const { kind } of search) if (kind !== 'done') notify();
     } catch (error) {
       if (error instanceof LdapResultError)
         this.refusals.push(

@@ -1,7 +1,6 @@
-import { type Field, mappedFields } from '../../common/field.js';
+import { mappedFields } from '../../common/field.js';
 import { type DirectoryMapping, type EntryMapping, memberAttributesOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { namingAttributesOf } from '../named-groups.js';
@@ -19,18 +18,10 @@ export const ENTRY_CSN = 'entryCSN';
 /** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
 export const HAS_SUBORDINATES = 'hasSubordinates';
 
-/** Object classes of containers. */
-const CONTAINERS = [
-  'organizationalUnit',
-  'organization',
-  'locality',
-  'country',
-  'domain',
-  'dcObject',
-  'container',
-];
-/** In lower case. FreeIPA has a class of its own. */
-const CONTAINER_CLASSES = new Set([...CONTAINERS.map((name) => name.toLowerCase()), 'nscontainer']);
+/** Object classes of containers. FreeIPA has one of its own. */
+const CONTAINERS =
+  'organizationalUnit organization locality country domain dcObject container nsContainer'.split(' ');
+const CONTAINER_CLASSES = new Set(CONTAINERS.map((name) => name.toLowerCase()));
 
 /** The searches for people and for groups, with all mapped attributes. */
 export function searchesOf(
@@ -39,31 +30,18 @@ export function searchesOf(
 ): Readonly<Record<EntryKind, SearchRequest>> {
   const naming = namingAttributesOf(users);
   const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES, ...naming.groups];
+  const ofUsers = [...naming.users, ...(users.photoStamp ?? [])];
   return {
-    person: searchOf(
-      users,
-      baseDn,
-      [...attributesOf(users.fields), ...naming.users, ...(users.photoStamp ?? [])],
-      users.rules,
-    ),
-    group: searchOf(
-      groups,
-      baseDn,
-      [...attributesOf(groups.fields), ...named],
-      [...groups.rules, ...groups.memberRules],
-    ),
+    person: searchOf(users, baseDn, ofUsers, users.rules),
+    group: searchOf(groups, baseDn, named, [...groups.rules, ...groups.memberRules]),
   };
 }
 
+/** Finds containers, and every other entry that has entries below it. */
 export function containersBelow(base: string): SearchRequest {
   const filters = CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value)));
-  return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };
-}
-
-/** The containers that a search finds, and every other entry that has entries below it. */
-export function withParents({ filter, ...search }: SearchRequest): SearchRequest {
-  const filters = [filter, isEqual(HAS_SUBORDINATES, Buffer.from('TRUE'))];
-  return { ...search, filter: { kind: 'or', filters } };
+  filters.push(isEqual(HAS_SUBORDINATES, Buffer.from('TRUE')));
+  return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['1.1'] };
 }
 
 /** Whether people and groups can be below an entry. */
@@ -82,28 +60,13 @@ function searchOf(
   more: readonly string[],
   rules: readonly { readonly where: string }[],
 ): SearchRequest {
-  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
+  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled, fields } = mapping;
   const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
   const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
   const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
-  const attributes = new Set([...identity, ...tested, ...more]);
+  const mapped = mappedFields(fields).flatMap((field) => field.attributes);
+  const attributes = new Set([...identity, ...tested, ...mapped, ...more]);
   // One search finds the entries below several bases, because content synchronization has one state for each search.
   const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
-}
-
-/** Whether an entry that a search found is below one of the bases of its kind. */
-export function isWithin({ bases }: EntryMapping, dn: string): boolean {
-  // The search had the only base.
-  if (bases.length === 1) return true;
-  try {
-    return bases.some((base) => isBelow(dn, base));
-  } catch (error) {
-    if (error instanceof InvalidDnError) return false;
-    throw error;
-  }
-}
-
-function attributesOf(fields: readonly Field[]): string[] {
-  return mappedFields(fields).flatMap(({ attributes }) => attributes);
 }

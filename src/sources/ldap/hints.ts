@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerTraits } from '../../config/model/presets/server-traits.js';
+import { SYNC_REQUEST } from '../../ldap/client/content-sync.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
-import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
+import { LimitExceededError, type RootDse } from '../../ldap/client/server-kind.js';
 import type { Filter } from '../../ldap/filter/filter-parser.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { SYNC_REQUEST } from '../../ldap/sync/sync-messages.js';
 import type { Hint } from '../directory.js';
 import { KINDS } from '../source.js';
 import { CountedHints } from './counted-hints.js';
 import { PushedHints } from './pushed-hints.js';
-import type { HintedServer, HintSource } from './hint-source.js';
-
-/** Milliseconds after which a later change has a later time than the latest one that was seen. */
-const SECOND_MS = 1100;
+import { type HintedServer, type HintSource, SECOND_MS } from './hint-source.js';
 
 /** Later than every change (RFC 4517 §3.3.13). */
 const LATEST_TIME = '99991231235959Z';
@@ -24,19 +20,19 @@ const NO_COMPARISON =
 /** Chooses the best way that the server offers and the model permits. */
 export async function hintSourceOf(
   directory: HintedServer,
+  { supportedControls, kind }: RootDse,
   { pushesChanges, counter }: Pick<ServerTraits, 'pushesChanges' | 'counter'>,
 ): Promise<HintSource> {
   const { follow } = directory.config;
-  const { supportedControls, kind } = await readRootDse(directory.connection);
   const refusals: string[] = [];
-  if (follow === 'asked') refusals.push('The model sets follow: asked');
+  if (follow === 'poll') refusals.push('The model sets follow: poll');
   else if (!supportedControls.includes(SYNC_REQUEST)) {
     // Where changes are numbered, nothing is missed.
     if (counter === null)
       refusals.push('The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)');
-  } else if (follow === 'auto' && !pushesChanges)
+  } else if (follow === null && !pushesChanges)
     refusals.push(
-      `Content synchronization (RFC 4533) of ${kind} is used only with follow: told in the model`,
+      `Content synchronization (RFC 4533) of ${kind} is used only with follow: push in the model`,
     );
   else {
     const pushed = new PushedHints(directory);
@@ -49,22 +45,23 @@ export async function hintSourceOf(
     if (await counted.isOffered()) return counted;
     refusals.push(`The account sees no numbers of changes (${counter.changed}, ${counter.latest})`);
   }
-  return PolledHints.open(directory, refusals);
+  const polled = new PolledHints(directory, refusals);
+  if (!(await polled.isCompared())) refusals.push(NO_COMPARISON);
+  return polled;
 }
 
 /** Changes by the time of the last one, which shows neither deletions nor renamed entries. */
 class PolledHints implements HintSource {
   readonly mode = 'POLLED';
 
-  private constructor(
+  constructor(
     private readonly directory: HintedServer,
     readonly refusals: readonly string[],
   ) {}
 
-  static async open(directory: HintedServer, refusals: readonly string[]): Promise<PolledHints> {
-    const hints = new PolledHints(directory, refusals);
-    const { next } = await hints.look(LATEST_TIME, true);
-    return next === '' ? new PolledHints(directory, [...refusals, NO_COMPARISON]) : hints;
+  /** Whether the server shows and compares times. */
+  async isCompared(): Promise<boolean> {
+    return (await this.look(LATEST_TIME, true)).next !== '';
   }
 
   async *hints(signal: AbortSignal): AsyncGenerator<Hint> {

@@ -1,8 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
-import { LockingRejectionError } from '../../ldap/client/bind-error.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapConnectError, LdapError, LdapTlsError } from '../../ldap/client/ldap-error.js';
+import {
+  LdapConnectError,
+  LdapError,
+  LdapTlsError,
+  LockingRejectionError,
+} from '../../ldap/client/ldap-error.js';
 import { readPassword } from './password-file.js';
 
 /** The servers of one directory, in order of preference. */
@@ -14,16 +18,8 @@ export class LdapServers {
    * @throws LdapError when no server accepts it; the signal's reason
    */
   async connect(signal: AbortSignal): Promise<LdapConnection> {
-    const errors: LdapError[] = [];
-    for (const server of this.source.servers) {
-      try {
-        return await this.connectTo(server, signal);
-      } catch (error) {
-        if (!(error instanceof LdapError)) throw error;
-        errors.push(error);
-      }
-    }
-    throw summarize(errors);
+    // It is null only where `open` returns null.
+    return (await this.first((connection) => Promise.resolve(connection), signal)) as LdapConnection;
   }
 
   /**

@@ -1,9 +1,7 @@
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { DEFAULT_PRESET, type PresetName, PRESETS } from '../../config/model/presets/presets.js';
-import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
-import { readOne } from '../../ldap/client/read-one.js';
-import { KIND_ATTRIBUTES, recognizeServer, type ServerKind } from '../../ldap/client/server-kind.js';
+import { readRootDse, type ServerKind } from '../../ldap/client/server-kind.js';
 import { OtherServerError } from '../source.error.js';
 import { LdapServers } from './ldap-servers.js';
 
@@ -31,7 +29,7 @@ async function recognizeWith(source: LdapSourceConfig, signal: AbortSignal): Pro
   try {
     const connection = await new LdapServers(source).connect(signal);
     try {
-      return await readKind(connection);
+      return (await readRootDse(connection, { idleTimeout: TIMEOUT_MS })).kind;
     } finally {
       connection.close();
     }
@@ -45,19 +43,9 @@ async function recognizeWith(source: LdapSourceConfig, signal: AbortSignal): Pro
  * Checks that the server is of the kind whose preset applies, because with another preset all entries seem to be deleted.
  * @throws OtherServerError
  */
-export async function requireKind(
-  { isServerGiven, server }: DirectoryConfig,
-  connection: LdapConnection,
-): Promise<void> {
-  if (isServerGiven) return;
-  const shown = await readKind(connection);
+export function requireKind({ isServerGiven, server }: DirectoryConfig, shown: ServerKind): void {
   const kind = shown === 'other' ? DEFAULT_PRESET : shown;
   // Samba and Windows can be domain controllers of one domain.
   const isSame = PRESETS[kind].users === PRESETS[server].users;
-  if (!isSame) throw new OtherServerError(kind, server);
-}
-
-async function readKind(connection: LdapConnection): Promise<ServerKind> {
-  const root = await readOne(connection, '', KIND_ATTRIBUTES, { idleTimeout: TIMEOUT_MS });
-  return root === null ? 'other' : recognizeServer(root);
+  if (!isServerGiven && !isSame) throw new OtherServerError(kind, server);
 }

@@ -6,21 +6,19 @@ import type { ServerTraits } from '../../config/model/presets/server-traits.js';
 import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
-import { ResultCode } from '../../ldap/client/result-code.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
+import { readRootDse } from '../../ldap/client/server-kind.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { identityValues, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { suffixOf } from '../../ldap/naming/naming-context.js';
-import { readContextCsns, readCsnsSince } from '../../ldap/sync/context-csn.js';
-import { compareVectors, timeOfCsn, vectorOf } from '../../ldap/sync/csn-vector.js';
+import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import type { Directory, HintMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
 import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
-import type { HintSource } from './hint-source.js';
+import { ContextCsns } from './context-csns.js';
+import { ENTRY_CSN, isEqual, searchesOf } from './entry-searches.js';
+import { type HintSource, SECOND_MS } from './hint-source.js';
 import { hintSourceOf } from './hints.js';
 import { LdapServers } from './ldap-servers.js';
 import { requireKind } from './recognize.js';
@@ -29,8 +27,6 @@ import { requireKind } from './recognize.js';
 const READ_TOGETHER = 50;
 /** Milliseconds within which the server answers a search of a single entry. */
 const READ_TIMEOUT_MS = 10_000;
-/** Milliseconds after which a later change has a later time than the latest one that was seen. */
-const SECOND_MS = 1100;
 
 type Traits = Pick<ServerTraits, 'pushesChanges' | 'counter'>;
 
@@ -67,12 +63,8 @@ export async function openServer(
 /** One server, over one connection. */
 export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
-  shownCsns: readonly string[] = [];
+  csns: ContextCsns;
   private source: HintSource | null = null;
-  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
-  private newerCsns: readonly string[] = [];
-  /** The suffixes of the databases that have users or groups. */
-  private suffixes: readonly string[] = [];
   private readonly pictures: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
   private showsTimes = true;
@@ -89,6 +81,7 @@ export class ServerDirectory implements Directory {
     readonly connection: LdapConnection,
   ) {
     this.searches = searchesOf(config.mapping, config.baseDn);
+    this.csns = new ContextCsns(connection, []);
     this.pictures = new Set(
       pictureFields(config.mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
     );
@@ -100,14 +93,16 @@ export class ServerDirectory implements Directory {
     };
     signal.addEventListener('abort', close);
     try {
-      await requireKind(this.config, this.connection);
-      const { kind, namingContexts } = await readRootDse(this.connection);
+      const root = await readRootDse(this.connection);
+      const { kind, namingContexts } = root;
+      requireKind(this.config, kind);
       this.isNumbered = kind !== 'other' && PRESETS[kind].counter !== null;
       const suffixes = KINDS.map((each) => suffixOf(this.searches[each].base, namingContexts));
-      this.suffixes = [...new Set(suffixes.filter((suffix) => suffix !== undefined))];
-      await this.readContextCsns();
+      const known = new Set(suffixes.filter((suffix) => suffix !== undefined));
+      this.csns = new ContextCsns(this.connection, [...known]);
+      await this.csns.read();
       await this.probe();
-      this.source = await hintSourceOf(this, kind === 'other' ? OTHER : PRESETS[kind]);
+      this.source = await hintSourceOf(this, root, kind === 'other' ? OTHER : PRESETS[kind]);
     } catch (error) {
       this.close();
       throw error;
@@ -136,29 +131,11 @@ export class ServerDirectory implements Directory {
   }
 
   get contextCsns(): readonly string[] {
-    return [...vectorOf([...this.shownCsns, ...this.newerCsns]).values()];
+    return this.csns.all;
   }
 
-  async describeLag(known: readonly string[]): Promise<string | null> {
-    const before = vectorOf(this.isNumbered ? [] : known);
-    if (before.size > 0 && this.shownCsns.length === 0)
-      return 'The directory server no longer shows its contextCSN';
-    const findBehind = () => compareVectors(before, vectorOf(this.contextCsns)).behind;
-    const csnsOf = (serverIds: readonly number[]) =>
-      serverIds.map((serverId) => before.get(serverId) ?? '').sort();
-    const [oldest] = csnsOf(findBehind());
-    if (oldest === undefined) return null;
-    const newer: string[] = [];
-    for (const suffix of this.suffixes)
-      for await (const csn of readCsnsSince(this.connection, suffix, oldest, {
-        idleTimeout: READ_TIMEOUT_MS,
-      }))
-        newer.push(csn);
-    this.newerCsns = newer;
-    const behind = findBehind();
-    if (behind.length === 0) return null;
-    const since = timeOfCsn(csnsOf(behind).at(-1) ?? '');
-    return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
+  describeLag(known: readonly string[]): Promise<string | null> {
+    return this.csns.describeLag(this.isNumbered ? [] : known);
   }
 
   async *scan(known: KnownStamps | null): AsyncGenerator<readonly Listed[]> {
@@ -173,18 +150,11 @@ export class ServerDirectory implements Directory {
           ? this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)))
           : [this.uuid, this.modifiedAt, ENTRY_CSN];
       let page: Listed[] = [];
-      for await (const entry of readPaged(this.connection, { ...this.searches[kind], attributes })) {
-        const uuid = this.identify(kind, entry);
+      for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
         // An entry that is both counts as a user.
-        if (uuid === null || (kind === 'group' && seen.has(uuid))) continue;
-        if (kind === 'person') seen.add(uuid);
-        page.push({
-          kind,
-          uuid,
-          dn: entry.dn,
-          stamp: this.stampOf(kind, entry),
-          entry: isWhole ? entry : null,
-        });
+        if (kind === 'group' && seen.has(found.uuid)) continue;
+        if (kind === 'person') seen.add(found.uuid);
+        page.push(isWhole ? found : { ...found, entry: null });
         if (page.length < (isWhole ? 100 : 500)) continue;
         yield page;
         page = [];
@@ -192,7 +162,7 @@ export class ServerDirectory implements Directory {
       if (page.length > 0) yield page;
     }
     // After the entries, so that another server that has it has all that was read.
-    await this.readContextCsns();
+    await this.csns.read();
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -200,16 +170,20 @@ export class ServerDirectory implements Directory {
       const found = new Map<string, Found>();
       for (const kind of KINDS) {
         const missing = this.showsIdentity ? some.filter(({ uuid }) => !found.has(uuid)) : [];
-        if (missing.length > 0) await this.find(kind, missing, found);
+        if (missing.length > 0)
+          for await (const each of this.search(kind, this.searchFor(kind, missing)))
+            found.set(each.uuid, each);
       }
       // A server with an incomplete index does not find an entry by its identifier, and then it is not gone.
-      for (const { uuid, dn } of some) {
-        for (const kind of KINDS)
-          if (dn !== null && !found.has(uuid)) await this.findAt(kind, uuid, dn, found);
-      }
+      for (const { uuid, dn } of some)
+        for (const kind of KINDS) {
+          if (dn === null || found.has(uuid)) continue;
+          const at = { ...this.searches[kind], base: dn, scope: 'base' } as const;
+          for await (const each of this.search(kind, at)) if (each.uuid === uuid) found.set(uuid, each);
+        }
       yield* found.values();
     }
-    if (this.shownCsns.length > 0) await this.readContextCsns();
+    if (this.csns.shown.length > 0) await this.csns.read();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -227,47 +201,34 @@ export class ServerDirectory implements Directory {
 
   /** Whether an entry that a search of a kind found is below one of the bases of the kind. */
   covers(kind: EntryKind, dn: string): boolean {
-    return isWithin(mappingOf(this.config.mapping, kind), dn);
+    const { bases } = mappingOf(this.config.mapping, kind);
+    // The search had the only base.
+    return bases.length === 1 || bases.some((base) => isBelow(dn, base));
   }
 
-  private async find(
-    kind: EntryKind,
-    identities: readonly Identity[],
-    found: Map<string, Found>,
-  ): Promise<void> {
+  private searchFor(kind: EntryKind, identities: readonly Identity[]): SearchRequest {
     const filters = identities
       .flatMap(({ uuid }) => identityValues(uuid, this.uuid))
       .map((value) => isEqual(this.uuid, value));
     const search = this.searches[kind];
-    const filter = { kind: 'and', filters: [search.filter, { kind: 'or', filters }] } as const;
-    for await (const entry of readPaged(this.connection, { ...search, filter }))
-      this.addFound(kind, entry, found);
+    return { ...search, filter: { kind: 'and', filters: [search.filter, { kind: 'or', filters }] } };
   }
 
-  private async findAt(kind: EntryKind, uuid: string, dn: string, found: Map<string, Found>): Promise<void> {
-    const at = new Map<string, Found>();
+  /** Yields the entries of a kind. Throws if the identifier of one is hidden: the entry would appear deleted. */
+  private async *search(kind: EntryKind, request: SearchRequest): AsyncGenerator<Found> {
     try {
-      const search = { ...this.searches[kind], base: dn, scope: 'base' } as const;
-      for await (const entry of readPaged(this.connection, search)) this.addFound(kind, entry, at);
+      for await (const entry of readPaged(this.connection, request)) {
+        if (!this.covers(kind, entry.dn)) continue;
+        if (this.showsIdentity && entry.bytes(this.uuid).length === 0)
+          throw new SourceError(`The account may not read ${this.uuid} of every entry`);
+        const uuid = uuidOfEntry(entry, this.uuid);
+        if (uuid !== null) yield { kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry };
+      }
     } catch (error) {
-      if (!(error instanceof LdapResultError) || error.code !== ResultCode.noSuchObject) throw error;
+      // A single entry has gone.
+      const isGone = error instanceof LdapResultError && error.code === ResultCode.noSuchObject;
+      if (!isGone || request.scope !== 'base') throw error;
     }
-    const entry = at.get(uuid);
-    if (entry !== undefined) found.set(uuid, entry);
-  }
-
-  private addFound(kind: EntryKind, entry: Entry, found: Map<string, Found>): void {
-    const uuid = this.identify(kind, entry);
-    if (uuid === null) return;
-    found.set(uuid, { kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry });
-  }
-
-  /** Null: it is not below the bases, or has an identifier that is none. Throws if the identifier is hidden: the entry would appear deleted. */
-  private identify(kind: EntryKind, entry: Entry): string | null {
-    if (!this.covers(kind, entry.dn)) return null;
-    if (this.showsIdentity && entry.bytes(this.uuid).length === 0)
-      throw new SourceError(`The account may not read ${this.uuid} of every entry`);
-    return uuidOfEntry(entry, this.uuid);
   }
 
   private stampOf(kind: EntryKind, entry: Entry): string {
@@ -286,13 +247,6 @@ export class ServerDirectory implements Directory {
       ([name, values]) => `${name} ${values.map((value) => value.toString('base64')).join()}`,
     );
     return `${times} ${hash('sha256', [entry.dn, ...text].join('\n'), 'base64url')}`;
-  }
-
-  private async readContextCsns(): Promise<void> {
-    const csns: string[] = [];
-    for (const suffix of this.suffixes)
-      csns.push(...(await readContextCsns(this.connection, suffix, { idleTimeout: READ_TIMEOUT_MS })));
-    this.shownCsns = [...vectorOf(csns).values()];
   }
 
   /** Finds out what the account sees of the first user and group. */

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mappingOf, type EntryMapping } from '../../config/model/mapping.js';
+import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { parseLdif } from '../../ldap/ldif/ldif.js';
+import { type LdifRecord, parseRecord, splitLdif } from '../../ldap/ldif/ldif.js';
 import { isBelow } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -15,17 +16,9 @@ import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
 
 const CHUNK = 1 << 18;
-/** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
-const LARGEST_RECORD = 160_000_000;
 const POLL_INTERVAL_MS = 100;
 /** A file that is still being written changes within this number of checks. */
 const SETTLED_CHECKS = 2;
-
-interface LdifRecord {
-  readonly bytes: Buffer;
-  /** The number of its first line, counted from 1. */
-  readonly line: number;
-}
 
 /** A directory that is stored in an LDIF content file (RFC 2849). */
 export class FileDirectory implements Directory {
@@ -38,7 +31,11 @@ export class FileDirectory implements Directory {
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
   ) {
-    this.choosers = KINDS.map((kind) => [kind, chooser(mappingOf(config.mapping, kind))] as const);
+    this.choosers = KINDS.map((kind) => {
+      const { bases, filter } = mappingOf(config.mapping, kind);
+      const matches = compileFilter(filter);
+      return [kind, (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base))];
+    });
   }
 
   /**
@@ -49,7 +46,7 @@ export class FileDirectory implements Directory {
     const seen = new Set<string>();
     for await (const records of this.read()) {
       const named = records.flatMap((record) => {
-        const dn = dnOfRecord(record.bytes) ?? this.parse(record)?.dn;
+        const dn = dnOfRecord(record.bytes) ?? parseRecord(record)?.dn;
         return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
       });
       for (const { record, dnKey } of named) {
@@ -115,37 +112,20 @@ export class FileDirectory implements Directory {
     // A file is open only while it is read.
   }
 
-  /**
-   * Yields the records of each chunk together, because a promise for each takes longer than its hash.
-   * @throws SourceError when the file cannot be read, or changes meanwhile
-   */
-  private async *read(): AsyncGenerator<LdifRecord[]> {
+  /** @throws SourceError when the file cannot be read, or changes meanwhile */
+  private async *read(): AsyncGenerator<readonly LdifRecord[]> {
     const before = await this.version();
-    const file = await this.open();
     try {
-      const splitter = new RecordSplitter();
-      for await (const chunk of chunksOf(file)) {
-        const records = splitter.push(chunk);
-        if (records.length > 0) yield records;
-      }
-      const last = splitter.end();
-      if (last !== null) yield [last];
-    } finally {
-      await file.close();
+      yield* splitLdif(createReadStream(this.source.file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>);
+    } catch (error) {
+      if (error instanceof LdifError) throw error;
+      throw new SourceError('The directory file does not exist, or cannot be read', { cause: error });
     }
     if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
   }
 
-  private async open(): Promise<FileHandle> {
-    try {
-      return await open(this.source.file);
-    } catch (error) {
-      throw new SourceError('The directory file does not exist, or cannot be read', { cause: error });
-    }
-  }
-
   private findIn(record: LdifRecord, stamp: string): Found | null {
-    const entry = this.parse(record);
+    const entry = parseRecord(record);
     if (entry === null) return null;
     const [kind] = this.choosers.find(([, isOfKind]) => isOfKind(entry)) ?? [];
     if (kind === undefined) return null;
@@ -154,75 +134,6 @@ export class FileDirectory implements Directory {
       uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
       uuidOfEntry(entry, 'no such attribute');
     return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
-  }
-
-  /** Null: only comments, or the version. @throws LdifError */
-  private parse({ bytes, line }: LdifRecord): Entry | null {
-    let found: Entry | null = null;
-    for (const entry of parseLdif(bytes, line)) found = entry;
-    return found;
-  }
-}
-
-/** Splits a file at empty lines. */
-class RecordSplitter {
-  /** The chunks of a record whose end has not been read. */
-  private parts: Buffer[] = [];
-  private size = 0;
-  /** The number of its first line. */
-  private line = 1;
-
-  push(chunk: Buffer): LdifRecord[] {
-    const last = this.parts.at(-1)?.subarray(-2) ?? Buffer.alloc(0);
-    this.parts.push(chunk);
-    this.size += chunk.length;
-    if (hasEmptyLine(chunk) || hasEmptyLine(Buffer.concat([last, chunk.subarray(0, 2)])))
-      return this.split(Buffer.concat(this.parts));
-    if (this.size > LARGEST_RECORD) throw new LdifError(this.line, 'a record that is too large');
-    return [];
-  }
-
-  end(): LdifRecord | null {
-    return this.size === 0 ? null : { bytes: Buffer.concat(this.parts), line: this.line };
-  }
-
-  /** The first record has the empty lines before it, because its place shows that it may have a version. */
-  private split(bytes: Buffer): LdifRecord[] {
-    const records: LdifRecord[] = [];
-    let { line } = this;
-    let start = 0;
-    let startLine = line;
-    let isEmpty = true;
-    for (let at = 0, end = bytes.indexOf(0x0a); end >= 0; at = end + 1, end = bytes.indexOf(0x0a, at)) {
-      const isBlank = end === at || (end === at + 1 && bytes[at] === 0x0d);
-      line++;
-      if (!isBlank) isEmpty = false;
-      else if (!isEmpty) {
-        records.push({ bytes: bytes.subarray(start, at), line: startLine });
-        [start, startLine, isEmpty] = [end + 1, line, true];
-      } else if (startLine > 1) [start, startLine] = [end + 1, line];
-    }
-    // A copy, so that the bytes of the records are released.
-    this.parts = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
-    this.size = bytes.length - start;
-    this.line = startLine;
-    return records;
-  }
-}
-
-function hasEmptyLine(bytes: Buffer): boolean {
-  return bytes.includes('\n\n') || bytes.includes('\n\r\n');
-}
-
-async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
-  try {
-    yield* file.createReadStream({
-      start: 0,
-      autoClose: false,
-      highWaterMark: CHUNK,
-    }) as AsyncIterable<Buffer>;
-  } catch (error) {
-    throw new SourceError('The directory file cannot be read', { cause: error });
   }
 }
 
@@ -240,9 +151,4 @@ const FIRST_BYTES = 1024;
 function dnOfRecord(bytes: Buffer): string | null {
   const [, dn] = FIRST_LINE.exec(bytes.toString('latin1', 0, FIRST_BYTES)) ?? [];
   return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
-}
-
-function chooser({ bases, filter }: EntryMapping): (entry: Entry) => boolean {
-  const matches = compileFilter(filter);
-  return (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base));
 }

@@ -5,9 +5,7 @@ export interface ServerTraits {
    * only the key `server` of the model file selects it.
    */
   readonly recognition: Readonly<Record<string, RegExp>> | null;
-  /**
-   * Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: told` in the model file.
-   */
+  /** Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: push` in the model file. */
   readonly pushesChanges: boolean;
   /** Whether a change can depend on an assertion (RFC 4528). Default: the server rejects the critical control. */
   readonly hasAssertions?: true;

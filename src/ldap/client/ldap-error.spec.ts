@@ -1,4 +1,4 @@
-import { LockingRejectionError, toBindError } from './bind-error.js';
+import { LockingRejectionError, toBindError } from './ldap-error.js';
 
 const diagnosticOf = (data: string) =>
   `80090308: LdapErr: DSID-0C0903A9, comment: AcceptSecurityContext error, data ${data}, v1db1`;
