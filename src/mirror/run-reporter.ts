@@ -1,10 +1,38 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import { Incident } from '../common/incident.js';
 import { Pace } from '../common/pace.js';
 import type { Directory } from '../sources/directory.js';
 import type { RevisionCounts } from './revision/guard.js';
 import type { RevisionOutcome } from './revision/revision.js';
-import type { ProgressStep } from './synchronizer.js';
+
+/** The progress of a run: the number of entries read so far, or the start of a later stage. */
+export type ProgressStep =
+  { readonly stage: 'read'; readonly entries: number } | { readonly stage: 'compare' | 'write' };
+
+/** A run, as subscribers of the channel receive it. `result` is set when the run has ended, `error` when it threw. */
+export interface Run {
+  /** `all` if everything is compared, `changes` if entries are that hints name. */
+  readonly scope: 'all' | 'changes';
+  readonly result?: RevisionOutcome;
+  readonly error?: unknown;
+}
+
+/** Diagnostics channel for every run. It publishes the events start, asyncEnd and error. */
+export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
+
+/** The possible ends of a run. `failed` means that an error ended it. */
+export const ENDS = [
+  'applied',
+  'unchanged',
+  'blocked',
+  'held',
+  'partial',
+  'planned',
+  'refused',
+  'failed',
+] as const;
+export type RunEnd = (typeof ENDS)[number];
 
 /** Milliseconds between two log lines about a long run. */
 const PROGRESS_INTERVAL = 2000;

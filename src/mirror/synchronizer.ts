@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
@@ -20,6 +19,7 @@ import {
 } from './revision/revision.js';
 import { EntryStager, type StagedEntry } from './revision/staged-entry.js';
 import { SAME_UUID, type Staging } from './revision/staging.js';
+import { type ProgressStep, type Run, runChannel, type RunEnd } from './run-reporter.js';
 import type { Session } from './session.js';
 
 /** Number of entries that are mapped and staged together. */
@@ -28,10 +28,6 @@ const STAGED_TOGETHER = 200;
 const MOST_FETCHED = 5000;
 /** Attempts of a run while other processes write revisions. */
 const ATTEMPTS = 5;
-
-/** The progress of a run: the number of entries read so far, or the start of a later stage. */
-export type ProgressStep =
-  { readonly stage: 'read'; readonly entries: number } | { readonly stage: 'compare' | 'write' };
 
 export interface RunOptions extends Pick<RevisionRequest, 'confirm' | 'dryRun' | 'signal'> {
   /** Reads and compares every entry, also those whose stamps are the same. */
@@ -42,30 +38,6 @@ export interface RunOptions extends Pick<RevisionRequest, 'confirm' | 'dryRun' |
   readonly leader?: number | null;
   readonly progress?: (step: ProgressStep) => void;
 }
-
-/** A run, as subscribers of the channel receive it. `result` is set when the run has ended, `error` when it threw. */
-export interface Run {
-  /** `all` if everything is compared, `changes` if entries are that hints name. */
-  readonly scope: 'all' | 'changes';
-  readonly result?: RevisionOutcome;
-  readonly error?: unknown;
-}
-
-/** Diagnostics channel for every run. It publishes the events start, asyncEnd and error. */
-export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
-
-/** The possible ends of a run. `failed` means that an error ended it. */
-export const ENDS = [
-  'applied',
-  'unchanged',
-  'blocked',
-  'held',
-  'partial',
-  'planned',
-  'refused',
-  'failed',
-] as const;
-type RunEnd = (typeof ENDS)[number];
 
 /** Whether an error concerns the directory and not the mirror. */
 export function isOfDirectory(error: unknown): error is Error {
@@ -128,6 +100,7 @@ export class Synchronizer {
     const asOf = await readClock(session);
     const isWhole = options.isWhole === true || !(await this.isOfModel(session));
     if (isWhole) {
+      await this.noteRunning(options);
       const outcome = await this.write(session, directory, { ...options, asOf }, (staging) =>
         this.stageAll(directory, staging, session, options),
       );
@@ -138,6 +111,7 @@ export class Synchronizer {
     if (differing.length > MOST_FETCHED)
       return this.runOnce(directory, session, { ...options, isWhole: true });
     options.progress?.({ stage: 'compare' });
+    if (differing.length > 0) await this.noteRunning(options);
     const outcome = await this.write(session, directory, { ...options, asOf }, async (staging) => {
       await this.stage(directory, staging, differing);
       await this.stageRepeated(directory, staging, repeated);
@@ -312,6 +286,14 @@ export class Synchronizer {
     if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
       await session.query('update mirror_state set context_csns = $1', [contextCsns]);
     return lag;
+  }
+
+  /** Says that a run of the leader reads entries. Each end of it writes another state. */
+  private async noteRunning({ leader = null }: RunOptions): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'RUNNING' where leader = $1 and state in ('NEVER_RUN', 'IDLE')`,
+      [leader],
+    );
   }
 
   private async noteScan(

@@ -5,7 +5,7 @@ import { lookupCondition, type TableNames } from '../database/fields/object-tabl
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { statement, type Statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
-import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
+import { NAMED_GROUPS } from '../mirror/map/map.js';
 import { NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs, namedBy } from '../mirror/map/named-by.js';
 import { MEMBERS, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import { userTable } from '../users/user.queries.js';

@@ -8,7 +8,7 @@ import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
-import { textOfValue } from '../mirror/map/value-text.js';
+import { textOfValue } from '../mirror/map/parse-value.js';
 import type { RawAttributes } from '../mirror/revision/staged-entry.js';
 import { lacksAttribute } from './object-classes.js';
 import {

@@ -7,7 +7,7 @@ import { LONGEST_CLIENT_MUTATION_ID } from '../graphql/schema/user-errors.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
-import { textOfValue } from '../mirror/map/value-text.js';
+import { textOfValue } from '../mirror/map/parse-value.js';
 import type { ChangeInput } from './change.model.js';
 
 /**

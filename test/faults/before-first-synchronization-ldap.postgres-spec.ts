@@ -118,6 +118,7 @@ describe('a first reading of a server', () => {
       for (const each of [url, beside.url]) expect(await count(each, authorization)).toEqual([503, null]);
       proxy.restore();
       proxy.slow(200);
+      await eventually(async () => (await readReadiness(url)).mirror.state, 'RUNNING');
       const all = [200, PEOPLE.length];
       for (const each of [url, beside.url]) {
         const seen: unknown[][] = [];

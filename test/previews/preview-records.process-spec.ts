@@ -6,7 +6,7 @@ import { readLdif } from '../../src/ldap/ldif/ldif.js';
 import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';
 import { memberAttributesOf } from '../../src/config/model/mapping.js';
 import { mapGroup, mapPerson } from '../../src/mirror/map/map.js';
-import type { MappedGroup, MappedPerson } from '../../src/mirror/map/snapshot.js';
+import type { MappedGroup, MappedPerson } from '../../src/mirror/map/map.js';
 import {
   buildGroupDeletion,
   buildNewGroup,

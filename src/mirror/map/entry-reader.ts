@@ -15,10 +15,8 @@ import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
-import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
-import { Misfit, parseValue } from './parse-value.js';
+import { Misfit, parseRfc3339, parseValue } from './parse-value.js';
 import { type NamedAs, namedBy, type RoleSum } from './named-by.js';
-import type { Quarantined } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
@@ -46,6 +44,19 @@ const UNREADABLE: Readonly<Record<NamedBy, string>> = {
   id: 'are not ids',
   uuid: 'are not UUIDs',
 };
+
+/** An entry, or one attribute of it, that was omitted, and the reason. The run continues without it. */
+export interface Quarantined {
+  readonly kind: EntryKind;
+  readonly dn: string;
+  /** Null if the entry has no usable entryUUID. */
+  readonly uuid: string | null;
+  /** Only for an entry that is omitted because other entries have the same id. */
+  readonly id: string | null;
+  readonly attribute: string | null;
+  /** The end of a sentence whose subject is the entry or the attribute. */
+  readonly reason: string;
+}
 
 /** The result of mapping an entry: the value, or null if the entry is quarantined, and what was omitted. */
 export interface Mapped<Value> {
@@ -187,7 +198,8 @@ export class EntryReader {
 
   private instant(attribute: string): Date | null {
     const value = this.single(attribute, LONGEST_ID);
-    return value === null ? null : (parseGeneralizedTime(value) ?? parseRfc3339(value));
+    const instant = value === null ? null : parseValue({ reader: 'time' }, value);
+    return value === null || typeof instant !== 'string' ? parseRfc3339(value ?? '') : new Date(instant);
   }
 
   private quarantine(attribute: string | null, reason: string): null {

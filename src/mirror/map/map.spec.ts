@@ -1,7 +1,7 @@
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
-import { parseGeneralizedTime, parseRfc3339 } from './parse-time.js';
+import { parseRfc3339 } from './parse-value.js';
 import { mapGroup, mapPerson } from './map.js';
 
 const { users: people, groups } = builtInConfig().directory.mapping;
@@ -229,20 +229,4 @@ describe('a time of RFC 3339', () => {
     const { value } = person({ createTimestamp: '2024-02-29T08:09:10+00:00' });
     expect(value?.createdAt).toEqual(new Date('2024-02-29T08:09:10Z'));
   });
-});
-
-describe('a generalized time', () => {
-  it.each([
-    ['20240229080910Z', '2024-02-29T08:09:10.000Z'],
-    ['20240229080910.123Z', '2024-02-29T08:09:10.000Z'],
-  ])('%s is read', (text, instant) => {
-    expect(parseGeneralizedTime(text)?.toISOString()).toBe(instant);
-  });
-
-  it.each(['', '2024', '20241301000000Z', '20240229080910+0100', '2024-02-29T08:09:10Z'])(
-    '«%s» is not accepted',
-    (text) => {
-      expect(parseGeneralizedTime(text)).toBeNull();
-    },
-  );
 });

@@ -1,13 +1,44 @@
 import { atOnce, type Steps } from '../../common/steps.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, EntryMapping } from '../../config/model/mapping.js';
+import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import type { Entry } from '../../ldap/entry.js';
+import { compileFilter } from '../../ldap/filter/filter.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
-import { isActive } from './activity.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
-import { GROUP_KEYS, NAMED_GROUPS } from './named-groups.js';
-import { audiencesOf } from './visibility-rules.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
-import type { MappedGroup, MappedPerson } from './snapshot.js';
+
+/**
+ * Users can name the groups that they belong to: in memberOf, and by the number of their primary group. They are stored as references
+ * of a field with this name, which no field has. In a mapped user: the keys of the groups that the entry names.
+ */
+export const NAMED_GROUPS = ':memberOf';
+/** Member of a mapped group: the keys by which users name it, besides that of its DN. */
+export const GROUP_KEYS = ':keys';
+
+/** The values that people and groups have in common, and by name the values of all other fields. */
+interface MappedEntry {
+  readonly [field: string]: unknown;
+  readonly uuid: string;
+  readonly dn: string;
+  /** Identifies the DN: see keyOfDn. */
+  readonly dnKey: string;
+  readonly id: string;
+  readonly name: string;
+  /** The time at which the entry was created, if the directory provides it. */
+  readonly createdAt: Date | null;
+  /** The audience of the entry. Null: everyone. */
+  readonly visibleTo?: AudienceLevel | null;
+}
+
+/** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
+export type MappedPerson = MappedEntry;
+
+export interface MappedGroup extends MappedEntry {
+  /** The audience of its members. Null: everyone who may see the group. */
+  readonly membersVisibleTo?: AudienceLevel | null;
+  /** The attributes in which the group names each entry, by referenceKeyOf, whether or not the entry exists. */
+  readonly references: ReadonlyMap<string, NamedAs>;
+}
 
 /** The auxiliary object classes that the project ships (ldap/directory.schema). */
 export const PERSON_CLASS = 'directoryPerson';
@@ -15,11 +46,14 @@ export const GROUP_CLASS = 'directoryGroup';
 
 /** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Mapped<MappedPerson> {
-  const { fields, rules, memberOf } = mapping;
+  const { fields, rules, memberOf, disabled } = mapping;
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
-  const others = { ...audiencesOf(entry, { visibleTo: rules }), active: isActive(entry, mapping) };
+  const others = {
+    ...audiencesOf(entry, { visibleTo: rules }),
+    active: disabled === null || !matches(entry, disabled),
+  };
   const named = memberOf === undefined ? [] : namedGroupsOf(entry, memberOf);
   const person = {
     ...identity,
@@ -56,4 +90,26 @@ export function* mapGroupInSteps(
   yield* reader.addReferences(references, mapping.admins, NAMED_AS_ADMIN);
   yield* reader.addReferences(references, mapping.owners, NAMED_AS_OWNER);
   return reader.give({ ...group, references });
+}
+
+/** The filters of a configuration do not change, and are compiled once. */
+const compiled = new Map<string, (entry: Entry) => boolean>();
+
+function matches(entry: Entry, filter: string): boolean {
+  let isMatch = compiled.get(filter);
+  if (isMatch === undefined) compiled.set(filter, (isMatch = compileFilter(filter)));
+  return isMatch(entry);
+}
+
+/** Returns the audience of an entry by each list of rules. None: everyone may see what the rules are about. */
+function audiencesOf<Name extends string>(
+  entry: Entry,
+  rules: Readonly<Record<Name, EntryMapping['rules']>>,
+): Partial<Record<Name, AudienceLevel>> {
+  const audiences: Partial<Record<Name, AudienceLevel>> = {};
+  for (const name of Object.keys(rules) as Name[]) {
+    const first = rules[name].find(({ where }) => matches(entry, where));
+    if (first !== undefined) audiences[name] = AUDIENCE_LEVELS[first.to];
+  }
+  return audiences;
 }

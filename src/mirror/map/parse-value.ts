@@ -119,3 +119,28 @@ function timeOf(text: string): number {
 function milliseconds(hours = '0', minutes = '0', seconds = '0'): number {
   return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
 }
+
+/** Parses a time of RFC 3339, which lldap writes instead of Generalized Time; null for any other form. */
+export function parseRfc3339(text: string): Date | null {
+  const parts = /^(\d{4}-\d{2}-(\d{2}))T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.exec(text);
+  if (parts === null) return null;
+  // A day that the month does not have would become one of the next month.
+  if (new Date(parts[1] ?? '').getUTCDate() !== Number(parts[2])) return null;
+  const instant = new Date(text);
+  return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/** Returns the value of a field as its attribute has it (pure): the inverse of parseValue. */
+export function textOfValue({ reader }: Pick<Field, 'reader'>, value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (reader === 'boolean') return value === true ? 'TRUE' : 'FALSE';
+  if (value instanceof Date || reader === 'time') return generalizedTime(new Date(value as string | Date));
+  if (value instanceof URL) return value.href;
+  return typeof value === 'number' ? String(value) : (value as string);
+}
+
+/** RFC 4517 §3.3.13, in UTC, with milliseconds only if there are some. */
+function generalizedTime(instant: Date): string {
+  const [date = '', milliseconds = '000Z'] = instant.toISOString().split('.');
+  return `${date.replace(/[-:T]/g, '')}${milliseconds === '000Z' ? 'Z' : `.${milliseconds}`}`;
+}

@@ -7,7 +7,7 @@ import type { EntryStatistics } from '../../sources/check/entry-statistics.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { mapGroup, mapPerson } from './map.js';
 import { SAME_ID } from '../revision/staging.js';
-import type { MappedGroup, MappedPerson } from './snapshot.js';
+import type { MappedGroup, MappedPerson } from './map.js';
 
 const LISTS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const NAMES = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;

@@ -1,6 +1,5 @@
 import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
 import type { Writer } from '../../database/statements/statement.js';
-import { orderRenames } from './order-renames.js';
 
 /** The columns of the log that a change can have, with their defaults. */
 const COLUMNS = {
@@ -252,4 +251,33 @@ function roles(): Part {
     from: `${JOINED} where c.role_after is not null and c.role_before is distinct from c.role_after`,
     order: ['(c.role_before is null)::integer', 'c.group_key', 'c.user_key'],
   };
+}
+
+/** An entry whose id changes. */
+interface Rename {
+  readonly uuid: string;
+  /** The ids in the form in which they are compared: see foldId. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Orders renames so that each id is released before another entry receives it. Entries that exchange their
+ * ids in a cycle have no such order.
+ */
+function orderRenames(renames: readonly Rename[]): Rename[] {
+  const holders = new Map(renames.map((rename) => [rename.from, rename]));
+  const ordered = new Set<Rename>();
+  for (const first of renames) {
+    const waiting: Rename[] = [];
+    let next: Rename | undefined = first;
+    while (next !== undefined && !ordered.has(next) && !(next === first && waiting.length > 0)) {
+      waiting.push(next);
+      next = holders.get(next.to);
+      // Only the spelling of the id changes.
+      if (next === waiting.at(-1)) next = undefined;
+    }
+    for (const rename of waiting.reverse()) ordered.add(rename);
+  }
+  return [...ordered];
 }

@@ -20,9 +20,9 @@ import { lettersOf, searchPairs, searchText } from '../../database/fields/search
 import { COMPARED, comparedName } from '../../database/fields/value-filters.js';
 import type { Mapped } from '../map/entry-reader.js';
 import { mapGroupInSteps, mapPerson } from '../map/map.js';
-import { GROUP_KEYS, NAMED_GROUPS } from '../map/named-groups.js';
+import { GROUP_KEYS, NAMED_GROUPS } from '../map/map.js';
 import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
-import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
+import type { MappedGroup, MappedPerson } from '../map/map.js';
 
 /** The field of the references that are the members of a group. */
 export const MEMBERS = ':';

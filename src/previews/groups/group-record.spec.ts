@@ -12,7 +12,7 @@ import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { memberAttributesOf } from '../../config/model/mapping.js';
 import { mapGroup } from '../../mirror/map/map.js';
-import type { MappedGroup } from '../../mirror/map/snapshot.js';
+import type { MappedGroup } from '../../mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
 import type { OriginalGroup } from '../stored-entry.js';
 import { type FieldChanges, type NewGroup, validateChange } from '../validate.js';
