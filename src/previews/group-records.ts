@@ -1,0 +1,304 @@
+import { BadUserInputError, NotFoundError } from '../common/errors.js';
+import type { DirectoryMapping, MemberForm } from '../config/model/mapping.js';
+import { GroupRole, rankOf, roleOf } from '../groups/group.model.js';
+import { attributeKey } from '../ldap/entry.js';
+import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
+import { escapeDnValue } from '../ldap/naming/dn.js';
+import { type NamedAs, namedBy, rankOfNaming, type RoleSum, rolesOfNaming } from '../mirror/map/named-by.js';
+import {
+  areStandard,
+  changeValues,
+  type ChangedEntry,
+  classesOf,
+  conflict,
+  isSame,
+  lacksAttribute,
+  type MirroredEntry,
+} from './records.js';
+import type { NewGroup } from './values.js';
+
+type GroupMapping = DirectoryMapping['groups'];
+
+export interface MirroredGroup extends MirroredEntry {
+  /** The audience of its members. 0: everyone who may see the group. */
+  readonly membersVisibleTo: number;
+  /** Number of values of the form that its class requires, up to two: users, groups, and DNs that name no mirrored entry. */
+  readonly memberValues: number;
+  /** As for members, of the form with a single value. */
+  readonly ownerValues: number;
+}
+
+/** What a group names. */
+export type NamedEntry = Pick<MirroredEntry, 'kind' | 'dn' | 'uuid' | 'id'>;
+
+/** The group does not name the entry. */
+export const NOT_NAMED: NamedAs = 0;
+
+/** How a user belongs to a group. */
+export interface StoredMembership {
+  /** The attributes by which the group names the user. */
+  readonly namedAs: NamedAs;
+  /** The effective role. Null: the user is not a member of the group. */
+  readonly role: GroupRole | null;
+  /** Whether an attribute of the user names the group: its primary group, for example. */
+  readonly isNamedByUser: boolean;
+}
+
+export type MembershipChange = 'add' | 'update' | 'remove';
+
+/**
+ * The roles for which a group names a user after a change (pure). With a higher role, the lower ones stay, so that the group keeps at
+ * least one member.
+ * @throws ServiceError NOT_FOUND, CONFLICT or BAD_USER_INPUT
+ */
+export function namingAfter(
+  { namedAs, role: effective, isNamedByUser }: StoredMembership,
+  change: MembershipChange,
+  role: GroupRole,
+): RoleSum {
+  const isAdded = change === 'add';
+  if (isNamedByUser && (isAdded ? role === GroupRole.MEMBER : namedAs === NOT_NAMED))
+    throw conflict(
+      'The user belongs to the group by an attribute of the user, such as the primary group: it has to be changed instead',
+      'user',
+    );
+  if (isAdded && namedAs !== NOT_NAMED)
+    throw conflict(
+      `The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`,
+      'user',
+    );
+  if (!isAdded && namedAs === NOT_NAMED && effective === null)
+    throw new NotFoundError('The user is not in the group', 'user');
+  if (!isAdded && namedAs === NOT_NAMED)
+    throw conflict(
+      'The group does not name this user: the user belongs to it through a group inside it, which has to be changed instead',
+      'user',
+    );
+  if (change === 'remove') return NOT_NAMED;
+  if (!isAdded && roleOfNaming(namedAs) === role)
+    throw new BadUserInputError(`The group names this user as ${role} already`, 'role');
+  const sum = 1 << (rankOf(role) - 1);
+  return (rolesOfNaming(namedAs) & (sum - 1)) | sum;
+}
+
+export function roleOfNaming(namedAs: NamedAs): GroupRole {
+  return roleOf(rankOfNaming(namedAs));
+}
+
+/**
+ * Changes how a group names a user or a nested group (pure): in no form of a role that ends, and in the first possible one of a new
+ * role. Of the attributes of members, those after the change have the values that name this entry only.
+ * @param after the roles for which the group names it afterwards
+ * @throws ServiceError CONFLICT when the group would have no member or a second owner that the directory does not allow, and when the
+ * directory has no definite value or attribute for the change
+ */
+export function changeNames(
+  group: MirroredGroup,
+  named: NamedEntry,
+  before: NamedAs,
+  after: RoleSum,
+  mapping: DirectoryMapping,
+): ChangedEntry {
+  const { groups } = mapping;
+  const roles = [groups.members, groups.admins, groups.owners].map((forms, index) => ({
+    sum: 1 << index,
+    forms,
+  }));
+  const heldFor = (sum: RoleSum) =>
+    roles.flatMap((role) => role.forms.filter(({ by }) => (before & namedBy(by, role.sum & sum)) !== 0));
+  const missing = roles.filter(({ sum }) => (sum & after & ~rolesOfNaming(before)) !== 0);
+  const held = heldFor(~NOT_NAMED);
+  const wanted = [
+    ...heldFor(after),
+    ...missing.map(({ forms }) => formOfNew(classesOf(group), forms, named)),
+  ];
+  const required = requiredForm(groups);
+  if (required !== undefined && has(held, required) && !has(wanted, required) && group.memberValues <= 1)
+    throw conflict(
+      `The group ${group.id} names no other member that this token can see, and the directory requires at ` +
+        'least one: add a member first, or delete the group',
+    );
+  const single = singleForm(groups);
+  if (single !== undefined && group.ownerValues > 0 && has(wanted, single) && !has(held, single))
+    throw conflict(
+      `The group ${group.id} has another owner, and the directory allows one (${single.attributes.join()}): change the ` +
+        'role of that owner first',
+      'role',
+    );
+  const valuesOf = (forms: readonly MemberForm[]) =>
+    byAttribute(forms.map((form) => [attributeOf(form, !has(wanted, form), group), nameIn(form, named)]));
+  const [former, later] = [valuesOf(held), valuesOf(wanted)];
+  const present = Object.fromEntries([...former].map(([key, { values }]) => [key, values]));
+  const gone = [...former].map(([key, { attribute }]) => [key, { attribute, values: [] }] as const);
+  const changed = [...new Map([...gone, ...later]).values()];
+  return changeValues(
+    { ...group, attributes: { ...group.attributes, ...present } },
+    Object.fromEntries(changed.map(({ attribute, values }) => [attribute, values])),
+    mapping,
+  );
+}
+
+function has(forms: readonly MemberForm[], { by, attributes: [first = ''] }: MemberForm): boolean {
+  return forms.some((each) => each.by === by && isSame(each.attributes[0] ?? '', first));
+}
+
+/** Values by the key of their attribute, each once. */
+function byAttribute(values: readonly (readonly [attribute: string, value: string])[]) {
+  const all = new Map<string, { readonly attribute: string; readonly values: readonly string[] }>();
+  for (const [attribute, value] of values) {
+    const known = all.get(attributeKey(attribute)) ?? { attribute, values: [] };
+    all.set(attributeKey(attribute), { ...known, values: [...new Set([...known.values, value])] });
+  }
+  return all;
+}
+
+/** The value that names an entry. */
+function nameIn({ by }: MemberForm, { kind, dn, id, uuid }: NamedEntry): string {
+  if (by !== 'id') return by === 'uuid' ? uuid : dn;
+  if (kind === 'person') return id;
+  throw conflict('Groups of this directory name users by id, and cannot contain groups');
+}
+
+/** Which of several attributes has a value is not known, unless the classes of the group permit only one. */
+function attributeOf(form: MemberForm, isGone: boolean, group: MirroredGroup): string {
+  const [attribute = '', ...others] = memberAttributesIn(classesOf(group), form);
+  if (!isGone || others.length === 0) return attribute;
+  throw conflict(
+    `The directory names members in ${[attribute, ...others].join(' or ')}: remove the value there`,
+  );
+}
+
+/** The classes that allow the usual attributes of members, in lower case. */
+const CLASS_OF_MEMBERS: Readonly<Record<string, string>> = {
+  member: 'groupofnames',
+  uniquemember: 'groupofuniquenames',
+  memberuid: 'posixgroup',
+};
+
+/** Those of the attributes that a group with these classes can have. Without any, another class has to allow them all. */
+function memberAttributesIn(classes: readonly string[], { attributes }: MemberForm): readonly string[] {
+  const possible = attributes.filter((each) => canHave(classes, each));
+  return possible.length === 0 ? attributes : possible;
+}
+
+/** Whether a group with these classes can have an attribute of members, as far as the classes are known. */
+function canHave(classes: readonly string[], attribute: string): boolean {
+  const required = CLASS_OF_MEMBERS[attribute.toLowerCase()];
+  const folded = new Set(classes.map((each) => each.toLowerCase()));
+  // One of these classes, or classes that are all known, say which attributes the group has. Other classes can allow each of them.
+  const isKnown = folded.has('groupofnames') || folded.has('groupofuniquenames') || areStandard(classes);
+  return required === undefined || folded.has(required) || folded.has('extensibleobject') || !isKnown;
+}
+
+/**
+ * The form in which a group with these classes names another entry: the first that it can have, or else the first. An id names only
+ * users.
+ */
+function formOfNew(
+  classes: readonly string[],
+  forms: readonly MemberForm[],
+  { kind }: NamedEntry,
+): MemberForm {
+  const naming = forms.filter(({ by }) => kind === 'person' || by !== 'id');
+  const usable = naming.length === 0 ? forms : naming;
+  const [first] = usable;
+  if (first === undefined) throw conflict('Groups of this directory have no attribute for this role', 'role');
+  return usable.find(({ attributes }) => attributes.some((each) => canHave(classes, each))) ?? first;
+}
+
+/**
+ * The form of members of which the class of groups requires at least one value: its attributes have DNs (RFC 4519 §3.5 and §3.6).
+ * Undefined: groups can be empty.
+ */
+export function requiredForm({ classes, mayBeEmpty, members }: GroupMapping): MemberForm | undefined {
+  const isRequired = classes.some(
+    (each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'),
+  );
+  if (mayBeEmpty === true || !isRequired) return undefined;
+  return members.find(({ by }) => by === 'dn') ?? members[0];
+}
+
+/** The form of owners that has at most one value. Undefined: groups can have several owners. */
+export function singleForm({ owners }: GroupMapping): MemberForm | undefined {
+  return owners.find(({ isSingle }) => isSingle);
+}
+
+/**
+ * The record that deletes a group, behind those that remove its name from other groups (pure).
+ * @throws ServiceError CONFLICT when another group would be left without members, which its class does not allow
+ */
+export function buildGroupDeletion(
+  group: MirroredEntry,
+  outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
+  mapping: DirectoryMapping,
+): ChangeRecord[] {
+  const others = outer.map((each) => changeNames(each.group, group, each.namedAs, NOT_NAMED, mapping).record);
+  return [...others, { dn: group.dn, changetype: 'delete' }];
+}
+
+/**
+ * The record that creates a group (pure).
+ * @param creator the user who becomes its owner and first member. Null: the group has no owner; if its class requires a member, the
+ * group names itself, which does not count as a member
+ * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ, or its classes of groups have no
+ * attribute for a value
+ */
+export function buildNewGroup(
+  group: NewGroup,
+  creator: NamedEntry | null,
+  { groups }: DirectoryMapping,
+): ChangedEntry {
+  const { classes, id, namingAttribute = id, bases } = groups;
+  const dn = `${namingAttribute}=${escapeDnValue(group.id)},${bases[0] ?? ''}`;
+  const nameAttribute = nameAttributeOf(group, groups);
+  const values: (readonly [attribute: string, value: string])[] = [
+    ...classes.map((each) => ['objectClass', each] as const),
+    [id, group.id],
+    ...(nameAttribute === null ? [] : [[nameAttribute, group.name ?? ''] as const]),
+    // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
+    ...(isSame(nameAttribute ?? '', 'cn') ? [] : [['cn', group.id] as const]),
+    ...fieldsOfNew(group, groups),
+    ...namesOfNew(dn, creator, groups),
+  ];
+  const all = byAttribute(values);
+  return {
+    record: { dn, changetype: 'add', attributes: [...all.values()] },
+    attributes: Object.fromEntries([...all].map(([key, given]) => [key, given.values])),
+  };
+}
+
+function fieldsOfNew(group: NewGroup, { fields, classes }: GroupMapping): [string, string][] {
+  return fields.flatMap(({ name, attribute, change }) => {
+    const value = group[name] ?? null;
+    if (name === 'name' || change === undefined || value === null) return [];
+    if (lacksAttribute(classes, attribute))
+      throw conflict(`The classes of new groups have no attribute ${attribute} for ${name}`, name);
+    return [[attribute, value]];
+  });
+}
+
+/** The creator, or else the group itself if its class requires a member. A directory without an attribute for owners has none. */
+function namesOfNew(dn: string, creator: NamedEntry | null, groups: GroupMapping): [string, string][] {
+  const { classes, members, owners } = groups;
+  const required = requiredForm(groups);
+  const named = creator ?? { kind: 'group' as const, dn, id: '', uuid: '' };
+  const self = required?.by === 'dn' ? [[required]] : [];
+  const roles = creator === null ? self : [owners, required === undefined ? members : [required]];
+  return roles
+    .filter(({ length }) => length > 0)
+    .map((forms) => {
+      const form = formOfNew(classes, forms, named);
+      return [memberAttributesIn(classes, form)[0] ?? '', nameIn(form, named)];
+    });
+}
+
+/** The attribute to which the name is written. Null: the name is read from an attribute that has the id. */
+function nameAttributeOf(group: NewGroup, mapping: GroupMapping): string | null {
+  const { id, namingAttribute = id, classes } = mapping;
+  const [attribute = '', ...others] = mapping.name;
+  const isInId = others.some((each) => isSame(each, 'cn') || isSame(each, id));
+  const isAbsent = isInId && lacksAttribute(classes, attribute);
+  if ((isAbsent || isSame(attribute, id) || isSame(attribute, namingAttribute)) && group.name !== group.id)
+    throw conflict('In this directory the name of a group is its id', 'name');
+  return isAbsent ? null : attribute;
+}
