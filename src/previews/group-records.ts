@@ -1,8 +1,8 @@
 import { BadUserInputError, NotFoundError } from '../common/errors.js';
-import type { DirectoryMapping, MemberForm } from '../config/model/mapping.js';
+import type { DirectoryMapping, MemberForm, RoleMapping } from '../config/model/mapping.js';
 import { GroupRole, rankOf, roleOf } from '../groups/group.model.js';
 import { attributeKey } from '../ldap/entry.js';
-import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
+import type { AttributeValues, ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { escapeDnValue } from '../ldap/naming/dn.js';
 import { type NamedAs, namedBy, rankOfNaming, type RoleSum, rolesOfNaming } from '../mirror/map/named-by.js';
 import {
@@ -14,6 +14,7 @@ import {
   isSame,
   lacksAttribute,
   type MirroredEntry,
+  rawOf,
 } from './records.js';
 import type { NewGroup } from './values.js';
 
@@ -100,18 +101,16 @@ export function changeNames(
   mapping: DirectoryMapping,
 ): ChangedEntry {
   const { groups } = mapping;
-  const roles = [groups.members, groups.admins, groups.owners].map((forms, index) => ({
-    sum: 1 << index,
-    forms,
-  }));
+  const classes = classesOf(group);
+  const roles = [groups.members, groups.admins, groups.owners];
   const heldFor = (sum: RoleSum) =>
-    roles.flatMap((role) => role.forms.filter(({ by }) => (before & namedBy(by, role.sum & sum)) !== 0));
-  const missing = roles.filter(({ sum }) => (sum & after & ~rolesOfNaming(before)) !== 0);
+    roles.flatMap((forms, index) =>
+      forms.filter(({ by }) => (before & namedBy(by, sum & (1 << index))) !== 0),
+    );
+  const missing = after & ~rolesOfNaming(before);
   const held = heldFor(~NOT_NAMED);
-  const wanted = [
-    ...heldFor(after),
-    ...missing.map(({ forms }) => formOfNew(classesOf(group), forms, named)),
-  ];
+  const added = roles.filter((_, index) => (missing & (1 << index)) !== 0);
+  const wanted = [...heldFor(after), ...added.map((forms) => formOfNew(classes, forms, named))];
   const required = requiredForm(groups);
   if (required !== undefined && has(held, required) && !has(wanted, required) && group.memberValues <= 1)
     throw conflict(
@@ -125,31 +124,26 @@ export function changeNames(
         'role of that owner first',
       'role',
     );
-  const valuesOf = (forms: readonly MemberForm[]) =>
-    byAttribute(forms.map((form) => [attributeOf(form, !has(wanted, form), group), nameIn(form, named)]));
-  const [former, later] = [valuesOf(held), valuesOf(wanted)];
-  const present = Object.fromEntries([...former].map(([key, { values }]) => [key, values]));
-  const gone = [...former].map(([key, { attribute }]) => [key, { attribute, values: [] }] as const);
-  const changed = [...new Map([...gone, ...later]).values()];
-  return changeValues(
-    { ...group, attributes: { ...group.attributes, ...present } },
-    Object.fromEntries(changed.map(({ attribute, values }) => [attribute, values])),
-    mapping,
-  );
+  const namesIn = (forms: RoleMapping) =>
+    forms.map((form) => [attributeOf(classes, form, !has(wanted, form)), nameIn(form, named)] as const);
+  const former = namesIn(held);
+  const emptied = former.map(([attribute]) => [attribute] as const);
+  const entry = { ...group, attributes: { ...group.attributes, ...rawOf(collect(former)) } };
+  return changeValues(entry, collect([...emptied, ...namesIn(wanted)]), mapping);
 }
 
-function has(forms: readonly MemberForm[], { by, attributes: [first = ''] }: MemberForm): boolean {
+function has(forms: RoleMapping, { by, attributes: [first = ''] }: MemberForm): boolean {
   return forms.some((each) => each.by === by && isSame(each.attributes[0] ?? '', first));
 }
 
-/** Values by the key of their attribute, each once. */
-function byAttribute(values: readonly (readonly [attribute: string, value: string])[]) {
-  const all = new Map<string, { readonly attribute: string; readonly values: readonly string[] }>();
-  for (const [attribute, value] of values) {
+/** The values of each attribute, each once. */
+function collect(given: readonly (readonly [attribute: string, ...values: string[]])[]): AttributeValues[] {
+  const all = new Map<string, AttributeValues>();
+  for (const [attribute, ...values] of given) {
     const known = all.get(attributeKey(attribute)) ?? { attribute, values: [] };
-    all.set(attributeKey(attribute), { ...known, values: [...new Set([...known.values, value])] });
+    all.set(attributeKey(attribute), { ...known, values: [...new Set([...known.values, ...values])] });
   }
-  return all;
+  return [...all.values()];
 }
 
 /** The value that names an entry. */
@@ -160,8 +154,10 @@ function nameIn({ by }: MemberForm, { kind, dn, id, uuid }: NamedEntry): string 
 }
 
 /** Which of several attributes has a value is not known, unless the classes of the group permit only one. */
-function attributeOf(form: MemberForm, isGone: boolean, group: MirroredGroup): string {
-  const [attribute = '', ...others] = memberAttributesIn(classesOf(group), form);
+function attributeOf(classes: readonly string[], { attributes }: MemberForm, isGone = false): string {
+  const possible = attributes.filter((each) => canHave(classes, each));
+  // If it can have none, another class has to allow them all.
+  const [attribute = '', ...others] = possible.length === 0 ? attributes : possible;
   if (!isGone || others.length === 0) return attribute;
   throw conflict(
     `The directory names members in ${[attribute, ...others].join(' or ')}: remove the value there`,
@@ -174,51 +170,34 @@ const CLASS_OF_MEMBERS: Readonly<Record<string, string>> = {
   uniquemember: 'groupofuniquenames',
   memberuid: 'posixgroup',
 };
-
-/** Those of the attributes that a group with these classes can have. Without any, another class has to allow them all. */
-function memberAttributesIn(classes: readonly string[], { attributes }: MemberForm): readonly string[] {
-  const possible = attributes.filter((each) => canHave(classes, each));
-  return possible.length === 0 ? attributes : possible;
-}
+/** The classes that require a member (RFC 4519 §3.5 and §3.6). */
+const REQUIRES_MEMBER = /^groupOf(Unique)?Names$/i;
 
 /** Whether a group with these classes can have an attribute of members, as far as the classes are known. */
 function canHave(classes: readonly string[], attribute: string): boolean {
-  const required = CLASS_OF_MEMBERS[attribute.toLowerCase()];
-  const folded = new Set(classes.map((each) => each.toLowerCase()));
+  const allowing = CLASS_OF_MEMBERS[attribute.toLowerCase()];
+  if (allowing === undefined) return true;
   // One of these classes, or classes that are all known, say which attributes the group has. Other classes can allow each of them.
-  const isKnown = folded.has('groupofnames') || folded.has('groupofuniquenames') || areStandard(classes);
-  return required === undefined || folded.has(required) || folded.has('extensibleobject') || !isKnown;
+  const isKnown = areStandard(classes) || classes.some((each) => REQUIRES_MEMBER.test(each));
+  return !isKnown || classes.some((each) => isSame(each, allowing) || isSame(each, 'extensibleObject'));
 }
 
-/**
- * The form in which a group with these classes names another entry: the first that it can have, or else the first. An id names only
- * users.
- */
-function formOfNew(
-  classes: readonly string[],
-  forms: readonly MemberForm[],
-  { kind }: NamedEntry,
-): MemberForm {
-  const naming = forms.filter(({ by }) => kind === 'person' || by !== 'id');
-  const usable = naming.length === 0 ? forms : naming;
-  const [first] = usable;
-  if (first === undefined) throw conflict('Groups of this directory have no attribute for this role', 'role');
-  return usable.find(({ attributes }) => attributes.some((each) => canHave(classes, each))) ?? first;
+/** The form in which a group names another entry: the first that it can have, or else the first. An id names only users. */
+function formOfNew(classes: readonly string[], forms: RoleMapping, { kind }: NamedEntry): MemberForm {
+  const usable = forms.filter(({ by }) => kind === 'person' || by !== 'id');
+  const possible = usable.find(({ attributes }) => attributes.some((each) => canHave(classes, each)));
+  const form = possible ?? usable[0] ?? forms[0];
+  if (form === undefined) throw conflict('Groups of this directory have no attribute for this role', 'role');
+  return form;
 }
 
-/**
- * The form of members of which the class of groups requires at least one value: its attributes have DNs (RFC 4519 §3.5 and §3.6).
- * Undefined: groups can be empty.
- */
+/** The form of members with at least one value: its attributes have DNs. Undefined: groups of this directory can be empty. */
 export function requiredForm({ classes, mayBeEmpty, members }: GroupMapping): MemberForm | undefined {
-  const isRequired = classes.some(
-    (each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'),
-  );
-  if (mayBeEmpty === true || !isRequired) return undefined;
+  if (mayBeEmpty === true || !classes.some((each) => REQUIRES_MEMBER.test(each))) return undefined;
   return members.find(({ by }) => by === 'dn') ?? members[0];
 }
 
-/** The form of owners that has at most one value. Undefined: groups can have several owners. */
+/** The form of owners with at most one value. Undefined: groups can have several owners. */
 export function singleForm({ owners }: GroupMapping): MemberForm | undefined {
   return owners.find(({ isSingle }) => isSingle);
 }
@@ -251,20 +230,16 @@ export function buildNewGroup(
   const { classes, id, namingAttribute = id, bases } = groups;
   const dn = `${namingAttribute}=${escapeDnValue(group.id)},${bases[0] ?? ''}`;
   const nameAttribute = nameAttributeOf(group, groups);
-  const values: (readonly [attribute: string, value: string])[] = [
-    ...classes.map((each) => ['objectClass', each] as const),
+  const values = collect([
+    ['objectClass', ...classes],
     [id, group.id],
     ...(nameAttribute === null ? [] : [[nameAttribute, group.name ?? ''] as const]),
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
     ...(isSame(nameAttribute ?? '', 'cn') ? [] : [['cn', group.id] as const]),
     ...fieldsOfNew(group, groups),
     ...namesOfNew(dn, creator, groups),
-  ];
-  const all = byAttribute(values);
-  return {
-    record: { dn, changetype: 'add', attributes: [...all.values()] },
-    attributes: Object.fromEntries([...all].map(([key, given]) => [key, given.values])),
-  };
+  ]);
+  return { record: { dn, changetype: 'add', attributes: values }, attributes: rawOf(values) };
 }
 
 function fieldsOfNew(group: NewGroup, { fields, classes }: GroupMapping): [string, string][] {
@@ -288,7 +263,7 @@ function namesOfNew(dn: string, creator: NamedEntry | null, groups: GroupMapping
     .filter(({ length }) => length > 0)
     .map((forms) => {
       const form = formOfNew(classes, forms, named);
-      return [memberAttributesIn(classes, form)[0] ?? '', nameIn(form, named)];
+      return [attributeOf(classes, form), nameIn(form, named)];
     });
 }
 

@@ -3,7 +3,7 @@ import { type Field, otherAttributesOf, storedName } from '../common/field.js';
 import { type Match, prepareValue } from '../common/match.js';
 import { type DirectoryMapping, mappingOf } from '../config/model/mapping.js';
 import { attributeKey, Entry } from '../ldap/entry.js';
-import type { ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
+import type { AttributeValues, ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import { identityValues } from '../ldap/naming/entry-uuid.js';
@@ -11,7 +11,7 @@ import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { GROUP_CLASS, mapGroup, mapPerson, PERSON_CLASS } from '../mirror/map/map.js';
 import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
-import { bytesOfRaw, type RawAttributes, type RawValue } from '../mirror/revision/staged-entry.js';
+import { bytesOfRaw, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import type { EntryKind } from '../sources/source.js';
 import type { FieldValues } from './previewed-changes.js';
 import type { FieldChanges } from './values.js';
@@ -36,9 +36,6 @@ export interface ChangedEntry {
   readonly record: ChangeRecord;
   readonly attributes: RawAttributes;
 }
-
-/** Values by attribute, which is spelled as in the configuration. */
-export type AttributeMap = Readonly<Record<string, readonly string[]>>;
 
 /** The entry as it would be read from the directory. The digest of a picture stands for its bytes. */
 export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: DirectoryMapping): Entry {
@@ -109,13 +106,13 @@ export function classesOf(entry: Pick<MirroredEntry, 'attributes'>): readonly st
  * rejects a stale record, and adds the auxiliary class if an attribute needs it.
  */
 export function changeValues(
-  entry: Pick<MirroredEntry, 'kind' | 'dn' | 'attributes'>,
-  wanted: AttributeMap,
+  entry: Changeable,
+  wanted: readonly AttributeValues[],
   mapping: DirectoryMapping,
 ): ChangedEntry {
-  const stepsOf = (given: AttributeMap) =>
-    Object.entries(given).flatMap(([attribute, after]) =>
-      differenceOf(attribute, textsOf(entry, attribute) ?? [], after),
+  const stepsOf = (given: readonly AttributeValues[]) =>
+    given.flatMap(({ attribute, values }) =>
+      differenceOf(attribute, textsOf(entry, attribute) ?? [], values),
     );
   const auxiliary = auxiliaryClassOf(entry.kind, mapping);
   const needsClass = stepsOf(wanted).some(
@@ -124,19 +121,21 @@ export function changeValues(
   );
   const classes = classesOf(entry);
   const isMissing = auxiliary !== null && !classes.some((each) => isSame(each, auxiliary.name));
-  const all = needsClass && isMissing ? { objectClass: [...classes, auxiliary.name], ...wanted } : wanted;
-  const after = Object.entries(all).map(([attribute, values]) => [attributeKey(attribute), values] as const);
-  const attributes = Object.entries<readonly RawValue[]>({
-    ...entry.attributes,
-    ...Object.fromEntries(after),
-  });
+  const added =
+    needsClass && isMissing ? [{ attribute: 'objectClass', values: [...classes, auxiliary.name] }] : [];
+  const all = [...added, ...wanted];
+  const attributes = Object.entries({ ...entry.attributes, ...rawOf(all) });
   return {
     record: { dn: entry.dn, changetype: 'modify', changes: stepsOf(all) },
     attributes: Object.fromEntries(attributes.filter(([, values]) => values.length > 0)),
   };
 }
 
-/** FieldValues at the front that stay are not in the record. */
+export function rawOf(values: readonly AttributeValues[]): RawAttributes {
+  return Object.fromEntries(values.map((each) => [attributeKey(each.attribute), each.values]));
+}
+
+/** Values at the front that stay are not in the record. */
 function differenceOf(attribute: string, before: readonly string[], after: readonly string[]): ValueChange[] {
   const first = before.findIndex((value, index) => value !== after[index]);
   const kept = first === -1 ? before.length : first;
@@ -165,19 +164,18 @@ export function changeFields(
   });
   if (changed.length === 0)
     throw new BadUserInputError('The object has the requested values already', 'input');
-  const wanted = Object.fromEntries(
-    changed.flatMap((field) => wantedValues(entry, field, change[field.name] ?? null, mapping)),
-  );
+  const wanted = changed.flatMap((field) => wantedValues(entry, field, change[field.name] ?? null, mapping));
   const { record, attributes } = changeValues(entry, wanted, mapping);
-  const added = Object.keys(wanted).filter((name) => textsOf(entry, name)?.length === 0);
   // Where an attribute has values with options, such as a language, the assertion of its absence would always be false.
-  const absent = added.filter(
-    (name) => !Object.keys(entry.attributes).some((key) => key.startsWith(`${attributeKey(name)};`)),
+  const absent = wanted.filter(
+    ({ attribute }) =>
+      textsOf(entry, attribute)?.length === 0 &&
+      !Object.keys(entry.attributes).some((key) => key.startsWith(`${attributeKey(attribute)};`)),
   );
   if (hasAssertions !== true || absent.length === 0) return { record, attributes };
-  const filters = absent.map((attribute) => {
-    return { kind: 'not', filter: { kind: 'present', attribute } } as const;
-  });
+  const filters = absent.map(
+    ({ attribute }) => ({ kind: 'not', filter: { kind: 'present', attribute } }) as const,
+  );
   return { record: { ...record, assertion: { kind: 'and', filters } }, attributes };
 }
 
@@ -187,7 +185,7 @@ function wantedValues(
   field: Field,
   wanted: string | null,
   mapping: DirectoryMapping,
-): [attribute: string, values: readonly string[]][] {
+): AttributeValues[] {
   const { name, attribute, match } = field;
   const others = wanted === null ? otherAttributesOf(field) : [];
   const changed = [attribute, ...others].filter(
@@ -206,14 +204,14 @@ function wantedValues(
       throw conflict(`${name} is part of the name of the entry: it takes a rename in the directory`, name);
     if (isSame(each, mappingOf(mapping, entry.kind).id))
       throw conflict(`${name} and the id have a common attribute: change it in the directory`, name);
-    if (wanted === null) return [each, []];
+    if (wanted === null) return { attribute: each, values: [] };
     const isAbsent = before.length === 0 && auxiliaryClassOf(entry.kind, mapping) === null;
     if (isAbsent && lacksAttribute(classesOf(entry), each))
       throw conflict(`The classes of the entry have no attribute ${each} for ${name}`, name);
     const first = writtenValue(field, wanted, before);
     // The API shows the first of several values; the others stay. The server would reject those that it regards as equal.
     const kept = before.slice(1).filter((value) => comparedKey(value, match) !== comparedKey(first, match));
-    return [each, [first, ...kept]];
+    return { attribute: each, values: [first, ...kept] };
   });
 }
 
