@@ -2,7 +2,7 @@ import type { Principal } from '../auth/principal.js';
 import { hasScopes } from '../auth/access.js';
 import { type Field, storedName } from '../common/field.js';
 import type { GroupRole } from '../groups/group.model.js';
-import type { PreviewedChange } from './change.model.js';
+import type { PreviewedChange } from './mutations.model.js';
 
 /** The values of the fields of an entry by their stored names. Null: there is no entry. */
 export type FieldValues = Readonly<Record<string, unknown>> | null;

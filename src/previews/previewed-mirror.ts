@@ -33,7 +33,7 @@ import {
   singleForm,
   type StoredMembership,
 } from './group-records.js';
-import type { ChangePreview, PreviewedChange } from './change.model.js';
+import type { ChangePreview, PreviewedChange } from './mutations.model.js';
 import type { EntryKind } from '../sources/source.js';
 import { changesOfFields } from './previewed-changes.js';
 import { changeFields, conflict, isSame, type MirroredEntry, toEntry, valuesOf } from './records.js';

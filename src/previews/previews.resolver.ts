@@ -1,24 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
-import { Args, Context, Resolver } from '@nestjs/graphql';
+import { Context, ID, Resolver } from '@nestjs/graphql';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { type Group, GroupRole } from '../groups/group.model.js';
+import { Group, type GroupRole } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
+import { GroupMembership } from '../memberships/membership.model.js';
 import { hiddenMembers, MembershipsService } from '../memberships/memberships.service.js';
 import { NAMED_AS_MEMBER, rolesOfNaming } from '../mirror/map/named-by.js';
-import { Profile } from '../users/user.model.js';
+import { Profile, User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
-import { type ChangePreview, Preview } from './change.model.js';
 import * as records from './group-records.js';
 import * as model from './mutations.model.js';
+import { Input, Preview } from './mutations.model.js';
 import { changesOfFields, changesOfRoles, changesOfValue } from './previewed-changes.js';
 import { PreviewedMirror } from './previewed-mirror.js';
 import { valuesOf } from './records.js';
 import { ADMINISTRATOR_SCOPES, mayCreateGroup, noUserContext, ROLE_FOR, roleToManage } from './rights.js';
 import { validateNewGroup } from './values.js';
+
+const GROUP: model.PayloadObject = ['group', () => Group, 'The group as it would be after the change.'];
+const MEMBERSHIP: model.PayloadObject = [
+  'membership',
+  () => GroupMembership,
+  'The membership as it would be after the change. `role.value` is higher than the requested role if the ' +
+    'user has a higher role through another group.',
+];
 
 /** The eight mutations. Each finds what it names, checks the right, changes it, and reads it again. */
 @Resolver()
@@ -31,15 +40,15 @@ export class PreviewsResolver {
   ) {}
 
   @Preview(
-    model.UpdateProfilePayload,
+    ['profile', () => Profile, 'The profile as it would be after the change.'],
     'Previews changes to the user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of ' +
       'the directory.',
     ['profile', 'write'],
   )
   async updateProfile(
-    @Args('input', { description: 'The changes.' }) input: model.UpdateProfileInput,
+    @Input('The changes.') input: model.UpdateProfileInput,
     @Context() context: RequestContext,
-  ): Promise<model.UpdateProfilePayload> {
+  ) {
     const mirror = new PreviewedMirror(context, this.config);
     const actor = await mirror.findActor();
     if (actor === null) throw noUserContext('there is no profile to change');
@@ -49,14 +58,14 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    model.UpdateUserPayload,
+    ['user', () => User, 'The user as they would be after the change.'],
     'Previews changes to a user. NOT_FOUND if no user has the id.',
     ADMINISTRATOR_SCOPES,
   )
   async updateUser(
-    @Args('input', { description: 'The user and their changes.' }) input: model.UpdateUserInput,
+    @Input('The user and their changes.') input: model.UpdateUserInput,
     @Context() context: RequestContext,
-  ): Promise<model.UpdateUserPayload> {
+  ) {
     const mirror = new PreviewedMirror(context, this.config);
     const user = await mirror.getUser(input.user, 'user');
     const preview = await mirror.changeFields(user, input, 'user');
@@ -64,14 +73,14 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    model.CreateGroupPayload,
+    GROUP,
     'Previews a new group. Creating it inside another group requires the role ADMIN or OWNER in that group, ' +
       'or the scope directory. CONFLICT if the id is taken.',
   )
   async createGroup(
-    @Args('input', { description: 'The new group.' }) input: model.CreateGroupInput,
+    @Input('The new group.') input: model.CreateGroupInput,
     @Context() context: RequestContext,
-  ): Promise<model.CreateGroupPayload> {
+  ) {
     const mirror = new PreviewedMirror(context, this.config);
     const { mapping, principal, transaction } = mirror;
     const { fields } = mapping.groups;
@@ -91,11 +100,10 @@ export class PreviewsResolver {
     const changed = [record];
     if (parent !== null) {
       // The parent may name the DN already.
-      const outer = await mirror.listOuterGroups(created);
-      const before = outer.find(({ group }) => group.key === parent.key)?.namedAs ?? records.NOT_NAMED;
-      const roles = rolesOfNaming(before);
+      const { namedAs } = await mirror.readNaming(parent, created);
+      const roles = rolesOfNaming(namedAs);
       if ((roles & NAMED_AS_MEMBER) === 0)
-        changed.push(await mirror.changeNaming(parent, created, before, roles | NAMED_AS_MEMBER));
+        changed.push(await mirror.changeNaming(parent, created, namedAs, roles | NAMED_AS_MEMBER));
     }
     const role = creator && (await this.memberships.findRole(creator.key, created.key, transaction));
     const changes = [
@@ -108,14 +116,14 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    model.UpdateGroupPayload,
+    GROUP,
     'Previews changes to the attributes of a group. Requires the role OWNER in the group, or the scope ' +
       'directory; otherwise FORBIDDEN. NOT_FOUND if no group has the id.',
   )
   async updateGroup(
-    @Args('input', { description: 'The group and its changes.' }) input: model.UpdateGroupInput,
+    @Input('The group and its changes.') input: model.UpdateGroupInput,
     @Context() context: RequestContext,
-  ): Promise<model.UpdateGroupPayload> {
+  ) {
     const mirror = new PreviewedMirror(context, this.config);
     const group = await mirror.getGroup(input.group, 'group');
     await mirror.requireRole(group, ROLE_FOR.updateGroup, 'change it');
@@ -124,14 +132,11 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    model.DeleteGroupPayload,
+    ['deletedGroupId', () => ID, 'The id of the group that would be deleted.'],
     'Previews the deletion of a group and its removal from the groups that contain it. Requires the role ' +
       'OWNER in the group, or the scope directory. CONFLICT if it is the last member of one of these groups.',
   )
-  async deleteGroup(
-    @Args('input', { description: 'The group.' }) input: model.DeleteGroupInput,
-    @Context() context: RequestContext,
-  ): Promise<model.DeleteGroupPayload> {
+  async deleteGroup(@Input('The group.') input: model.DeleteGroupInput, @Context() context: RequestContext) {
     const mirror = new PreviewedMirror(context, this.config);
     const { mapping } = mirror;
     const group = await mirror.getGroup(input.group, 'group');
@@ -149,63 +154,53 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    model.AddGroupMemberPayload,
+    MEMBERSHIP,
     'Previews the addition of a user to a group. Requires the role OWNER in the group, or ADMIN to add a ' +
       'MEMBER, or the scope directory. CONFLICT if the group names the user already.',
   )
   addGroupMember(
-    @Args('input', { description: 'The user, the group and the role.' }) input: model.AddGroupMemberInput,
+    @Input('The user, the group and the role.') input: model.AddGroupMemberInput,
     @Context() context: RequestContext,
-  ): Promise<model.AddGroupMemberPayload> {
-    return this.changeRole('add', input, context);
+  ) {
+    return this.changeMembership('add', input, input.role, context);
   }
 
   @Preview(
-    model.UpdateGroupMemberPayload,
+    MEMBERSHIP,
     'Previews a new role of a member. Requires the role OWNER in the group, or the scope directory. CONFLICT ' +
       'if the user belongs to the group only through another group.',
   )
   updateGroupMember(
-    @Args('input', { description: 'The member, the group and the new role.' })
-    input: model.UpdateGroupMemberInput,
+    @Input('The member, the group and the new role.') input: model.UpdateGroupMemberInput,
     @Context() context: RequestContext,
-  ): Promise<model.UpdateGroupMemberPayload> {
-    return this.changeRole('update', input, context);
+  ) {
+    return this.changeMembership('update', input, input.role, context);
   }
 
   @Preview(
-    model.RemoveGroupMemberPayload,
+    [
+      'group',
+      () => Group,
+      'The group as it would be after the change. The user still belongs to it if they are a member through another group.',
+    ],
     'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
       'a MEMBER, or the scope directory. CONFLICT for the last member, and if the user belongs to the group ' +
       'only through another group.',
   )
-  async removeGroupMember(
-    @Args('input', { description: 'The member to remove and the group to remove them from.' })
-    input: model.RemoveGroupMemberInput,
+  removeGroupMember(
+    @Input('The member to remove and the group to remove them from.') input: model.RemoveGroupMemberInput,
     @Context() context: RequestContext,
-  ): Promise<model.RemoveGroupMemberPayload> {
-    const { preview, group } = await this.change('remove', input, GroupRole.MEMBER, context);
-    return { preview, group };
+  ) {
+    return this.changeMembership('remove', input, null, context);
   }
 
-  private async changeRole(
-    change: 'add' | 'update',
-    input: model.AddGroupMemberInput | model.UpdateGroupMemberInput,
-    context: RequestContext,
-  ): Promise<model.AddGroupMemberPayload> {
-    const { preview, group, userId } = await this.change(change, input, input.role, context);
-    const { previewTransaction: transaction } = context;
-    const user = await this.users.get({ id: userId }, 'user', transaction);
-    return { preview, membership: await this.memberships.get(user, group, transaction) };
-  }
-
-  /** @param asked the new role of the user; for a removal, the role that counts for a user whom the group does not name */
-  private async change(
+  /** @param asked the new role of the user. Null: it is removed */
+  private async changeMembership(
     change: records.MembershipChange,
     input: model.MembershipChangeInput,
-    asked: GroupRole,
+    asked: GroupRole | null,
     context: RequestContext,
-  ): Promise<{ preview: ChangePreview; group: Group; userId: string }> {
+  ) {
     const { memberships } = this;
     const mirror = new PreviewedMirror(context, this.config);
     const { transaction } = mirror;
@@ -215,7 +210,7 @@ export class PreviewsResolver {
     const before = await memberships.findRole(user.key, group.key, transaction);
     const membership = { ...(await mirror.readNaming(group, user)), role: before?.value ?? null };
     const { namedAs } = membership;
-    const role = change !== 'remove' || namedAs === records.NOT_NAMED ? asked : records.roleOfNaming(namedAs);
+    const role = asked ?? records.roleOfNaming(namedAs);
     const [needed, what] = {
       add: [roleToManage(role), `add a user as ${role}`] as const,
       update: [ROLE_FOR.updateGroupMember, 'change roles in it'] as const,
@@ -226,6 +221,9 @@ export class PreviewsResolver {
     const record = await mirror.changeNaming(group, user, namedAs, naming);
     const after = await memberships.findRole(user.key, group.key, transaction);
     const preview = await mirror.preview([record], changesOfRoles(before, after));
-    return { preview, group: await this.groups.get({ id: group.id }, 'group', transaction), userId: user.id };
+    const shown = await this.groups.get({ id: group.id }, 'group', transaction);
+    if (change === 'remove') return { preview, group: shown };
+    const member = await this.users.get({ id: user.id }, 'user', transaction);
+    return { preview, membership: await memberships.get(member, shown, transaction) };
   }
 }
