@@ -18,9 +18,12 @@ import { GroupInput, GroupRole } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 import { formatOf } from './values.js';
 
+/** A member of an input. */
+const Given = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
+  Field(type, { description, ...options });
+
 /** A field of a payload, or of an object below it. */
-const Shown = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
-  applyDecorators(InheritAccess(), Field(type, { description, ...options }));
+const Shown = (...given: Parameters<typeof Given>) => applyDecorators(InheritAccess(), Given(...given));
 
 @ObjectType({ description: 'A value that the change would replace.' })
 export class PreviewedChange {
@@ -117,10 +120,6 @@ export function Preview(
 
 /** The input of a mutation. */
 export const Input = (description: string) => Args('input', { description });
-
-/** A member of an input. */
-const Given = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
-  Field(type, { description, ...options });
 
 /** Members that the inputs of all mutations share. */
 @InputType({ isAbstract: true })

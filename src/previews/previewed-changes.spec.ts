@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.js';
 import type { Field } from '../common/field.js';
 import { GroupRole } from '../groups/group.model.js';
-import { changesOfFields, changesOfRoles, type FieldValues } from './previewed-changes.js';
+import { changesOfFields, changesOfRoles, type FieldValues } from './records.js';
 
 const CHANGE = { label: 'value', by: 'owner', isRemovable: true } as const;
 

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { type DirectoryMapping, mappingOf, type MemberForm } from '../config/model/mapping.js';
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
-import { type Statement, statement } from '../database/statements/statement.js';
+import { statement } from '../database/statements/statement.js';
 import { withCreated, withForgotten, withJoined, withNamed } from '../database/visibility/viewer.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type GroupInput, type GroupRole, roleOf } from '../groups/group.model.js';
@@ -12,31 +12,16 @@ import { GROUP_TABLE } from '../groups/group.queries.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { NAMED_GROUPS } from '../mirror/map/named-groups.js';
-import {
-  NAMED_AS_MEMBER,
-  NAMED_AS_OWNER,
-  type NamedAs,
-  namedBy,
-  namedByAny,
-  type RoleSum,
-} from '../mirror/map/named-by.js';
+import * as naming from '../mirror/map/named-by.js';
 import { writeEntries } from '../mirror/revision/entries.js';
 import { EntryStager, MEMBERS, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import { Staging } from '../mirror/revision/staging.js';
 import type { UserInput } from '../users/user.model.js';
 import { userTable } from '../users/user.queries.js';
-import {
-  changeNames,
-  type MirroredGroup,
-  NOT_NAMED,
-  requiredForm,
-  singleForm,
-  type StoredMembership,
-} from './group-records.js';
+import * as groupRecords from './group-records.js';
 import type { ChangePreview, PreviewedChange } from './mutations.model.js';
 import type { EntryKind } from '../sources/source.js';
-import { changesOfFields } from './previewed-changes.js';
-import { changeFields, conflict, isSame, type MirroredEntry, toEntry, valuesOf } from './records.js';
+import * as records from './records.js';
 import { type CallerRole, canReadAll, forbidden, mayChange, onlyReadable, unreadable } from './rights.js';
 import { validateChange } from './values.js';
 
@@ -48,21 +33,19 @@ const ENTRY = 'e.key, e.entry_uuid, e.id, b.dn, b.attributes, e.visible_to';
 
 /**
  * SQL for the number of values of a form of members: up to two, without those that the viewer does not see, because the last visible
- * member would disclose them. 0 where no form is limited.
+ * member would disclose them. Undefined: the directory does not limit it.
  */
-const countValues = (role: RoleSum, form: MemberForm | undefined) =>
-  form === undefined
-    ? '0'
-    : `case when e.members_visible_to > 0 then 1 else (
+const countValues = (role: naming.RoleSum, form: MemberForm | undefined) => `
+  case when e.members_visible_to > 0 then 1 else (
     select count(*)::integer from (
       select from "references" r left join names n on n.name = r.target
         left join users s on s.key = n.key left join groups t on t.key = n.key
-      where r.from_key = e.key and r.field = '${MEMBERS}' and r.named_as & ${namedBy(form.by, role)} <> 0
-        and (n.key is null or s.key is not null or t.key is not null)
+      where ${form === undefined ? 'false' : `r.named_as & ${naming.namedBy(form.by, role)} <> 0`}
+        and r.from_key = e.key and r.field = '${MEMBERS}' and (n.key is null or s.key is not null or t.key is not null)
       limit 2) named) end`;
 
 const columnsOf = ({ groups }: DirectoryMapping) =>
-  `${ENTRY}, e.members_visible_to, ${countValues(NAMED_AS_MEMBER, requiredForm(groups))}, ${countValues(NAMED_AS_OWNER, singleForm(groups))}`;
+  `${ENTRY}, e.members_visible_to, ${countValues(naming.NAMED_AS_MEMBER, groupRecords.requiredForm(groups))}, ${countValues(naming.NAMED_AS_OWNER, groupRecords.singleForm(groups))}`;
 
 /** SQL for the attributes by which a group names an entry, as a sum; null: it does not. */
 const namedAs = (group: string, member: string) => `(
@@ -95,8 +78,6 @@ const IS_NAMED = statement(`
   where r.target = $1::uuid and ((r.field = '${NAMED_GROUPS}' and u.key is not null) or (r.field = '${MEMBERS}' and g.members_visible_to = 0))
   limit 1`);
 
-const READ_AS_OF = statement('select as_of from mirror_state');
-
 /** Gives entries with the keys $1 another DN, and groups another id, which no entry has. */
 const RENAME = `
   with renamed as (update entries set dn_key = gen_random_uuid(), id_folded = uuid::text where key = any ($1::integer[])),
@@ -110,8 +91,9 @@ const STAGE_OTHER_MEMBERS = `
   where e.uuid = $1 and r.field = '${MEMBERS}'
     and not exists (select from names n where n.name = r.target and n.key = $2::integer)`;
 
-const SELECT_NAMES = 'select name from names where key = $1';
-const DELETE_MEMBERS = `delete from "references" where field = '${MEMBERS}' and target = any ($1::uuid[])`;
+const DELETE_MEMBERSHIPS = `
+  delete from "references" r using names n where r.field = '${MEMBERS}' and r.target = n.name and n.key = $1`;
+
 /** In the preview, fields and users do not name what has the keys $1. */
 const DELETE_FORGOTTEN = (table: string) =>
   `delete from ${table} where field <> '${MEMBERS}' and target = any ($1::uuid[])`;
@@ -126,11 +108,8 @@ const SELECT_JOINED = `
         select from effective_changes d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
 
-/** The key is null if the entry is new, the attributes if it is deleted. */
-type WrittenEntry = Omit<MirroredEntry, 'key' | 'attributes'> & {
-  readonly key: number | null;
-  readonly attributes: RawAttributes | null;
-};
+/** The key is null if the entry is new. */
+type WrittenEntry = Omit<records.MirroredEntry, 'key'> & { readonly key: number | null };
 
 /** The mirror as a mutation sees and changes it, in the transaction of the preview. */
 export class PreviewedMirror {
@@ -151,22 +130,30 @@ export class PreviewedMirror {
    * The user that a mutation names.
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a user whom the token cannot read, and NOT_FOUND
    */
-  async getUser(input: UserInput, argument: string): Promise<MirroredEntry> {
-    const { principal, transaction } = this;
+  async getUser(input: UserInput, argument: string): Promise<records.MirroredEntry> {
+    const { principal } = this;
     const { by, value } = lookupOf(this.users, input);
     const own = onlyReadable(principal, argument);
     if (own !== null && by === 'id' && value !== own) throw unreadable(principal, argument);
-    const [row] = await transaction.read<EntryRow>(this.findUser(by), [value, own]);
-    if (row !== undefined) return entryOf('person', row);
+    const user = await this.findUser(by, value, own);
+    if (user !== null) return user;
     // For every other user the error is the same, whether the user exists or not.
     throw own === null || by === 'id' ? notFound(this.users, argument, by) : unreadable(principal, argument);
   }
 
   /** The user on whose behalf the token acts. Null: it has no user in the directory. */
-  async findActor(): Promise<MirroredEntry | null> {
+  async findActor(): Promise<records.MirroredEntry | null> {
     const { subject } = this.principal;
-    if (subject === null) return null;
-    const [row] = await this.transaction.read<EntryRow>(this.findUser('id'), [foldId(subject), null]);
+    return subject === null ? null : this.findUser('id', foldId(subject));
+  }
+
+  /** @param own the folded id of the only user who may be found. Null: every user may */
+  private async findUser(by: LookupKey, value: unknown, own: string | null = null) {
+    const find = statement(
+      `select ${ENTRY} from users e join entries b on b.key = e.key
+       where ${lookupCondition(this.users, by, 'e', '$1')} and ($2::text is null or e.id_folded = $2)`,
+    );
+    const [row] = await this.transaction.read<EntryRow>(find, [value, own]);
     return row === undefined ? null : entryOf('person', row);
   }
 
@@ -174,7 +161,7 @@ export class PreviewedMirror {
    * The group that a mutation names. A group that the token cannot read counts as nonexistent: one statement covers both cases.
    * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a token that can read no group, and NOT_FOUND
    */
-  async getGroup(input: GroupInput, argument: string): Promise<MirroredGroup> {
+  async getGroup(input: GroupInput, argument: string): Promise<groupRecords.MirroredGroup> {
     const { by, value } = lookupOf(GROUP_TABLE, input);
     const own = onlyReadable(this.principal, argument);
     // With $2, only a group to which the user with this folded id belongs, directly or through nested groups.
@@ -189,7 +176,9 @@ export class PreviewedMirror {
     return groupOf(row);
   }
 
-  async listOuterGroups(inner: MirroredEntry): Promise<{ group: MirroredGroup; namedAs: NamedAs }[]> {
+  async listOuterGroups(
+    inner: records.MirroredEntry,
+  ): Promise<{ group: groupRecords.MirroredGroup; namedAs: naming.NamedAs }[]> {
     const listOuter = statement(
       `select ${columnsOf(this.mapping)}, ${namedAs('e.key', '$1')}
        from nestings n join groups e on e.key = n.outer_key join entries b on b.key = e.key
@@ -200,26 +189,19 @@ export class PreviewedMirror {
   }
 
   /** The attributes by which a group names a user, and whether an attribute of the user names the group. */
-  async readNaming(group: MirroredGroup, user: MirroredEntry): Promise<Omit<StoredMembership, 'role'>> {
-    type Row = [namedAs: NamedAs | null, isNamedByUser: boolean];
+  async readNaming(group: groupRecords.MirroredGroup, user: records.MirroredEntry) {
+    type Row = [namedAs: number | null, isNamedByUser: boolean];
     const [row = [null, false]] = await this.transaction.read<Row>(FIND_NAMING, [group.key, user.key]);
     const [namedAs, isNamedByUser] = row;
-    return {
-      namedAs: (namedAs ?? NOT_NAMED) & (isNamedByUser ? ~namedByAny(NAMED_AS_MEMBER) : ~NOT_NAMED),
-      isNamedByUser,
-    };
+    const others = isNamedByUser ? ~naming.namedByAny(naming.NAMED_AS_MEMBER) : naming.NAMED_AS_ANYTHING;
+    return { namedAs: (namedAs ?? groupRecords.NOT_NAMED) & others, isNamedByUser };
   }
 
   /**
    * @param what the change, as the end of a sentence
    * @throws ServiceError FORBIDDEN if the role of the token's user in the group is lower
    */
-  async requireRole(
-    group: MirroredGroup,
-    needed: GroupRole,
-    what: string,
-    argument = 'group',
-  ): Promise<void> {
+  async requireRole(group: groupRecords.MirroredGroup, needed: GroupRole, what: string, argument = 'group') {
     const { principal } = this;
     const { subject } = principal;
     const keys = [group.key, foldId(subject ?? '')];
@@ -230,9 +212,11 @@ export class PreviewedMirror {
   }
 
   /** The LDIF that makes a change permanent, with what would change. */
-  async preview(records: readonly ChangeRecord[], changes: PreviewedChange[]): Promise<ChangePreview> {
-    const [[basedOn] = [null]] = await this.transaction.read<[asOf: Date | null]>(READ_AS_OF);
-    return { ldif: writeLdif(records), basedOn, changes, persisted: false };
+  async preview(changed: readonly ChangeRecord[], changes: PreviewedChange[]): Promise<ChangePreview> {
+    const [[basedOn] = [null]] = await this.transaction.read<[asOf: Date | null]>(
+      statement('select as_of from mirror_state'),
+    );
+    return { ldif: writeLdif(changed), basedOn, changes, persisted: false };
   }
 
   /**
@@ -246,10 +230,10 @@ export class PreviewedMirror {
     const { users, groups } = this.mapping;
     const key = keyOfDn(dn);
     // No user and group of such a directory have the same id ([MS-ADTS] 3.1.1.5.1.3).
-    const isShared = [users.id, groups.id].every((each) => isSame(each, 'sAMAccountName'));
+    const isShared = [users.id, groups.id].every((each) => records.isSame(each, 'sAMAccountName'));
     type Row = [key: number, isTaken: boolean, hasNames: boolean];
     const holders = await transaction.read<Row>(FIND_HOLDERS, [key, foldId(id), isShared]);
-    const isTaken = () => conflict('The directory has an entry with this id already', 'id');
+    const isTaken = () => records.conflict('The directory has an entry with this id already', 'id');
     if (holders.some(([, isSeen]) => isSeen)) throw isTaken();
     const hidden = holders.filter(([, , hasNames]) => hasNames).map(([holder]) => holder);
     if (hidden.length > 0) await transaction.query(RENAME, [hidden]);
@@ -262,27 +246,37 @@ export class PreviewedMirror {
   }
 
   /**
-   * Changes fields of a user or a group.
+   * What differs for the token between an entry before and after a change. Null: there is none.
    * @param object the field of the payload that has it
    */
-  async changeFields(before: MirroredEntry, input: object, object: string): Promise<ChangePreview> {
-    const { mapping } = this;
-    const { fields } = mappingOf(mapping, before.kind);
-    const { record, attributes } = changeFields(before, validateChange(input, fields), mapping);
+  changesOf(
+    object: string,
+    before: records.MirroredEntry | null,
+    after: records.MirroredEntry | null,
+  ): PreviewedChange[] {
+    const { mapping, principal } = this;
+    const { fields } = mappingOf(mapping, (before ?? after)?.kind ?? 'group');
+    const [former, values] = [before, after].map((each) => each && records.valuesOf(each, mapping));
+    return records.changesOfFields(object, fields, former ?? null, values ?? null, principal);
+  }
+
+  /** Changes fields of a user or a group. */
+  async changeFields(before: records.MirroredEntry, input: object, object: string): Promise<ChangePreview> {
+    const change = validateChange(input, mappingOf(this.mapping, before.kind).fields);
+    const { record, attributes } = records.changeFields(before, change, this.mapping);
     const after = { ...before, attributes };
     await this.change(after);
-    const [former, values] = [valuesOf(before, mapping), valuesOf(after, mapping)];
-    return this.preview([record], changesOfFields(object, fields, former, values, this.principal));
+    return this.preview([record], this.changesOf(object, before, after));
   }
 
   /** Changes how a group names a user or a nested group. @returns the record */
   async changeNaming(
-    group: MirroredGroup,
-    named: MirroredEntry,
-    before: NamedAs,
-    after: RoleSum,
+    group: groupRecords.MirroredGroup,
+    named: records.MirroredEntry,
+    before: naming.NamedAs,
+    after: naming.RoleSum,
   ): Promise<ChangeRecord> {
-    const { record, attributes } = changeNames(group, named, before, after, this.mapping);
+    const { record, attributes } = groupRecords.changeNames(group, named, before, after, this.mapping);
     await this.change({ ...group, attributes }, named.key);
     if (named.kind === 'person')
       this.transaction.changeViewer((viewer) => withNamed(viewer, named.key, group.key));
@@ -290,11 +284,9 @@ export class PreviewedMirror {
   }
 
   /** Removes a group, and from the groups that name it. */
-  async removeGroup(group: MirroredGroup): Promise<void> {
-    const { transaction } = this;
-    const names = await transaction.query<{ name: string }[]>(SELECT_NAMES, [group.key]);
-    await this.change({ ...group, attributes: null });
-    await transaction.query(DELETE_MEMBERS, [names.map(({ name }) => name)]);
+  async removeGroup(group: groupRecords.MirroredGroup): Promise<void> {
+    await this.transaction.query(DELETE_MEMBERSHIPS, [group.key]);
+    await this.change(group, null, true);
   }
 
   /**
@@ -302,14 +294,18 @@ export class PreviewedMirror {
    * @param named the key of the entry whose naming changes
    * @returns the key of the entry
    */
-  async change(entry: WrittenEntry, named: number | null = null): Promise<number> {
+  async change(entry: WrittenEntry, named: number | null = null, isGone = false): Promise<number> {
     const { mapping, transaction } = this;
-    const { kind, uuid, attributes } = entry;
+    const { kind, uuid } = entry;
     const staging = await Staging.begin(transaction);
-    if (attributes === null) await staging.remove([uuid]);
+    if (isGone) await staging.remove([uuid]);
     else {
-      const read = toEntry({ ...entry, attributes }, mapping);
-      const staged = await stagerOf(transaction, mapping).stage(kind, uuid, read, '');
+      const staged = await stagerOf(transaction, mapping).stage(
+        kind,
+        uuid,
+        records.toEntry(entry, mapping),
+        '',
+      );
       const row = staged.row && { ...staged.row, ...entry.audiences };
       await staging.add([{ ...staged, row }], true);
       await transaction.query(STAGE_OTHER_MEMBERS, [uuid, named]);
@@ -329,21 +325,16 @@ export class PreviewedMirror {
     transaction.changeViewer((viewer) => withJoined(viewer, joined?.users ?? []));
     return key;
   }
-
-  /** With $2, only the user with this folded id. */
-  private findUser(by: LookupKey): Statement {
-    return statement(
-      `select ${ENTRY} from users e join entries b on b.key = e.key
-       where ${lookupCondition(this.users, by, 'e', '$1')} and ($2::text is null or e.id_folded = $2)`,
-    );
-  }
 }
 
-function entryOf(kind: EntryKind, [key, uuid, id, dn, attributes, visibleTo]: EntryRow): MirroredEntry {
+function entryOf(
+  kind: EntryKind,
+  [key, uuid, id, dn, attributes, visibleTo]: EntryRow,
+): records.MirroredEntry {
   return { kind, key, uuid, id, dn, attributes, audiences: { visible_to: visibleTo } };
 }
 
-function groupOf(row: EntryRow): MirroredGroup {
+function groupOf(row: EntryRow): groupRecords.MirroredGroup {
   const entry = entryOf('group', row);
   const [membersVisibleTo = 0, memberValues = 0, ownerValues = 0] = row.slice(6).map(Number);
   const audiences = { ...entry.audiences, members_visible_to: membersVisibleTo };

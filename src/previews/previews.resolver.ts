@@ -15,9 +15,8 @@ import { UsersService } from '../users/users.service.js';
 import * as records from './group-records.js';
 import * as model from './mutations.model.js';
 import { Input, Preview } from './mutations.model.js';
-import { changesOfFields, changesOfRoles, changesOfValue } from './previewed-changes.js';
+import { changesOfRoles, changesOfValue } from './records.js';
 import { PreviewedMirror } from './previewed-mirror.js';
-import { valuesOf } from './records.js';
 import { ADMINISTRATOR_SCOPES, mayCreateGroup, noUserContext, ROLE_FOR, roleToManage } from './rights.js';
 import { validateNewGroup } from './values.js';
 
@@ -83,14 +82,13 @@ export class PreviewsResolver {
   ) {
     const mirror = new PreviewedMirror(context, this.config);
     const { mapping, principal, transaction } = mirror;
-    const { fields } = mapping.groups;
     const parent = input.parent ? await mirror.getGroup(input.parent, 'parent') : null;
     const creator = await mirror.findActor();
     if (!mayCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
     if (parent !== null)
       await mirror.requireRole(parent, ROLE_FOR.createGroupInside, 'put a new group into it', 'parent');
-    const wanted = validateNewGroup(input, fields);
-    const { id } = wanted;
+    const { id } = input;
+    const wanted = validateNewGroup(input, mapping.groups.fields);
     const { record, attributes } = records.buildNewGroup(wanted, creator, mapping);
     const { dn } = record;
     await mirror.reserve(id, dn);
@@ -107,7 +105,7 @@ export class PreviewsResolver {
     }
     const role = creator && (await this.memberships.findRole(creator.key, created.key, transaction));
     const changes = [
-      ...changesOfFields('group', fields, null, valuesOf(created, mapping), principal),
+      ...mirror.changesOf('group', null, created),
       ...changesOfValue(['group', 'parents'], null, parent?.id ?? null),
       ...changesOfRoles(null, role),
     ];
@@ -138,16 +136,15 @@ export class PreviewsResolver {
   )
   async deleteGroup(@Input('The group.') input: model.DeleteGroupInput, @Context() context: RequestContext) {
     const mirror = new PreviewedMirror(context, this.config);
-    const { mapping } = mirror;
     const group = await mirror.getGroup(input.group, 'group');
     await mirror.requireRole(group, ROLE_FOR.deleteGroup, 'delete it');
     // The members of the outer groups before and after would show them.
     if (group.membersVisibleTo > 0) throw hiddenMembers();
     const outer = await mirror.listOuterGroups(group);
-    const changed = records.buildGroupDeletion(group, outer, mapping);
+    const changed = records.buildGroupDeletion(group, outer, mirror.mapping);
     await mirror.removeGroup(group);
     const changes = [
-      ...changesOfFields('group', mapping.groups.fields, valuesOf(group, mapping), null, mirror.principal),
+      ...mirror.changesOf('group', group, null),
       ...outer.flatMap(({ group: { id } }) => changesOfValue(['group', 'parents'], id, null)),
     ];
     return { preview: await mirror.preview(changed, changes), deletedGroupId: group.id };

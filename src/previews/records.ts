@@ -1,7 +1,10 @@
+import { hasScopes } from '../auth/access.js';
+import type { Principal } from '../auth/principal.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import { type Field, otherAttributesOf, storedName } from '../common/field.js';
 import { type Match, prepareValue } from '../common/match.js';
 import { type DirectoryMapping, mappingOf } from '../config/model/mapping.js';
+import type { GroupRole } from '../groups/group.model.js';
 import { attributeKey, Entry } from '../ldap/entry.js';
 import type { AttributeValues, ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
@@ -13,7 +16,7 @@ import { countOf, isCount, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
 import { bytesOfRaw, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import type { EntryKind } from '../sources/source.js';
-import type { FieldValues } from './previewed-changes.js';
+import type { PreviewedChange } from './mutations.model.js';
 import type { FieldChanges } from './values.js';
 
 /** An entry of the mirror, with its attributes as the directory has them. Those of members are not among them. */
@@ -45,6 +48,9 @@ export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: Dir
     [attribute, identityValues(uuid, attribute).slice(0, 1)] as const,
   ]);
 }
+
+/** The values of the fields of an entry by their stored names. Null: there is no entry. */
+export type FieldValues = Readonly<Record<string, unknown>> | null;
 
 /** What the mirror makes of the attributes of an entry. */
 export function valuesOf(entry: Changeable, mapping: DirectoryMapping): FieldValues {
@@ -230,4 +236,49 @@ function writtenValue({ reader }: Field, text: string, [former = '']: readonly s
 function comparedKey(value: string, match: Match | undefined): string {
   if (match === 'caseExact') return prepareValue(value, match);
   return match === 'phone' ? foldValue(value).replace(/[\p{Pd}\u2212\s]/gu, '') : foldValue(value);
+}
+
+/**
+ * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
+ * those that share an attribute with them. Fields that the token cannot read, or that only some viewers see, are left out.
+ * @param object the field of the payload that has the object
+ */
+export function changesOfFields(
+  object: string,
+  fields: readonly Field[],
+  before: FieldValues,
+  after: FieldValues,
+  principal: Principal,
+): PreviewedChange[] {
+  const isKept = before !== null && after !== null;
+  return fields.flatMap((field) => {
+    const { name, change, scopes = [], visibleTo, reader, reference } = field;
+    const isChangeable = name === 'id' || change !== undefined;
+    // What a reference names may be hidden.
+    const canShare = isKept && reference === undefined && reader !== 'picture' && reader !== 'none';
+    const isReadable = visibleTo === undefined && hasScopes(principal, scopes);
+    if (!isReadable || !(isChangeable || canShare)) return [];
+    const valueIn = (values: FieldValues) => textOf(values?.[storedName(field)]);
+    return changesOfValue([object, name], valueIn(before), valueIn(after));
+  });
+}
+
+/** The change of a value; none if it stays the same. */
+export function changesOfValue(path: string[], before: string | null, after: string | null) {
+  return before === after ? [] : [{ path, before, after }];
+}
+
+/** The roles of a user in a group. Null: the user does not belong to it. */
+type Roles = Readonly<Record<'direct' | 'value', GroupRole | null>> | null;
+
+export function changesOfRoles(before: Roles, after: Roles): PreviewedChange[] {
+  return (['direct', 'value'] as const).flatMap((name) =>
+    changesOfValue(['membership', 'role', name], before?.[name] ?? null, after?.[name] ?? null),
+  );
+}
+
+/** A value as responses have it, as text. */
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value).replace(/^"(.*)"$/, '$1');
 }

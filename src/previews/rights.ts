@@ -36,21 +36,18 @@ export function mayCreateGroup(principal: Principal, creator: object | null): bo
   return creator !== null || hasScopes(principal, ADMINISTRATOR_SCOPES);
 }
 
-const CALLERS: Record<CallerRole, string> = {
-  OWNER: 'an OWNER of it',
-  ADMIN: 'an ADMIN of it',
-  MEMBER: 'a MEMBER of it',
-  STRANGER: 'a user who is not in it',
-  NO_USER: 'no user of the directory',
-};
-
 /** @param what the change, as the end of a sentence */
 export function forbidden(needed: GroupRole, caller: CallerRole, what: string, argument: string) {
   const who = needed === OWNER ? 'an OWNER' : 'an OWNER or ADMIN';
+  const others = {
+    STRANGER: 'a user who is not in it',
+    NO_USER: 'no user of the directory',
+    MEMBER: 'a MEMBER of it',
+  };
+  const actor = caller === ADMIN || caller === OWNER ? `an ${caller} of it` : others[caller];
   return new ServiceError(
     'FORBIDDEN',
-    `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: ` +
-      `this token acts for ${CALLERS[caller]}`,
+    `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: this token acts for ${actor}`,
     { argument },
   );
 }

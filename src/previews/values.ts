@@ -12,19 +12,15 @@ export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
 
 export type NewGroup = FieldChanges & { readonly id: string };
 
-/** A path has at most 256 characters including its brackets, and the part before the `@` at most 64 (RFC 5321 §4.5.3.1). */
-const LONGEST_ADDRESS = 254;
+/** The part of an address before the `@` (RFC 5321 §4.5.3.1). A path has at most 256 characters including its brackets. */
 const LONGEST_LOCAL_PART = 64;
-
-const WEBSITE =
-  'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters';
 
 /** The maximum length and a description of valid values. */
 type Format = readonly [longest: number, description: string];
 
 /** By the format of a change, or else the reader of the field. */
 const FORMATS: Readonly<Record<string, Format>> = {
-  address: [LONGEST_ADDRESS, 'one address in ASCII, up to 254 characters'],
+  address: [254, 'one address in ASCII, up to 254 characters'],
   boolean: [LONGEST_LINE, 'true or false'],
   integer: [LONGEST_LINE, 'a whole number of 32 bits'],
   number: [LONGEST_LINE, 'a finite number'],
@@ -32,7 +28,10 @@ const FORMATS: Readonly<Record<string, Format>> = {
   url: [LONGEST_TEXT, 'an absolute URL, up to 10,000 characters'],
   label: [LONGEST_LABEL, 'up to 64 characters'],
   text: [LONGEST_TEXT, 'up to 10,000 characters, which may include line feeds and tabs'],
-  website: [LONGEST_TEXT, WEBSITE],
+  website: [
+    LONGEST_TEXT,
+    'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters',
+  ],
 };
 
 export function formatOf({ reader, change }: FieldDefinition): Format {
@@ -86,14 +85,13 @@ function faultOf(field: FieldDefinition, value: string): string | null {
   if (!value.isWellFormed()) return 'is not well-formed Unicode';
   if ((reader === 'text' ? /[^\P{Cc}\n\t]/u : /\p{Cc}/u).test(value)) return 'has a control character';
   if (value === '') return null;
-  if (change?.format === 'address') return isAddress(value) ? null : 'must be one e-mail address, in ASCII';
+  if (change?.format === 'address') {
+    // As a browser's input field (HTML, valid e-mail address). `mail` is IA5, which is ASCII.
+    const isValid = z.regexes.html5Email.test(value) && value.indexOf('@') <= LONGEST_LOCAL_PART;
+    return isValid ? null : 'must be one e-mail address, in ASCII';
+  }
   // A space in labeledURI starts a label that is not part of the URL (RFC 2079).
   if (reader === 'website') return faultOfWebsite(value);
   const parsed = parseValue(field, value);
   return parsed instanceof Misfit ? parsed.reason : null;
-}
-
-/** As a browser's input field (HTML, valid e-mail address). `mail` is IA5, which is ASCII. */
-function isAddress(value: string): boolean {
-  return z.regexes.html5Email.test(value) && value.indexOf('@') <= LONGEST_LOCAL_PART;
 }
