@@ -5,22 +5,12 @@ import { attributeKey } from '../ldap/entry.js';
 import type { AttributeValues, ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { escapeDnValue } from '../ldap/naming/dn.js';
 import { type NamedAs, namedBy, rankOfNaming, type RoleSum, rolesOfNaming } from '../mirror/map/named-by.js';
-import {
-  areStandard,
-  changeValues,
-  type ChangedEntry,
-  classesOf,
-  conflict,
-  isSame,
-  lacksAttribute,
-  type MirroredEntry,
-  rawOf,
-} from './records.js';
+import * as records from './records.js';
 import type { NewGroup } from './values.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 
-export interface MirroredGroup extends MirroredEntry {
+export interface MirroredGroup extends records.MirroredEntry {
   /** The audience of its members. 0: everyone who may see the group. */
   readonly membersVisibleTo: number;
   /** Number of values of the form that its class requires, up to two: users, groups, and DNs that name no mirrored entry. */
@@ -30,7 +20,7 @@ export interface MirroredGroup extends MirroredEntry {
 }
 
 /** What a group names. */
-export type NamedEntry = Pick<MirroredEntry, 'kind' | 'dn' | 'uuid' | 'id'>;
+export type NamedEntry = Pick<records.MirroredEntry, 'kind' | 'dn' | 'uuid' | 'id'>;
 
 /** The group does not name the entry. */
 export const NOT_NAMED: NamedAs = 0;
@@ -58,22 +48,18 @@ export function namingAfter(
   role: GroupRole,
 ): RoleSum {
   const isAdded = change === 'add';
+  const refused = (message: string) => records.conflict(message, 'user');
   if (isNamedByUser && (isAdded ? role === GroupRole.MEMBER : namedAs === NOT_NAMED))
-    throw conflict(
+    throw refused(
       'The user belongs to the group by an attribute of the user, such as the primary group: it has to be changed instead',
-      'user',
     );
   if (isAdded && namedAs !== NOT_NAMED)
-    throw conflict(
-      `The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`,
-      'user',
-    );
+    throw refused(`The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`);
   if (!isAdded && namedAs === NOT_NAMED && effective === null)
     throw new NotFoundError('The user is not in the group', 'user');
   if (!isAdded && namedAs === NOT_NAMED)
-    throw conflict(
+    throw refused(
       'The group does not name this user: the user belongs to it through a group inside it, which has to be changed instead',
-      'user',
     );
   if (change === 'remove') return NOT_NAMED;
   if (!isAdded && roleOfNaming(namedAs) === role)
@@ -99,9 +85,9 @@ export function changeNames(
   before: NamedAs,
   after: RoleSum,
   mapping: DirectoryMapping,
-): ChangedEntry {
+): records.ChangedEntry {
   const { groups } = mapping;
-  const classes = classesOf(group);
+  const classes = records.classesOf(group);
   const roles = [groups.members, groups.admins, groups.owners];
   const heldFor = (sum: RoleSum) =>
     roles.flatMap((forms, index) =>
@@ -113,13 +99,13 @@ export function changeNames(
   const wanted = [...heldFor(after), ...added.map((forms) => formOfNew(classes, forms, named))];
   const required = requiredForm(groups);
   if (required !== undefined && has(held, required) && !has(wanted, required) && group.memberValues <= 1)
-    throw conflict(
+    throw records.conflict(
       `The group ${group.id} names no other member that this token can see, and the directory requires at ` +
         'least one: add a member first, or delete the group',
     );
   const single = singleForm(groups);
   if (single !== undefined && group.ownerValues > 0 && has(wanted, single) && !has(held, single))
-    throw conflict(
+    throw records.conflict(
       `The group ${group.id} has another owner, and the directory allows one (${single.attributes.join()}): change the ` +
         'role of that owner first',
       'role',
@@ -128,12 +114,12 @@ export function changeNames(
     forms.map((form) => [attributeOf(classes, form, !has(wanted, form)), nameIn(form, named)] as const);
   const former = namesIn(held);
   const emptied = former.map(([attribute]) => [attribute] as const);
-  const entry = { ...group, attributes: { ...group.attributes, ...rawOf(collect(former)) } };
-  return changeValues(entry, collect([...emptied, ...namesIn(wanted)]), mapping);
+  const entry = { ...group, attributes: { ...group.attributes, ...records.rawOf(collect(former)) } };
+  return records.changeValues(entry, collect([...emptied, ...namesIn(wanted)]), mapping);
 }
 
 function has(forms: RoleMapping, { by, attributes: [first = ''] }: MemberForm): boolean {
-  return forms.some((each) => each.by === by && isSame(each.attributes[0] ?? '', first));
+  return forms.some((each) => each.by === by && records.isSame(each.attributes[0] ?? '', first));
 }
 
 /** The values of each attribute, each once. */
@@ -150,7 +136,7 @@ function collect(given: readonly (readonly [attribute: string, ...values: string
 function nameIn({ by }: MemberForm, { kind, dn, id, uuid }: NamedEntry): string {
   if (by !== 'id') return by === 'uuid' ? uuid : dn;
   if (kind === 'person') return id;
-  throw conflict('Groups of this directory name users by id, and cannot contain groups');
+  throw records.conflict('Groups of this directory name users by id, and cannot contain groups');
 }
 
 /** Which of several attributes has a value is not known, unless the classes of the group permit only one. */
@@ -159,7 +145,7 @@ function attributeOf(classes: readonly string[], { attributes }: MemberForm, isG
   // If it can have none, another class has to allow them all.
   const [attribute = '', ...others] = possible.length === 0 ? attributes : possible;
   if (!isGone || others.length === 0) return attribute;
-  throw conflict(
+  throw records.conflict(
     `The directory names members in ${[attribute, ...others].join(' or ')}: remove the value there`,
   );
 }
@@ -178,8 +164,11 @@ function canHave(classes: readonly string[], attribute: string): boolean {
   const allowing = CLASS_OF_MEMBERS[attribute.toLowerCase()];
   if (allowing === undefined) return true;
   // One of these classes, or classes that are all known, say which attributes the group has. Other classes can allow each of them.
-  const isKnown = areStandard(classes) || classes.some((each) => REQUIRES_MEMBER.test(each));
-  return !isKnown || classes.some((each) => isSame(each, allowing) || isSame(each, 'extensibleObject'));
+  const isKnown = records.areStandard(classes) || classes.some((each) => REQUIRES_MEMBER.test(each));
+  return (
+    !isKnown ||
+    classes.some((each) => records.isSame(each, allowing) || records.isSame(each, 'extensibleObject'))
+  );
 }
 
 /** The form in which a group names another entry: the first that it can have, or else the first. An id names only users. */
@@ -187,7 +176,8 @@ function formOfNew(classes: readonly string[], forms: RoleMapping, { kind }: Nam
   const usable = forms.filter(({ by }) => kind === 'person' || by !== 'id');
   const possible = usable.find(({ attributes }) => attributes.some((each) => canHave(classes, each)));
   const form = possible ?? usable[0] ?? forms[0];
-  if (form === undefined) throw conflict('Groups of this directory have no attribute for this role', 'role');
+  if (form === undefined)
+    throw records.conflict('Groups of this directory have no attribute for this role', 'role');
   return form;
 }
 
@@ -207,7 +197,7 @@ export function singleForm({ owners }: GroupMapping): MemberForm | undefined {
  * @throws ServiceError CONFLICT when another group would be left without members, which its class does not allow
  */
 export function buildGroupDeletion(
-  group: MirroredEntry,
+  group: records.MirroredEntry,
   outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
   mapping: DirectoryMapping,
 ): ChangeRecord[] {
@@ -226,7 +216,7 @@ export function buildNewGroup(
   group: NewGroup,
   creator: NamedEntry | null,
   { groups }: DirectoryMapping,
-): ChangedEntry {
+): records.ChangedEntry {
   const { classes, id, namingAttribute = id, bases } = groups;
   const dn = `${namingAttribute}=${escapeDnValue(group.id)},${bases[0] ?? ''}`;
   const nameAttribute = nameAttributeOf(group, groups);
@@ -235,19 +225,19 @@ export function buildNewGroup(
     [id, group.id],
     ...(nameAttribute === null ? [] : [[nameAttribute, group.name ?? ''] as const]),
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
-    ...(isSame(nameAttribute ?? '', 'cn') ? [] : [['cn', group.id] as const]),
+    ...(records.isSame(nameAttribute ?? '', 'cn') ? [] : [['cn', group.id] as const]),
     ...fieldsOfNew(group, groups),
     ...namesOfNew(dn, creator, groups),
   ]);
-  return { record: { dn, changetype: 'add', attributes: values }, attributes: rawOf(values) };
+  return { record: { dn, changetype: 'add', attributes: values }, attributes: records.rawOf(values) };
 }
 
 function fieldsOfNew(group: NewGroup, { fields, classes }: GroupMapping): [string, string][] {
   return fields.flatMap(({ name, attribute, change }) => {
     const value = group[name] ?? null;
     if (name === 'name' || change === undefined || value === null) return [];
-    if (lacksAttribute(classes, attribute))
-      throw conflict(`The classes of new groups have no attribute ${attribute} for ${name}`, name);
+    if (records.lacksAttribute(classes, attribute))
+      throw records.conflict(`The classes of new groups have no attribute ${attribute} for ${name}`, name);
     return [[attribute, value]];
   });
 }
@@ -259,21 +249,23 @@ function namesOfNew(dn: string, creator: NamedEntry | null, groups: GroupMapping
   const named = creator ?? { kind: 'group' as const, dn, id: '', uuid: '' };
   const self = required?.by === 'dn' ? [[required]] : [];
   const roles = creator === null ? self : [owners, required === undefined ? members : [required]];
-  return roles
-    .filter(({ length }) => length > 0)
-    .map((forms) => {
-      const form = formOfNew(classes, forms, named);
-      return [attributeOf(classes, form), nameIn(form, named)];
-    });
+  return roles.flatMap((forms) => {
+    if (forms.length === 0) return [];
+    const form = formOfNew(classes, forms, named);
+    return [[attributeOf(classes, form), nameIn(form, named)]];
+  });
 }
 
 /** The attribute to which the name is written. Null: the name is read from an attribute that has the id. */
 function nameAttributeOf(group: NewGroup, mapping: GroupMapping): string | null {
   const { id, namingAttribute = id, classes } = mapping;
   const [attribute = '', ...others] = mapping.name;
-  const isInId = others.some((each) => isSame(each, 'cn') || isSame(each, id));
-  const isAbsent = isInId && lacksAttribute(classes, attribute);
-  if ((isAbsent || isSame(attribute, id) || isSame(attribute, namingAttribute)) && group.name !== group.id)
-    throw conflict('In this directory the name of a group is its id', 'name');
+  const isInId = others.some((each) => records.isSame(each, 'cn') || records.isSame(each, id));
+  const isAbsent = isInId && records.lacksAttribute(classes, attribute);
+  if (
+    (isAbsent || records.isSame(attribute, id) || records.isSame(attribute, namingAttribute)) &&
+    group.name !== group.id
+  )
+    throw records.conflict('In this directory the name of a group is its id', 'name');
   return isAbsent ? null : attribute;
 }

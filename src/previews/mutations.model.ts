@@ -54,9 +54,8 @@ export class ChangePreview {
   @Personal()
   @Shown(
     () => String,
-    'The change as LDIF change records (RFC 2849), which an administrator applies with `ldapmodify`. The ' +
-      'records name the values that they replace. The directory therefore rejects them if these values have ' +
-      'changed in the meantime.',
+    'The change as LDIF change records (RFC 2849), which an administrator applies with `ldapmodify`. They name the values that ' +
+      'they replace, so that the directory rejects them if these values have changed in the meantime.',
   )
   ldif!: string;
 
@@ -95,10 +94,7 @@ abstract class ChangePayload {
 /** The object of a payload: its field, its type and a description. */
 export type PayloadObject = readonly [name: string, type: ReturnTypeFunc, description: string];
 
-/**
- * Declares a mutation, all of which are previews, and the type of its payload. It is nullable, so that others of the operation can
- * succeed.
- */
+/** Declares a mutation, which is a preview, and its payload. It is nullable, so that others of the operation can succeed. */
 export function Preview(
   [name, type, text]: PayloadObject,
   description: string,

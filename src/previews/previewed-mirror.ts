@@ -108,9 +108,6 @@ const SELECT_JOINED = `
         select from effective_changes d
         where d.user_key = m.user_key and d.group_key = m.group_key and d.role_before is null))`;
 
-/** The key is null if the entry is new. */
-type WrittenEntry = Omit<records.MirroredEntry, 'key'> & { readonly key: number | null };
-
 /** The mirror as a mutation sees and changes it, in the transaction of the preview. */
 export class PreviewedMirror {
   readonly principal: Principal;
@@ -197,18 +194,14 @@ export class PreviewedMirror {
     return { namedAs: (namedAs ?? groupRecords.NOT_NAMED) & others, isNamedByUser };
   }
 
-  /**
-   * @param what the change, as the end of a sentence
-   * @throws ServiceError FORBIDDEN if the role of the token's user in the group is lower
-   */
+  /** @param what the change, as the end of a sentence. @throws ServiceError FORBIDDEN if the role of the token's user is lower */
   async requireRole(group: groupRecords.MirroredGroup, needed: GroupRole, what: string, argument = 'group') {
-    const { principal } = this;
-    const { subject } = principal;
+    const { subject } = this.principal;
     const keys = [group.key, foldId(subject ?? '')];
     const [row] = subject === null ? [] : await this.transaction.read<[rank: number | null]>(FIND_ROLE, keys);
     const [rank] = row ?? [];
     const role: CallerRole = rank === undefined ? 'NO_USER' : rank === null ? 'STRANGER' : roleOf(rank);
-    if (!mayChange(principal, role, needed)) throw forbidden(needed, role, what, argument);
+    if (!mayChange(this.principal, role, needed)) throw forbidden(needed, role, what, argument);
   }
 
   /** The LDIF that makes a change permanent, with what would change. */
@@ -245,15 +238,8 @@ export class PreviewedMirror {
     if (!canReadAll(principal) && (await transaction.read(IS_NAMED, [key])).length > 0) throw isTaken();
   }
 
-  /**
-   * What differs for the token between an entry before and after a change. Null: there is none.
-   * @param object the field of the payload that has it
-   */
-  changesOf(
-    object: string,
-    before: records.MirroredEntry | null,
-    after: records.MirroredEntry | null,
-  ): PreviewedChange[] {
+  /** What the token sees change in an entry, which may not exist before or after. @param object the field of the payload that has it */
+  changesOf(object: string, before: records.MirroredEntry | null, after: records.MirroredEntry | null) {
     const { mapping, principal } = this;
     const { fields } = mappingOf(mapping, (before ?? after)?.kind ?? 'group');
     const [former, values] = [before, after].map((each) => each && records.valuesOf(each, mapping));
@@ -294,7 +280,7 @@ export class PreviewedMirror {
    * @param named the key of the entry whose naming changes
    * @returns the key of the entry
    */
-  async change(entry: WrittenEntry, named: number | null = null, isGone = false): Promise<number> {
+  async change(entry: records.MirroredEntry, named: number | null = null, isGone = false): Promise<number> {
     const { mapping, transaction } = this;
     const { kind, uuid } = entry;
     const staging = await Staging.begin(transaction);
@@ -315,13 +301,12 @@ export class PreviewedMirror {
     await staging.settle();
     await writeEntries({ writer: transaction, mapping, isFirst: false, now: new Date() });
     const [written] = await transaction.query<{ key: number }[]>('select key from staged');
-    const key = entry.key ?? written?.key ?? 0;
-    if (entry.key === null) transaction.changeViewer((viewer) => withCreated(viewer, { key, uuid }));
+    const key = entry.key === 0 ? (written?.key ?? 0) : entry.key;
+    if (entry.key === 0) transaction.changeViewer((viewer) => withCreated(viewer, { key, uuid }));
     // Users whom the change adds to a group that the viewer administers do not become visible to the viewer.
-    const { administeredGroups } = transaction;
-    if (administeredGroups.length === 0) return key;
-    type Joined = { users: number[] | null };
-    const [joined] = await transaction.query<Joined[]>(SELECT_JOINED, [administeredGroups]);
+    const { administeredGroups: groups } = transaction;
+    if (groups.length === 0) return key;
+    const [joined] = await transaction.query<{ users: number[] | null }[]>(SELECT_JOINED, [groups]);
     transaction.changeViewer((viewer) => withJoined(viewer, joined?.users ?? []));
     return key;
   }

@@ -12,7 +12,7 @@ import { hiddenMembers, MembershipsService } from '../memberships/memberships.se
 import { NAMED_AS_MEMBER, rolesOfNaming } from '../mirror/map/named-by.js';
 import { Profile, User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
-import * as records from './group-records.js';
+import * as groupRecords from './group-records.js';
 import * as model from './mutations.model.js';
 import { Input, Preview } from './mutations.model.js';
 import { changesOfRoles, changesOfValue } from './records.js';
@@ -89,12 +89,11 @@ export class PreviewsResolver {
       await mirror.requireRole(parent, ROLE_FOR.createGroupInside, 'put a new group into it', 'parent');
     const { id } = input;
     const wanted = validateNewGroup(input, mapping.groups.fields);
-    const { record, attributes } = records.buildNewGroup(wanted, creator, mapping);
-    const { dn } = record;
-    await mirror.reserve(id, dn);
+    const { record, attributes } = groupRecords.buildNewGroup(wanted, creator, mapping);
+    await mirror.reserve(id, record.dn);
     // The directory would assign the entryUUID.
-    const entry = { kind: 'group', uuid: randomUUID(), id, dn, attributes } as const;
-    const created = { ...entry, key: await mirror.change({ ...entry, key: null }) };
+    const entry = { kind: 'group', key: 0, uuid: randomUUID(), id, dn: record.dn, attributes } as const;
+    const created = { ...entry, key: await mirror.change(entry) };
     const changed = [record];
     if (parent !== null) {
       // The parent may name the DN already.
@@ -141,7 +140,7 @@ export class PreviewsResolver {
     // The members of the outer groups before and after would show them.
     if (group.membersVisibleTo > 0) throw hiddenMembers();
     const outer = await mirror.listOuterGroups(group);
-    const changed = records.buildGroupDeletion(group, outer, mirror.mapping);
+    const changed = groupRecords.buildGroupDeletion(group, outer, mirror.mapping);
     await mirror.removeGroup(group);
     const changes = [
       ...mirror.changesOf('group', group, null),
@@ -175,11 +174,7 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    [
-      'group',
-      () => Group,
-      'The group as it would be after the change. The user still belongs to it if they are a member through another group.',
-    ],
+    ['group', () => Group, 'The group after the change. The user can belong to it through another one.'],
     'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
       'a MEMBER, or the scope directory. CONFLICT for the last member, and if the user belongs to the group ' +
       'only through another group.',
@@ -193,7 +188,7 @@ export class PreviewsResolver {
 
   /** @param asked the new role of the user. Null: it is removed */
   private async changeMembership(
-    change: records.MembershipChange,
+    change: groupRecords.MembershipChange,
     input: model.MembershipChangeInput,
     asked: GroupRole | null,
     context: RequestContext,
@@ -207,14 +202,11 @@ export class PreviewsResolver {
     const before = await memberships.findRole(user.key, group.key, transaction);
     const membership = { ...(await mirror.readNaming(group, user)), role: before?.value ?? null };
     const { namedAs } = membership;
-    const role = asked ?? records.roleOfNaming(namedAs);
-    const [needed, what] = {
-      add: [roleToManage(role), `add a user as ${role}`] as const,
-      update: [ROLE_FOR.updateGroupMember, 'change roles in it'] as const,
-      remove: [roleToManage(role), `remove a user who is ${role}`] as const,
-    }[change];
-    await mirror.requireRole(group, needed, what);
-    const naming = records.namingAfter(membership, change, role);
+    const role = asked ?? groupRecords.roleOfNaming(namedAs);
+    const needed = change === 'update' ? ROLE_FOR.updateGroupMember : roleToManage(role);
+    const what = change === 'add' ? `add a user as ${role}` : `remove a user who is ${role}`;
+    await mirror.requireRole(group, needed, change === 'update' ? 'change roles in it' : what);
+    const naming = groupRecords.namingAfter(membership, change, role);
     const record = await mirror.changeNaming(group, user, namedAs, naming);
     const after = await memberships.findRole(user.key, group.key, transaction);
     const preview = await mirror.preview([record], changesOfRoles(before, after));

@@ -22,6 +22,7 @@ import type { FieldChanges } from './values.js';
 /** An entry of the mirror, with its attributes as the directory has them. Those of members are not among them. */
 export interface MirroredEntry {
   readonly kind: EntryKind;
+  /** 0: it is new. */
   readonly key: number;
   readonly uuid: string;
   readonly id: string;
@@ -32,7 +33,10 @@ export interface MirroredEntry {
 }
 
 /** What the record of a change needs of an entry. */
-type Changeable = Pick<MirroredEntry, 'kind' | 'uuid' | 'dn' | 'attributes'>;
+type Stored = Pick<MirroredEntry, 'kind' | 'uuid' | 'dn' | 'attributes'>;
+
+/** The values of attributes after a change. */
+type Wanted = readonly AttributeValues[];
 
 /** The record that changes an entry, and the attributes after the change. */
 export interface ChangedEntry {
@@ -41,7 +45,7 @@ export interface ChangedEntry {
 }
 
 /** The entry as it would be read from the directory. The digest of a picture stands for its bytes. */
-export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: DirectoryMapping): Entry {
+export function toEntry({ kind, uuid, dn, attributes }: Stored, mapping: DirectoryMapping): Entry {
   const { uuid: attribute } = mappingOf(mapping, kind);
   return new Entry(dn, [
     ...Object.entries(attributes).map(([key, values]) => [key, values.map(bytesOfRaw)] as const),
@@ -53,7 +57,7 @@ export function toEntry({ kind, uuid, dn, attributes }: Changeable, mapping: Dir
 export type FieldValues = Readonly<Record<string, unknown>> | null;
 
 /** What the mirror makes of the attributes of an entry. */
-export function valuesOf(entry: Changeable, mapping: DirectoryMapping): FieldValues {
+export function valuesOf(entry: Stored, mapping: DirectoryMapping): FieldValues {
   const read = toEntry(entry, mapping);
   return (entry.kind === 'person' ? mapPerson(read, mapping.users) : mapGroup(read, mapping.groups)).value;
 }
@@ -80,21 +84,19 @@ export function auxiliaryClassOf(kind: EntryKind, { groups }: DirectoryMapping) 
   return kind === 'person' || groups.classes.some((each) => isSame(each, auxiliary.name)) ? auxiliary : null;
 }
 
-/** Classes of groups in RFC 4519, RFC 2307, 389 Directory Server and FreeIPA, in lower case. */
-const STANDARD_CLASSES: ReadonlySet<string> = new Set([
-  ...['top', 'groupofnames', 'groupofuniquenames', 'posixgroup'],
-  ...['nsmemberof', 'nestedgroup', 'ipausergroup', 'ipaobject'],
-]);
+/** Classes of groups in RFC 4519, RFC 2307, 389 Directory Server and FreeIPA. */
+const STANDARD_CLASS =
+  /^(top|groupOf(Unique)?Names|posixGroup|nsMemberOf|nestedGroup|ipaUserGroup|ipaObject)$/i;
 /** Attributes of built-in fields that none of the standard classes of groups has. */
-const ABSENT_ATTRIBUTES = ['displayName', 'mail', 'labeledURI'];
+const ABSENT_ATTRIBUTE = /^(displayName|mail|labeledURI)$/i;
 
 export function areStandard(classes: readonly string[]): boolean {
-  return classes.length > 0 && classes.every((each) => STANDARD_CLASSES.has(each.toLowerCase()));
+  return classes.length > 0 && classes.every((each) => STANDARD_CLASS.test(each));
 }
 
 /** Whether an entry with these classes cannot have the attribute, as far as the classes are known. */
 export function lacksAttribute(classes: readonly string[], attribute: string): boolean {
-  return areStandard(classes) && ABSENT_ATTRIBUTES.some((each) => isSame(each, attribute));
+  return areStandard(classes) && ABSENT_ATTRIBUTE.test(attribute);
 }
 
 /** The values of an attribute. Null: one of them is not text. */
@@ -111,24 +113,20 @@ export function classesOf(entry: Pick<MirroredEntry, 'attributes'>): readonly st
  * Gives attributes of an entry other values (pure). The record is the difference. It deletes old values by name, so that the server
  * rejects a stale record, and adds the auxiliary class if an attribute needs it.
  */
-export function changeValues(
-  entry: Changeable,
-  wanted: readonly AttributeValues[],
-  mapping: DirectoryMapping,
-): ChangedEntry {
-  const stepsOf = (given: readonly AttributeValues[]) =>
+export function changeValues(entry: Stored, wanted: Wanted, mapping: DirectoryMapping): ChangedEntry {
+  const stepsOf = (given: Wanted) =>
     given.flatMap(({ attribute, values }) =>
       differenceOf(attribute, textsOf(entry, attribute) ?? [], values),
     );
-  const auxiliary = auxiliaryClassOf(entry.kind, mapping);
-  const needsClass = stepsOf(wanted).some(
-    ({ operation, attribute }) =>
-      operation === 'add' && auxiliary?.attributes.some((each) => isSame(each, attribute)) === true,
-  );
   const classes = classesOf(entry);
+  const auxiliary = auxiliaryClassOf(entry.kind, mapping);
   const isMissing = auxiliary !== null && !classes.some((each) => isSame(each, auxiliary.name));
-  const added =
-    needsClass && isMissing ? [{ attribute: 'objectClass', values: [...classes, auxiliary.name] }] : [];
+  const needing = stepsOf(wanted).filter(
+    ({ operation, attribute }) =>
+      operation === 'add' && auxiliary?.attributes.some((each) => isSame(each, attribute)),
+  );
+  const isAdded = isMissing && needing.length > 0;
+  const added = isAdded ? [{ attribute: 'objectClass', values: [...classes, auxiliary.name] }] : [];
   const all = [...added, ...wanted];
   const attributes = Object.entries({ ...entry.attributes, ...rawOf(all) });
   return {
@@ -137,7 +135,7 @@ export function changeValues(
   };
 }
 
-export function rawOf(values: readonly AttributeValues[]): RawAttributes {
+export function rawOf(values: Wanted): RawAttributes {
   return Object.fromEntries(values.map((each) => [attributeKey(each.attribute), each.values]));
 }
 
@@ -157,11 +155,7 @@ function differenceOf(attribute: string, before: readonly string[], after: reado
  * @throws ServiceError CONFLICT when the directory would reject or misunderstand the record, BAD_USER_INPUT when all fields have the
  * wanted values
  */
-export function changeFields(
-  entry: Changeable,
-  change: FieldChanges,
-  mapping: DirectoryMapping,
-): ChangedEntry {
+export function changeFields(entry: Stored, change: FieldChanges, mapping: DirectoryMapping): ChangedEntry {
   const { fields, hasAssertions } = mappingOf(mapping, entry.kind);
   const shown = valuesOf(entry, mapping);
   const changed = fields.filter((field) => {
@@ -186,34 +180,27 @@ export function changeFields(
 }
 
 /** A new value goes to the first attribute, which is read first. If it is removed, the values of the others would be shown. */
-function wantedValues(
-  entry: Changeable,
-  field: Field,
-  wanted: string | null,
-  mapping: DirectoryMapping,
-): AttributeValues[] {
+function wantedValues(entry: Stored, field: Field, wanted: string | null, mapping: DirectoryMapping) {
   const { name, attribute, match } = field;
   const others = wanted === null ? otherAttributesOf(field) : [];
   const changed = [attribute, ...others].filter(
     (each) => wanted !== null || textsOf(entry, each)?.length !== 0,
   );
   const [rdn = []] = parseDn(entry.dn);
+  const refused = (message: string) => conflict(message, name);
   return changed.map((each) => {
     const before = textsOf(entry, each);
     if (before === null)
-      throw conflict(
-        `The directory has a value for ${name} that is not text: correct it in the directory`,
-        name,
-      );
+      throw refused(`The directory has a value for ${name} that is not text: correct it in the directory`);
     // The RDN cannot be changed by a modification (RFC 4511 §4.6).
     if (rdn.some(({ type }) => isSame(type, each)))
-      throw conflict(`${name} is part of the name of the entry: it takes a rename in the directory`, name);
+      throw refused(`${name} is part of the name of the entry: it takes a rename in the directory`);
     if (isSame(each, mappingOf(mapping, entry.kind).id))
-      throw conflict(`${name} and the id have a common attribute: change it in the directory`, name);
+      throw refused(`${name} and the id have a common attribute: change it in the directory`);
     if (wanted === null) return { attribute: each, values: [] };
     const isAbsent = before.length === 0 && auxiliaryClassOf(entry.kind, mapping) === null;
     if (isAbsent && lacksAttribute(classesOf(entry), each))
-      throw conflict(`The classes of the entry have no attribute ${each} for ${name}`, name);
+      throw refused(`The classes of the entry have no attribute ${each} for ${name}`);
     const first = writtenValue(field, wanted, before);
     // The API shows the first of several values; the others stay. The server would reject those that it regards as equal.
     const kept = before.slice(1).filter((value) => comparedKey(value, match) !== comparedKey(first, match));

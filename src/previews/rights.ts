@@ -39,12 +39,9 @@ export function mayCreateGroup(principal: Principal, creator: object | null): bo
 /** @param what the change, as the end of a sentence */
 export function forbidden(needed: GroupRole, caller: CallerRole, what: string, argument: string) {
   const who = needed === OWNER ? 'an OWNER' : 'an OWNER or ADMIN';
-  const others = {
-    STRANGER: 'a user who is not in it',
-    NO_USER: 'no user of the directory',
-    MEMBER: 'a MEMBER of it',
-  };
-  const actor = caller === ADMIN || caller === OWNER ? `an ${caller} of it` : others[caller];
+  const member =
+    caller === 'STRANGER' ? 'a user who is not in it' : `${caller === MEMBER ? 'a' : 'an'} ${caller} of it`;
+  const actor = caller === 'NO_USER' ? 'no user of the directory' : member;
   return new ServiceError(
     'FORBIDDEN',
     `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: this token acts for ${actor}`,

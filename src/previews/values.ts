@@ -6,6 +6,7 @@ import { faultOfWebsite } from '../common/url.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
+import type { CreateGroupInput } from './mutations.model.js';
 
 /** New values of fields as their attributes have them, by name. Undefined: the field stays unchanged. Null: its value is removed. */
 export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
@@ -15,10 +16,8 @@ export type NewGroup = FieldChanges & { readonly id: string };
 /** The part of an address before the `@` (RFC 5321 §4.5.3.1). A path has at most 256 characters including its brackets. */
 const LONGEST_LOCAL_PART = 64;
 
-/** The maximum length and a description of valid values. */
+/** The maximum length and a description of valid values, by the format of a change, or else the reader of the field. */
 type Format = readonly [longest: number, description: string];
-
-/** By the format of a change, or else the reader of the field. */
 const FORMATS: Readonly<Record<string, Format>> = {
   address: [254, 'one address in ASCII, up to 254 characters'],
   boolean: [LONGEST_LINE, 'true or false'],
@@ -49,10 +48,7 @@ export function validateChange(input: object, fields: readonly FieldDefinition[]
 }
 
 /** @throws BadUserInputError with the name of the invalid field */
-export function validateNewGroup(
-  input: { readonly id: string; readonly [field: string]: unknown },
-  fields: readonly FieldDefinition[],
-): NewGroup {
+export function validateNewGroup(input: CreateGroupInput, fields: readonly FieldDefinition[]): NewGroup {
   const { id } = input;
   if (id.length > LONGEST_ID || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id))
     throw new BadUserInputError(
