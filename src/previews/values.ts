@@ -6,7 +6,6 @@ import { faultOfWebsite } from '../common/url.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { Misfit, parseValue } from '../mirror/map/parse-value.js';
 import { textOfValue } from '../mirror/map/value-text.js';
-import type { CreateGroupInput } from './mutations.model.js';
 
 /** New values of fields as their attributes have them, by name. Undefined: the field stays unchanged. Null: its value is removed. */
 export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
@@ -48,7 +47,10 @@ export function validateChange(input: object, fields: readonly FieldDefinition[]
 }
 
 /** @throws BadUserInputError with the name of the invalid field */
-export function validateNewGroup(input: CreateGroupInput, fields: readonly FieldDefinition[]): NewGroup {
+export function validateNewGroup(
+  input: Readonly<Record<string, unknown>> & { readonly id: string },
+  fields: readonly FieldDefinition[],
+): NewGroup {
   const { id } = input;
   if (id.length > LONGEST_ID || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id))
     throw new BadUserInputError(
