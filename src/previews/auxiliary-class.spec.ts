@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { modelSetting } from '../../test/support/builders/model-file.js';
 import { readConfig } from '../config/config.js';
-import { auxiliaryClassOfGroups, DIRECTORY_GROUP, DIRECTORY_PERSON } from './stored-entry.js';
+import { AUXILIARY_CLASSES, auxiliaryClassOf } from './records.js';
+
+const { person, group } = AUXILIARY_CLASSES;
 
 /** Returns the attributes that the schema allows for an entry with the class. */
 function allowedBy(name: string): string[] {
@@ -12,21 +14,19 @@ function allowedBy(name: string): string[] {
 
 describe('the auxiliary classes', () => {
   it('allow the attributes of a user that the schema allows', () => {
-    expect(DIRECTORY_PERSON.attributes).toEqual(allowedBy(DIRECTORY_PERSON.name));
+    expect(person.attributes).toEqual(allowedBy(person.name));
   });
 
   it('allow the attributes of a group that the schema allows, except the owners of groupOfNames', () => {
-    const allowed = allowedBy(DIRECTORY_GROUP.name);
+    const allowed = allowedBy(group.name);
     expect(allowed).toContain('owner');
-    expect(DIRECTORY_GROUP.attributes).toEqual(allowed.filter((attribute) => attribute !== 'owner'));
+    expect(group.attributes).toEqual(allowed.filter((attribute) => attribute !== 'owner'));
   });
 
   it('are not added to groups if new ones do not need them', () => {
     const groups = (classes: string) =>
-      auxiliaryClassOfGroups(
-        readConfig(modelSetting(`groups: {classes: ${classes}}`)).directory.mapping.groups,
-      );
-    expect(groups('[groupOfNames, DirectoryGroup]')).toBe(DIRECTORY_GROUP);
+      auxiliaryClassOf('group', readConfig(modelSetting(`groups: {classes: ${classes}}`)).directory.mapping);
+    expect(groups('[groupOfNames, DirectoryGroup]')).toBe(group);
     expect(groups('groupOfNames')).toBeNull();
   });
 });

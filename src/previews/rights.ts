@@ -1,34 +1,68 @@
+import { hasScopes } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
-import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
-import type { RequestContext } from '../graphql/http/request-context.js';
-import { GroupRole } from '../groups/group.model.js';
-import type { CallerRole } from './policy.js';
+import { GroupRole, rankOf } from '../groups/group.model.js';
 
-/** The principal of a preview, and the transaction of the preview. */
-export interface PreviewContext {
-  readonly transaction: PreviewTransaction;
-  readonly principal: Principal;
+const { MEMBER, ADMIN, OWNER } = GroupRole;
+
+/** A token with these scopes may preview every change. `updateUser` requires them: another token changes only its own user. */
+export const ADMINISTRATOR_SCOPES = ['directory', 'write'] as const;
+
+/** The lowest role of the token's user in a group that allows a change of the group to tokens without those scopes. */
+export const ROLE_FOR = {
+  /** It adds the new group and all its users, which requires more than adding one user. */
+  createGroupInside: ADMIN,
+  updateGroup: OWNER,
+  deleteGroup: OWNER,
+  updateGroupMember: OWNER,
+} as const;
+
+/** To add or remove a user with a role by name. Owners manage all roles, admins the roles below their own. */
+export function roleToManage(role: GroupRole): GroupRole {
+  return role === MEMBER ? ADMIN : OWNER;
+}
+
+/** The effective role of the token's user. STRANGER: not a member of the group. NO_USER: the token has no user in the directory. */
+export type CallerRole = GroupRole | 'STRANGER' | 'NO_USER';
+
+export function mayChange(principal: Principal, caller: CallerRole, needed: GroupRole): boolean {
+  if (hasScopes(principal, ADMINISTRATOR_SCOPES)) return true;
+  return caller !== 'STRANGER' && caller !== 'NO_USER' && rankOf(caller) >= rankOf(needed);
+}
+
+/** The creator of a group becomes its owner. @param creator the token's user */
+export function mayCreateGroup(principal: Principal, creator: object | null): boolean {
+  return creator !== null || hasScopes(principal, ADMINISTRATOR_SCOPES);
+}
+
+/** @param what the change, as the end of a sentence */
+export function forbidden(needed: GroupRole, caller: CallerRole, what: string, argument: string) {
+  const who = needed === OWNER ? 'an OWNER' : 'an OWNER or ADMIN';
+  const member =
+    caller === 'STRANGER' ? 'a user who is not in it' : `${caller === MEMBER ? 'a' : 'an'} ${caller} of it`;
+  const actor = caller === 'NO_USER' ? 'no user of the directory' : member;
+  return new ServiceError(
+    'FORBIDDEN',
+    `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: this token acts for ${actor}`,
+    { argument },
+  );
+}
+
+/** The token needs a user for the change and has none. */
+export function noUserContext(what: string): ServiceError {
+  return new ServiceError('NO_USER_CONTEXT', `This token acts for no user of the directory: ${what}`);
 }
 
 /**
- * Returns whether the token can read every user and every group by a query. A mutation returns the objects
- * that it names, and its error reveals whether they exist. A mutation therefore accepts only objects that the
- * same token can read (docs/clients.md).
+ * Whether the token can read every user and every group by a query. A mutation returns the objects that it names, and its error
+ * reveals whether they exist. So it accepts only objects that the same token can read (docs/clients.md).
  */
 export function canReadAll({ scopes }: Principal): boolean {
   return scopes.has('read') || scopes.has('directory');
 }
 
-/**
- * Returns the folded id of the user whose profile the token can read. Null: the token can read no profile.
- */
-export function ownId({ scopes, subject }: Principal): string | null {
-  return scopes.has('profile') && subject !== null ? foldId(subject) : null;
-}
-
-/** Returns the error that rejects an argument. It does not depend on the content of the directory. */
+/** The error for an object that the token cannot read. It does not depend on the content of the directory. */
 export function unreadable({ scopes }: Principal, argument: string): ServiceError {
   return new ServiceError(
     'INSUFFICIENT_SCOPE',
@@ -37,43 +71,13 @@ export function unreadable({ scopes }: Principal, argument: string): ServiceErro
   );
 }
 
-const CALLER_TEXTS: Record<CallerRole, string> = {
-  OWNER: 'an OWNER of it',
-  ADMIN: 'an ADMIN of it',
-  MEMBER: 'a MEMBER of it',
-  STRANGER: 'a user who is not in it',
-  NO_USER: 'no user of the directory',
-};
-
-/** Returns the caller of a preview. Every mutation requires a token. */
-export function callerOf({ previewTransaction: transaction, principal }: RequestContext): PreviewContext {
-  if (principal === null) throw new Error('A mutation was reached without a token');
-  return { transaction, principal };
-}
-
 /**
- * @param needed the minimum role, for the message only: policy.ts decides
- * @param what the allowed action, as the end of a sentence
- * @throws ServiceError FORBIDDEN with the missing role
+ * The folded id of the only user whom the token can read, by whom its groups are found. Null: it can read everyone.
+ * @throws ServiceError INSUFFICIENT_SCOPE if it can read no user
  */
-export function refuseUnless(
-  isAllowed: boolean,
-  needed: GroupRole,
-  what: string,
-  callerRole: CallerRole,
-  argument: string,
-): void {
-  if (isAllowed) return;
-  const who = needed === GroupRole.OWNER ? 'an OWNER' : 'an OWNER or ADMIN';
-  throw new ServiceError(
-    'FORBIDDEN',
-    `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: ` +
-      `this token acts for ${CALLER_TEXTS[callerRole]}`,
-    { argument },
-  );
-}
-
-/** Returns the error for a change of the token's user when the token has no user. */
-export function noUserContext(what: string): ServiceError {
-  return new ServiceError('NO_USER_CONTEXT', `This token acts for no user of the directory: ${what}`);
+export function onlyReadable(principal: Principal, argument: string): string | null {
+  const { scopes, subject } = principal;
+  if (canReadAll(principal)) return null;
+  if (subject === null || !scopes.has('profile')) throw unreadable(principal, argument);
+  return foldId(subject);
 }

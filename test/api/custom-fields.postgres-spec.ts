@@ -17,6 +17,7 @@ import {
   VIEWER,
 } from '../support/builders/custom-fields.js';
 import { stopFollowing } from '../support/clients/mirror.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 describe('custom fields', () => {
@@ -322,7 +323,8 @@ describe('custom fields', () => {
 
   it('reject a preview that changes nothing, does not fit, or would show what the viewer does not see', async () => {
     const codeOf = async (changes: string, authorization = account) => {
-      const { errors } = await service.query(
+      const { errors } = await sendPreviews(
+        service,
         `mutation { updateUser(input: {user: {id: "${VIEWER}"}, ${changes}}) { user { id } } }`,
         { authorization },
       );

@@ -16,6 +16,7 @@ import type { Answer } from '../support/clients/graphql.js';
 import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { repetitions } from '../support/repetitions.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 const SIZE = { people: 14, groups: 9 };
@@ -163,7 +164,10 @@ describe.each(PARTS)('what a viewer sees by drawn rules, part $part', ({ part, r
   }
 
   async function compareValue({ query, expected }: ExpectedValue, { authorization }: Reading) {
-    const { data, errors } = await service.query(query, { authorization });
+    const send = query.startsWith('mutation')
+      ? sendPreviews(service, query, { authorization })
+      : service.query(query, { authorization });
+    const { data, errors } = await send;
     const codes = errors.map(({ extensions }) => extensions.code);
     if ('code' in expected) {
       return codes.join() === expected.code

@@ -1,3 +1,4 @@
+import { sendPreviews } from '../support/clients/previews.js';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { SCOPES } from '../../src/auth/principal.js';
@@ -58,6 +59,7 @@ describe('statements for a viewer', () => {
     await service.synchronize();
   }
 
+  const sendAs: typeof sendPreviews = (to, text, options) => to.query(text, options);
   const query = (who: string, text: string) => service.query(text, { authorization: tokens[who] ?? '' });
   const textsOf = async (work: () => Promise<unknown>) => (await statementsOf(work)).map(({ text }) => text);
 
@@ -259,7 +261,9 @@ describe('statements for a viewer', () => {
     await apply(HIDING);
     const outcomes = [];
     for (const id of ['anna', 'nope']) {
-      const { data, errors, headers } = await query('olaf', text.replaceAll('ID', id));
+      const send = text.startsWith('mutation') ? sendPreviews : sendAs;
+      const authorization = tokens['olaf'] ?? '';
+      const { data, errors, headers } = await send(service, text.replaceAll('ID', id), { authorization });
       const shown = errors.map(({ message, extensions: { requestId, ...rest } }) => [
         message,
         rest,
@@ -291,7 +295,8 @@ describe('statements for a viewer', () => {
         { id: 'plans', description: 'secret', members: ['vera', ...hidden(['@outing'])] },
       ];
       await apply(buildLdif(isWithHidden ? HIDDEN : PEOPLE.slice(1), groups));
-      const { data, errors } = await query('olaf', `mutation { ${mutation} }`);
+      const authorization = tokens['olaf'] ?? '';
+      const { data, errors } = await sendPreviews(service, `mutation { ${mutation} }`, { authorization });
       seen.push({
         data,
         errors: errors.map(({ message, path, extensions: { code } }) => ({ message, path, code })),

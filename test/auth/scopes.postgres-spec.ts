@@ -23,6 +23,7 @@ import {
   schema,
 } from '../support/clients/scope-walk.js';
 import type { Answer } from '../support/clients/graphql.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 /** Root fields that need no token. */
@@ -223,7 +224,8 @@ describe('scopes', () => {
     const scopes: Scope[] = reading === 'nothing' ? ['write'] : [reading, 'write'];
 
     it.each(NAMINGS)('allow $mutation only arguments that the token can read', async (naming) => {
-      const { status, data, errors } = await service.query(
+      const { status, data, errors } = await sendPreviews(
+        service,
         `mutation { payload: ${naming.mutation} { clientMutationId preview { ldif } } }`,
         { authorization: await tokenWith(scopes) },
       );

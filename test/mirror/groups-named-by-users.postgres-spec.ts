@@ -2,6 +2,7 @@ import { buildLdif, groupDn, personDn, type TestPerson } from '../support/builde
 import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 const STAFF = groupDn('staff');
@@ -73,7 +74,8 @@ describe('a file in which users name groups', () => {
   it('keeps what a user names in a preview that changes the user before', async () => {
     apply([BEN, anna]);
     await eventually(members, ['anna MEMBER', 'ben MEMBER']);
-    const { errors } = await service.query(
+    const { errors } = await sendPreviews(
+      service,
       `mutation {
         updateUser(input: {user: {id: "anna"}, name: "Other"}) { preview { ldif } }
         removeGroupMember(input: {group: {id: "staff"}, user: {id: "anna"}}) { preview { ldif } }

@@ -1,3 +1,4 @@
+import { sendPreviews } from '../support/clients/previews.js';
 import { BASE_DN, buildLdif } from '../support/builders/directory.js';
 import { readIds, readMembers } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -120,7 +121,8 @@ groups:
   afterAll(() => directory.stop());
 
   const preview = (mutation: string) =>
-    directory.service.query<{ change: { preview: { ldif: string } } | null }>(
+    sendPreviews<{ change: { preview: { ldif: string } } | null }>(
+      directory.service,
       `mutation { change: ${mutation} { preview { ldif } } }`,
       { authorization },
     );

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLdif, groupDn } from '../support/builders/directory.js';
 import { writeClients } from '../support/clients/clients.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
 
@@ -72,7 +73,7 @@ visibility:
 
   it('is for viewers who see them, because the outer groups show the difference', async () => {
     const outside = await service.serviceAccount('read', 'directory', 'write');
-    const { data, errors } = await service.query(query, { authorization: outside });
+    const { data, errors } = await sendPreviews(service, query, { authorization: outside });
     expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([
       [['deleteGroup'], 'FORBIDDEN'],
     ]);
@@ -87,7 +88,7 @@ visibility:
       kind === 'owner'
         ? await service.accessToken('profile read directory write', 'viewer-app')
         : await service.serviceAccount('read', 'directory', 'write', 'confidential');
-    const { data, errors } = await service.query(query, { authorization });
+    const { data, errors } = await sendPreviews(service, query, { authorization });
     expect(errors).toEqual([]);
     expect(JSON.stringify(data)).not.toContain('dan');
   });
@@ -208,7 +209,8 @@ visibility:
   it('is a CONFLICT for a token that cannot read its members if users name it already', async () => {
     const authorization = await service.accessToken('write', 'viewer-app');
     const codes = async (id: string) => {
-      const { errors } = await service.query(
+      const { errors } = await sendPreviews(
+        service,
         `mutation { createGroup(input: {id: "${id}", name: "New"}) { preview { ldif } } }`,
         { authorization },
       );

@@ -26,31 +26,47 @@ const DIRECTORY = buildLdif(
 
 const PROBES: [mutation: string, existing: string, missing: string][] = [
   [
-    'createGroup(input: {id: "mine", name: "Mine", parent: {id: "ID"}}) { preview { ldif } }',
-    'closed',
-    'absent',
-  ],
-  ['updateGroup(input: {group: {id: "ID"}, name: "Mine"}) { preview { ldif } }', 'closed', 'absent'],
-  ['deleteGroup(input: {group: {id: "ID"}}) { deletedGroupId }', 'closed', 'absent'],
-  ['addGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } }', 'victor', 'nobody'],
-  ['addGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } }', 'closed', 'absent'],
-  [
-    'updateGroupMember(input: {group: {id: "open"}, user: {id: "ID"}, role: ADMIN}) { preview { ldif } }',
-    'victor',
-    'nobody',
-  ],
-  [
-    'updateGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}, role: ADMIN}) { preview { ldif } }',
+    'createGroup(input: {id: "mine", name: "Mine", parent: {id: "ID"}}) { preview { ldif } userErrors { code message path } }',
     'closed',
     'absent',
   ],
   [
-    'removeGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } }',
+    'updateGroup(input: {group: {id: "ID"}, name: "Mine"}) { preview { ldif } userErrors { code message path } }',
+    'closed',
+    'absent',
+  ],
+  [
+    'deleteGroup(input: {group: {id: "ID"}}) { deletedGroupId userErrors { code message path } }',
+    'closed',
+    'absent',
+  ],
+  [
+    'addGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } userErrors { code message path } }',
     'victor',
     'nobody',
   ],
   [
-    'removeGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } }',
+    'addGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } userErrors { code message path } }',
+    'closed',
+    'absent',
+  ],
+  [
+    'updateGroupMember(input: {group: {id: "open"}, user: {id: "ID"}, role: ADMIN}) { preview { ldif } userErrors { code message path } }',
+    'victor',
+    'nobody',
+  ],
+  [
+    'updateGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}, role: ADMIN}) { preview { ldif } userErrors { code message path } }',
+    'closed',
+    'absent',
+  ],
+  [
+    'removeGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } userErrors { code message path } }',
+    'victor',
+    'nobody',
+  ],
+  [
+    'removeGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } userErrors { code message path } }',
     'closed',
     'absent',
   ],
@@ -126,13 +142,12 @@ describe('a preview', () => {
     it('rejects an id that a group references already, like one that is in use', async () => {
       const make = (id: string) =>
         send(
-          `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } } }`,
+          `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } userErrors { code path } } }`,
           scope,
         );
       const refused = await make('ghost');
       expect(JSON.parse(refused.body)).toMatchObject({
-        data: { createGroup: null },
-        errors: [{ extensions: { code: 'CONFLICT', argument: 'id' } }],
+        data: { createGroup: { group: null, userErrors: [{ code: 'CONFLICT', path: ['input', 'id'] }] } },
       });
       expect(comparable(await make('closed'))).toEqual(comparable(refused));
     });

@@ -10,19 +10,20 @@ import type { MappedGroup, MappedPerson } from '../../src/mirror/map/map.js';
 import {
   buildGroupDeletion,
   buildNewGroup,
-  changeGroup,
-  dnOfNewGroup,
-} from '../../src/previews/groups/group-record.js';
-import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
-import type { OriginalGroup } from '../../src/previews/stored-entry.js';
-import { changePerson } from '../../src/previews/text-record.js';
-import { type FieldChanges, validateNewGroup } from '../../src/previews/validate.js';
+  changeNames,
+  type MirroredGroup,
+  type NamedEntry,
+  NOT_NAMED,
+} from '../../src/previews/group-records.js';
+import { changeFields } from '../../src/previews/records.js';
+import { type FieldChanges, validateNewGroup } from '../../src/previews/values.js';
 import { rawAttributes } from '../support/builders/model-entry.js';
 import { named } from '../support/builders/named-subject.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
-const { users: people, groups } = builtInConfig().directory.mapping;
+const mapping = builtInConfig().directory.mapping;
+const { users: people, groups } = mapping;
 /** Result codes (RFC 4511 §4.1.9, RFC 4528). */
 const NO_SUCH_ATTRIBUTE = 16;
 const VALUE_EXISTS = 20;
@@ -83,38 +84,42 @@ async function readPerson(dn: string): Promise<ReadEntry<MappedPerson>> {
 }
 
 function change({ entry, values }: ReadEntry<MappedPerson>, wanted: FieldChanges) {
-  return changePerson({ dn: entry.dn, attributes: rawAttributes(entry) }, values, wanted, people);
+  const { uuid } = values;
+  const person = { kind: 'person', uuid, dn: entry.dn, attributes: rawAttributes(entry) } as const;
+  return changeFields(person, wanted, mapping);
 }
 
-async function readGroup(dn: string): Promise<ReadEntry<MappedGroup> & { group: OriginalGroup }> {
+async function readGroup(dn: string): Promise<ReadEntry<MappedGroup> & { group: MirroredGroup }> {
   const [entry] = await read(dn);
   const values = entry === undefined ? null : mapGroup(entry, groups).value;
   if (entry === undefined || values === null) throw new Error(`there is no group ${dn}`);
   const { uuid, id } = values;
   const attributes = rawAttributes(entry, memberAttributesOf(groups));
-  return { entry, values, group: { dn, uuid, id, attributes, memberValues: entry.bytes('member').length } };
+  const counts = { memberValues: entry.bytes('member').length, ownerValues: 0, membersVisibleTo: 0 };
+  return { entry, values, group: { kind: 'group', key: 1, dn, uuid, id, attributes, ...counts } };
 }
 
 async function createGroup(id: string, creator: string | null): Promise<string> {
-  expect(
-    await apply(
-      buildNewGroup(validateNewGroup({ id, name: id }), creator === null ? null : named(creator), groups),
-    ),
-  ).toBe(0);
-  return dnOfNewGroup(id, groups);
+  const { record } = build(id, creator === null ? null : named(creator));
+  expect(await apply(record)).toBe(0);
+  return record.dn;
+}
+
+function build(id: string, creator: NamedEntry | null) {
+  return buildNewGroup(validateNewGroup({ id, name: id }, groups.fields), creator, mapping);
 }
 
 describe('a record, applied by ldapmodify', () => {
   it('creates groups of all accepted strings, in one text', async () => {
     const wanted = NAUGHTY_STRINGS.flatMap((text, index) => {
       try {
-        return [validateNewGroup({ id: `naughty-${index}`, name: text, description: text })];
+        return [validateNewGroup({ id: `naughty-${index}`, name: text, description: text }, groups.fields)];
       } catch {
         return []; // Empty, or with control characters.
       }
     });
     expect(wanted.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
-    const texts = wanted.map((group) => writeLdif([buildNewGroup(group, named(ADA), groups)]));
+    const texts = wanted.map((group) => writeLdif([buildNewGroup(group, named(ADA), mapping).record]));
     expect(await slapd.modify(texts.join(''))).toMatchObject({ code: 0 });
 
     const shown = (await read(groups.bases[0] ?? '')).map((entry) => mapGroup(entry, groups).value);
@@ -150,7 +155,7 @@ describe('a record, applied by ldapmodify', () => {
     await apply({ dn, changetype: 'modify', changes });
     const website = 'https://c.example';
     const before = await readGroup(dn);
-    const changed = changeGroup(before.group, before.values, { website }, groups);
+    const changed = changeFields(before.group, { website }, mapping);
     expect(await apply(changed.record)).toBe(0);
     const { group, values } = await readGroup(dn);
     expect([values['website'], group.attributes]).toEqual([website, changed.attributes]);
@@ -182,7 +187,7 @@ describe('a record, applied by ldapmodify', () => {
       [4, NOT_NAMED],
     ] as const;
     for (const [before, after] of steps) {
-      const { record } = changeNames((await readGroup(dn)).group, named(ODD), before, after, groups);
+      const { record } = changeNames((await readGroup(dn)).group, named(ODD), before, after, mapping);
       expect(await apply(record)).toBe(0);
       expect((await readGroup(dn)).values.references.get(keyOfDn(ODD)) ?? NOT_NAMED).toBe(after);
       expect([NO_SUCH_ATTRIBUTE, VALUE_EXISTS]).toContain(await apply(record));
@@ -191,17 +196,17 @@ describe('a record, applied by ldapmodify', () => {
 
   it('adds a new group to its parent, and removes it before it is deleted', async () => {
     const parent = await createGroup('parent', ADA);
-    const child = validateNewGroup({ id: 'child', name: 'Child' });
-    const dn = dnOfNewGroup('child', groups);
-    const { record } = changeNames((await readGroup(parent)).group, named(dn), NOT_NAMED, 1, groups);
-    expect(await apply(buildNewGroup(child, null, groups), record)).toBe(0);
+    const child = build('child', null).record;
+    const { dn } = child;
+    const { record } = changeNames((await readGroup(parent)).group, named(dn), NOT_NAMED, 1, mapping);
+    expect(await apply(child, record)).toBe(0);
     const outer = await readGroup(parent);
     expect(outer.values.references.get(keyOfDn(dn))).toBe(1);
 
     const deletion = buildGroupDeletion(
       (await readGroup(dn)).group,
       [{ group: outer.group, namedAs: 1 }],
-      groups,
+      mapping,
     );
     expect(await apply(...deletion)).toBe(0);
     await expect(read(dn)).rejects.toThrow('No such object');

@@ -1,8 +1,7 @@
 import { ServiceError } from '../../src/common/errors.js';
-import type { UpdateGroupInput } from '../../src/previews/groups/group-change.model.js';
-import type { UpdateUserInput } from '../../src/previews/users/user-change.model.js';
+import type { UpdateGroupInput, UpdateUserInput } from '../../src/previews/mutations.model.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
-import { validateChange } from '../../src/previews/validate.js';
+import { validateChange } from '../../src/previews/values.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';

@@ -5,10 +5,15 @@ import { readLdif } from '../../src/ldap/ldif/ldif.js';
 import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';
 import { memberAttributesOf } from '../../src/config/model/mapping.js';
 import { mapGroup, mapPerson } from '../../src/mirror/map/map.js';
-import { buildGroupDeletion, buildNewGroup, changeGroup } from '../../src/previews/groups/group-record.js';
-import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
-import { changePerson } from '../../src/previews/text-record.js';
-import { validateNewGroup } from '../../src/previews/validate.js';
+import {
+  buildGroupDeletion,
+  buildNewGroup,
+  changeNames,
+  type MirroredGroup,
+  NOT_NAMED,
+} from '../../src/previews/group-records.js';
+import { changeFields } from '../../src/previews/records.js';
+import { validateNewGroup } from '../../src/previews/values.js';
 import { NO_SAMPLE } from '../support/builders/built-in-config.js';
 import { rawAttributes } from '../support/builders/model-entry.js';
 import { named } from '../support/builders/named-subject.js';
@@ -53,8 +58,9 @@ class Records {
     const entry = await this.read(dn);
     const { value } = mapPerson(entry, this.mapping.users);
     if (value === null) throw new Error(`${dn} is no user`);
-    const person = { dn: entry.dn, attributes: rawAttributes(entry) };
-    return changePerson(person, value, change, this.mapping.users).record;
+    const { uuid } = value;
+    const person = { kind: 'person', uuid, dn: entry.dn, attributes: rawAttributes(entry) } as const;
+    return changeFields(person, change, this.mapping).record;
   }
 
   async readGroup(dn: string) {
@@ -63,27 +69,28 @@ class Records {
     if (value === null) throw new Error(`${dn} is no group`);
     const attributes = rawAttributes(entry, memberAttributesOf(this.mapping.groups));
     const { uuid, id, references } = value;
-    return { values: value, group: { dn: entry.dn, uuid, id, attributes, memberValues: references.size } };
+    const counts = { memberValues: references.size, ownerValues: 0, membersVisibleTo: 0 };
+    const group: MirroredGroup = { kind: 'group', key: 1, dn: entry.dn, uuid, id, attributes, ...counts };
+    return { values: value, group };
   }
 
   async changeGroup(dn: string, change: Record<string, string | null>): Promise<ChangeRecord> {
-    const { group, values } = await this.readGroup(dn);
-    return changeGroup(group, values, change, this.mapping.groups).record;
+    return changeFields((await this.readGroup(dn)).group, change, this.mapping).record;
   }
 
   newGroup(id: string): ChangeRecord {
-    const group = { ...validateNewGroup({ id, name: id }), description: 'New' };
-    return buildNewGroup(group, null, this.mapping.groups);
+    const group = validateNewGroup({ id, name: id, description: 'New' }, this.mapping.groups.fields);
+    return buildNewGroup(group, null, this.mapping).record;
   }
 
   async changeNames(dn: string, subject: string, before: number, after: number): Promise<ChangeRecord> {
     const { group } = await this.readGroup(dn);
-    return changeNames(group, named(subject), before, after, this.mapping.groups).record;
+    return changeNames(group, named(subject), before, after, this.mapping).record;
   }
 
   async deleteGroup(dn: string, outer: string): Promise<ChangeRecord[]> {
     const references = [{ group: (await this.readGroup(outer)).group, namedAs: 1 }];
-    return buildGroupDeletion((await this.readGroup(dn)).group, references, this.mapping.groups);
+    return buildGroupDeletion((await this.readGroup(dn)).group, references, this.mapping);
   }
 }
 

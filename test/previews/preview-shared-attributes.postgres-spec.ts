@@ -1,4 +1,5 @@
 import { modelSetting } from '../support/builders/model-file.js';
+import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 const MODEL = `users:
@@ -34,7 +35,8 @@ describe('a preview', () => {
     const conflictsOf = async (...scopes: string[]) => {
       const authorization = await service.serviceAccount('read', 'directory', 'write', ...scopes);
       const ids = ['ADA', 'hans', 'club', 'other'];
-      const { errors } = await service.query(
+      const { errors } = await sendPreviews(
+        service,
         `mutation { ${ids.map((id) => `${id}: createGroup(input: {id: "${id}", name: "New"}) { group { id } }`).join(' ')} }`,
         { authorization },
       );

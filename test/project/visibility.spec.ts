@@ -21,23 +21,10 @@ const UNRESTRICTED: Readonly<Record<string, string>> = {
 /** Tables that no relation replaces, and the files outside of the mirror that read them. */
 const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
   // Both sides are joined with relations. Previews read them after they have found the group and the user for the viewer.
-  entries: [
-    'src/previews/apply-change.ts',
-    'src/previews/mirrored-entries.queries.ts',
-    'src/previews/mirrored-entries.ts',
-  ],
-  references: [
-    'src/field-references/field-references.queries.ts',
-    'src/previews/apply-change.ts',
-    'src/previews/mirrored-entries.queries.ts',
-    'src/previews/mirrored-entries.ts',
-  ],
-  names: [
-    'src/field-references/field-references.queries.ts',
-    'src/previews/mirrored-entries.queries.ts',
-    'src/previews/mirrored-entries.ts',
-  ],
-  pictures: ['src/media/picture.queries.ts'],
+  entries: ['src/previews/previewed-mirror.ts'],
+  references: ['src/field-references/field-references.queries.ts', 'src/previews/previewed-mirror.ts'],
+  names: ['src/field-references/field-references.queries.ts', 'src/previews/previewed-mirror.ts'],
+  pictures: ['src/media/picture.queries.ts', 'src/previews/previewed-mirror.ts'],
   revisions: ['src/changes/change.queries.ts'],
   // Of the service itself, without data of the directory.
   access_log: [],

@@ -181,12 +181,17 @@ export class PreviewTransaction implements PageReader, Writer {
     if (this.isOpen && !this.readsRoles) return;
     const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    this.fixedViewer = { ...this.viewer, roles, ownOf: roles.memberOf ?? [], joined: [] };
+    this.fixedViewer = { ...this.viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
   }
 
   /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
   get administeredGroups(): readonly number[] {
     return this.fixedViewer?.roles.adminOf ?? [];
+  }
+
+  /** The keys of DNs that fields and users do not name in the preview. */
+  get forgotten(): readonly string[] {
+    return this.fixedViewer?.forgotten ?? [];
   }
 
   /** A change in the preview never shows the viewer more than before. That of a failed change is undone. */

@@ -26,6 +26,8 @@ export interface FixedViewer extends Viewer {
   readonly ownOf: readonly number[];
   /** The keys of users who belong to a group in which the viewer is at least ADMIN only in the preview. */
   readonly joined: readonly number[];
+  /** Keys of DNs of new groups. What fields and users named before the preview is not the new group. */
+  readonly forgotten: readonly string[];
 }
 
 /** A user whom a preview adds to a group that the viewer administers does not become visible to the viewer. */
@@ -36,6 +38,10 @@ export function withJoined(viewer: FixedViewer, users: readonly number[]): Fixed
 /** A viewer whom a preview adds to a group sees this membership, and no other one that follows from it. */
 export function withNamed(viewer: FixedViewer, user: number, group: number): FixedViewer {
   return viewer.roles.key === user ? { ...viewer, ownOf: [...viewer.ownOf, group] } : viewer;
+}
+
+export function withForgotten(viewer: FixedViewer, dnKey: string): FixedViewer {
+  return { ...viewer, forgotten: [...viewer.forgotten, dnKey] };
 }
 
 /** Viewers see a group that they create, and who belongs to it, even if a rule hides it or they are limited to other groups. */

@@ -11,7 +11,6 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { PageSelection, SelectedCursors, SelectedFields } from '../../common/page.js';
-import { conditionsOf, holds } from './operation.js';
 
 /** The location of a connection in a document. */
 type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
@@ -64,16 +63,6 @@ export function objectSelection<Arguments>(
   if (node === undefined || field === undefined || !isOne) return { fields, list: null };
   const page = getArgumentValues(field, node, variableValues) as Arguments;
   return { fields, list: { page, selection: pageSelection({ fieldNodes: nodes, fragments }) } };
-}
-
-/** Whether a field of this name is selected below an object, with `@skip` and `@include` applied. */
-export function selects(
-  { fieldNodes, fragments, variableValues }: GraphQLResolveInfo,
-  name: string,
-): boolean {
-  const isTaken = (selection: SelectionNode) =>
-    conditionsOf(selection).every((condition) => holds(condition, variableValues));
-  return selectBelow(fieldNodes, fragments, isTaken).has(name);
 }
 
 export function pageSelection(place: Place, read = readSelection): PageSelection {

@@ -14,7 +14,6 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import type { Access } from '../../auth/access.js';
 import { nodeIdOf } from '../../common/identity.js';
 
 type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
@@ -46,13 +45,9 @@ export function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
 class PreviewTypes {
   private readonly known = new Map<string, GraphQLObjectType>();
 
-  /** The payload with `result`, and with previews of its objects. */
+  /** The payload with previews of its objects. */
   payloadOf(type: GraphQLObjectType): GraphQLObjectType {
-    const payload: GraphQLObjectType = new GraphQLObjectType({
-      ...type.toConfig(),
-      fields: () => ({ ...this.fieldsOf(type), result: resultOf(payload) }),
-    });
-    return payload;
+    return new GraphQLObjectType({ ...type.toConfig(), fields: () => this.fieldsOf(type) });
   }
 
   private fieldsOf(type: GraphQLObjectType): GraphQLFieldConfigMap<unknown, unknown> {
@@ -115,13 +110,5 @@ function nodeIdIn(name: string, field: FieldConfig | undefined): FieldConfig {
     ...field,
     description: NODE_ID,
     resolve: (object) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid),
-  };
-}
-
-function resultOf(payload: GraphQLObjectType): FieldConfig {
-  return {
-    type: payload,
-    description: 'The payload itself. Null if `userErrors` has an error, and the operation selects it.',
-    extensions: { access: { kind: 'inherited' } satisfies Access },
   };
 }

@@ -16,7 +16,7 @@ import { describeAccess } from './access-directive.js';
 import { addDerivedFields } from './derived-fields.js';
 import { addPreviewTypes } from './preview-types.js';
 import type { RequestContext } from '../http/request-context.js';
-import { withUserErrors } from './user-errors.js';
+import { asPreview } from './user-errors.js';
 
 const MUTATION =
   'The previews of changes. Each returns the state after the change and the LDIF that an administrator ' +
@@ -41,7 +41,8 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
       [MapperKind.QUERY]: (query) => describe(query, 'The queries of the service.'),
       [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
       [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
-      [MapperKind.MUTATION_ROOT_FIELD]: asPreview,
+      [MapperKind.MUTATION_ROOT_FIELD]: (field) =>
+        field.resolve === undefined ? field : { ...field, resolve: asPreview(field.resolve) },
     }),
   );
 }
@@ -49,22 +50,6 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
 /** Adds the description of a root type. No class declares these types. */
 function describe(root: GraphQLObjectType, description: string): GraphQLObjectType {
   return new GraphQLObjectType({ ...root.toConfig(), description });
-}
-
-/**
- * Makes every mutation run as one change in the preview transaction of its operation. The failures of `userErrors` undo it, too.
- */
-function asPreview(
-  field: GraphQLFieldConfig<unknown, RequestContext>,
-): GraphQLFieldConfig<unknown, RequestContext> {
-  const { resolve } = field;
-  if (resolve === undefined) return field;
-  return {
-    ...field,
-    resolve: withUserErrors((source, given, context, info) =>
-      context.change(() => Promise.resolve(resolve(source, given, context, info))),
-    ),
-  };
 }
 
 /** Removes the default resolver: graphql-js reads the property itself, without a call for each value. */

@@ -1,11 +1,7 @@
-import {
-  getNamedType,
-  type GraphQLFieldResolver,
-  type GraphQLObjectType,
-  type GraphQLResolveInfo,
-} from 'graphql';
-import { asServiceError, type ServiceError } from '../../common/errors.js';
-import { selects } from '../analysis/selection.js';
+import { Field, ObjectType, registerEnumType } from '@nestjs/graphql';
+import type { GraphQLFieldResolver } from 'graphql';
+import { InheritAccess } from '../../auth/access.js';
+import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -19,16 +15,37 @@ export enum UserErrorCode {
 
 const CODES: ReadonlyMap<string, UserErrorCode> = new Map(Object.entries(UserErrorCode));
 
-/** An expected failure of a mutation, as `userErrors` has it. */
-export interface ExpectedFailure {
-  readonly code: UserErrorCode;
-  readonly message: string;
-  /** The names from the arguments of the mutation to the rejected value. */
-  readonly path: readonly string[];
+registerEnumType(UserErrorCode, {
+  name: 'UserErrorCode',
+  description: 'The failures of a mutation that a client can foresee.',
+  valuesMap: {
+    BAD_USER_INPUT: { description: 'A value of the input is not valid, or nothing would change.' },
+    CONFLICT: { description: 'The directory would reject or misunderstand the change.' },
+    FORBIDDEN: { description: 'The user for whom the token acts may not make the change.' },
+    NOT_FOUND: { description: 'An object that the input names does not exist.' },
+  },
+});
+
+@ObjectType({ description: 'An expected failure of a mutation.' })
+export class UserError {
+  @InheritAccess()
+  @Field(() => UserErrorCode, { description: 'The kind of the failure.' })
+  code!: UserErrorCode;
+
+  @InheritAccess()
+  @Field(() => String, { description: 'The failure in English, for people. It may change.' })
+  message!: string;
+
+  @InheritAccess()
+  @Field(() => [String], {
+    description:
+      'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
+  })
+  path!: string[];
 }
 
 /** Maximum length of a `clientMutationId`. */
-export const LONGEST_CLIENT_MUTATION_ID = 256;
+const LONGEST_CLIENT_MUTATION_ID = 256;
 
 type Resolve = GraphQLFieldResolver<
   unknown,
@@ -37,27 +54,27 @@ type Resolve = GraphQLFieldResolver<
 >;
 
 /**
- * Returns expected failures as a payload with `userErrors` where the operation selects them. Then the payload has no `result`, and
- * its fields that are never null fail with the error itself.
+ * Runs a mutation as one change in the preview transaction of its operation. An expected failure undoes it, and is data: the payload
+ * then has `userErrors`, and no objects.
  */
-export function withUserErrors(resolve: Resolve): Resolve {
+export function asPreview(resolve: Resolve): Resolve {
   return async (source, given, context, info) => {
+    const id = given.input?.clientMutationId ?? null;
+    const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
     try {
-      const payload = { ...((await resolve(source, given, context, info)) as object), userErrors: [] };
-      return Object.assign(payload, { result: payload });
+      const payload = await context.change(async () => {
+        const made = (await resolve(source, given, context, info)) as object;
+        if (!isTooLong) return made;
+        const message = `clientMutationId has more than ${LONGEST_CLIENT_MUTATION_ID} characters`;
+        throw new BadUserInputError(message, 'clientMutationId');
+      });
+      return { ...payload, clientMutationId: id, userErrors: [] };
     } catch (error) {
       const failure = asServiceError(error);
       const code = failure === null ? undefined : CODES.get(failure.code);
-      if (failure === null || code === undefined || !selects(info, 'userErrors')) throw error;
+      if (failure === null || code === undefined) throw error;
       countError(failure.code);
-      const id = given.input?.clientMutationId ?? null;
-      const clientMutationId = id !== null && id.length <= LONGEST_CLIENT_MUTATION_ID ? id : null;
-      return {
-        ...failedFields(info, failure),
-        clientMutationId,
-        result: null,
-        userErrors: [describe(code, failure)],
-      };
+      return { clientMutationId: isTooLong ? null : id, userErrors: [describe(code, failure)] };
     }
   };
 }
@@ -65,18 +82,7 @@ export function withUserErrors(resolve: Resolve): Resolve {
 function describe(
   code: UserErrorCode,
   { message, details: { argument = 'input' } }: ServiceError,
-): ExpectedFailure {
+): UserError {
   const path = argument === 'input' ? [argument] : ['input', argument];
   return { code, message, path };
-}
-
-function failedFields(
-  { returnType }: GraphQLResolveInfo,
-  failure: ServiceError,
-): Record<string, () => never> {
-  const payload = getNamedType(returnType) as GraphQLObjectType;
-  const fail = () => {
-    throw failure;
-  };
-  return Object.fromEntries(Object.keys(payload.getFields()).map((name) => [name, fail]));
 }

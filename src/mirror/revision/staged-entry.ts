@@ -198,10 +198,10 @@ export function rawValueOf(bytes: Buffer): RawValue {
   return text === null || text.includes('\0') ? { base64: bytes.toString('base64') } : text;
 }
 
-/** The bytes of a raw value; null for a picture, which is in the table `pictures`. */
-export function bytesOfRaw(value: RawValue): Buffer | null {
+/** The bytes of a raw value. The digest of a picture stands for its bytes, which are in the table `pictures`. */
+export function bytesOfRaw(value: RawValue): Buffer {
   if (typeof value === 'string') return Buffer.from(value);
-  return 'base64' in value ? Buffer.from(value.base64, 'base64') : null;
+  return 'base64' in value ? Buffer.from(value.base64, 'base64') : Buffer.from(value.sha256, 'hex');
 }
 
 /** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */

@@ -1,6 +1,6 @@
-import type { NamedSubject } from '../../../src/previews/memberships/membership-record.js';
+import type { NamedEntry } from '../../../src/previews/group-records.js';
 
-/** A subject that groups name by its DN. */
-export function named(dn: string): NamedSubject {
-  return { dn, id: null, uuid: '00000000-0000-4000-8000-000000000000' };
+/** An entry that groups name by its DN. */
+export function named(dn: string, kind: NamedEntry['kind'] = 'group'): NamedEntry {
+  return { kind, dn, id: '', uuid: '00000000-0000-4000-8000-000000000000' };
 }

@@ -7,7 +7,6 @@ export const SCOPE_TABLE = `
 AddGroupMemberPayload.clientMutationId        inherited
 AddGroupMemberPayload.membership              inherited
 AddGroupMemberPayload.preview                 inherited
-AddGroupMemberPayload.result                  inherited
 AddGroupMemberPayload.userErrors              inherited
 BuildInfo.commit                              inherited
 BuildInfo.version                             inherited
@@ -37,7 +36,6 @@ ChangePreview.persisted                       inherited
 CreateGroupPayload.clientMutationId           inherited
 CreateGroupPayload.group                      inherited
 CreateGroupPayload.preview                    inherited
-CreateGroupPayload.result                     inherited
 CreateGroupPayload.userErrors                 inherited
 CurrentGroupMembershipInheritance.direct      inherited
 CurrentGroupMembershipInheritance.inheritedFrom inherited
@@ -50,7 +48,6 @@ CurrentToken.userId                           inherited
 DeleteGroupPayload.clientMutationId           inherited
 DeleteGroupPayload.deletedGroupId             inherited
 DeleteGroupPayload.preview                    inherited
-DeleteGroupPayload.result                     inherited
 DeleteGroupPayload.userErrors                 inherited
 DirectoryStatus.asOf                          inherited
 DirectoryStatus.blockedReason                 inherited
@@ -126,7 +123,6 @@ RateLimit.resetAt                             inherited
 RemoveGroupMemberPayload.clientMutationId     inherited
 RemoveGroupMemberPayload.group                inherited
 RemoveGroupMemberPayload.preview              inherited
-RemoveGroupMemberPayload.result               inherited
 RemoveGroupMemberPayload.userErrors           inherited
 SearchResultConnection.edges                  inherited
 SearchResultConnection.nodes                  inherited
@@ -144,21 +140,17 @@ ServiceAccount.scopes                         inherited
 UpdateGroupMemberPayload.clientMutationId     inherited
 UpdateGroupMemberPayload.membership           inherited
 UpdateGroupMemberPayload.preview              inherited
-UpdateGroupMemberPayload.result               inherited
 UpdateGroupMemberPayload.userErrors           inherited
 UpdateGroupPayload.clientMutationId           inherited
 UpdateGroupPayload.group                      inherited
 UpdateGroupPayload.preview                    inherited
-UpdateGroupPayload.result                     inherited
 UpdateGroupPayload.userErrors                 inherited
 UpdateProfilePayload.clientMutationId         inherited
 UpdateProfilePayload.preview                  inherited
 UpdateProfilePayload.profile                  inherited
-UpdateProfilePayload.result                   inherited
 UpdateProfilePayload.userErrors               inherited
 UpdateUserPayload.clientMutationId            inherited
 UpdateUserPayload.preview                     inherited
-UpdateUserPayload.result                      inherited
 UpdateUserPayload.user                        inherited
 UpdateUserPayload.userErrors                  inherited
 User.groups                                   inherited

@@ -1,7 +1,8 @@
 import { DataSource } from 'typeorm';
 import { writeClients } from './clients.js';
 import { buildLdif } from '../builders/directory.js';
-import type { Answer } from './graphql.js';
+import { type FieldNode, Kind, parse, print, visit } from 'graphql';
+import type { Answer, QueryOptions } from './graphql.js';
 import { TestService } from '../servers/service.js';
 
 /**
@@ -81,7 +82,61 @@ export async function preview(
   const authorization = who.includes(' ')
     ? who
     : await service.accessToken('profile read write', `${who}-app`);
-  return service.query<Payloads>(mutations, { authorization, variables });
+  return sendPreviews<Payloads>(service, mutations, { authorization, variables });
+}
+
+const USER_ERRORS: FieldNode = {
+  kind: Kind.FIELD,
+  alias: { kind: Kind.NAME, value: 'failures' },
+  name: { kind: Kind.NAME, value: 'userErrors' },
+  selectionSet: {
+    kind: Kind.SELECTION_SET,
+    selections: ['code', 'message', 'path'].map((value) => ({
+      kind: Kind.FIELD,
+      name: { kind: Kind.NAME, value },
+    })),
+  },
+};
+
+/** Sends mutations. The failures of each are an error like those of queries, and its payload is null. */
+export async function sendPreviews<Data = Record<string, unknown>>(
+  service: Pick<TestService, 'query'>,
+  mutations: string,
+  options: QueryOptions,
+): Promise<Answer<Data>> {
+  const query = visit(parse(mutations), {
+    Field: (field, _key, _parent, path) => {
+      const isMutation = path.filter((step) => step === 'selectionSet').length === 1;
+      if (!isMutation || field.selectionSet === undefined) return undefined;
+      const selections = [...field.selectionSet.selections, USER_ERRORS];
+      return { ...field, selectionSet: { ...field.selectionSet, selections } };
+    },
+  });
+  type Failure = { code: string; message: string; path: string[] };
+  type Payload = { failures?: Failure[] } & Record<string, unknown>;
+  const answer = await service.query<Record<string, Payload | null>>(print(query), options);
+  const names = Object.keys(answer.data ?? {});
+  const failed = names.flatMap((name) =>
+    (answer.data?.[name]?.failures ?? []).map(({ code, message, path }) => {
+      const argument = path.at(-1);
+      expect(path).toEqual(argument === 'input' ? ['input'] : ['input', argument]);
+      return { message, path: [name], extensions: { code, argument } };
+    }),
+  );
+  const isFailed = (name: string) => failed.some(({ path }) => path[0] === name);
+  const payloads = Object.entries(answer.data ?? {}).map(([name, payload]) => {
+    const { failures, ...others } = payload ?? {};
+    if (isFailed(name))
+      for (const [key, value] of Object.entries(others))
+        if (key !== 'clientMutationId') expect(value).toBeNull();
+    return [name, payload === null || isFailed(name) ? null : others];
+  });
+  const place = ({ path }: Answer['errors'][number]) => names.indexOf(String(path?.[0]));
+  return {
+    ...answer,
+    data: answer.data && (Object.fromEntries(payloads) as Data),
+    errors: [...answer.errors, ...failed].sort((left, right) => place(left) - place(right)),
+  };
 }
 
 /** The records of an LDIF text, unfolded and without the version. */

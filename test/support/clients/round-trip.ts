@@ -2,7 +2,7 @@ import { writeClients } from './clients.js';
 import { personDn } from '../builders/directory.js';
 import { eventually } from '../eventually.js';
 import { FollowedDirectory } from '../servers/ldap.js';
-import type { Payload } from './previews.js';
+import { type Payload, sendPreviews } from './previews.js';
 
 /** The compared properties of users and groups: all but times. */
 export const ROLE = 'role { value direct inheritedFrom { id } }';
@@ -76,7 +76,8 @@ export class RoundTrip {
     const fields = mutations.map(
       ({ field, payload }, index) => `m${index}: ${field}(input: $i${index}) { preview { ldif } ${payload} }`,
     );
-    const { data, errors } = await this.directory.service.query<Record<string, Payload | null>>(
+    const { data, errors } = await sendPreviews<Record<string, Payload | null>>(
+      this.directory.service,
       `mutation (${types.join(', ')}) { ${fields.join(' ')} }`,
       {
         authorization:

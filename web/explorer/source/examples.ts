@@ -163,10 +163,8 @@ mutation Rename {
   updateProfile(input: { name: "A New Name" }) {
     # A failure that the form can show
     userErrors { code message path }
-    result {
-      profile { name }
-      preview { ldif }
-    }
+    profile { name }
+    preview { ldif }
   }
 }
 `,

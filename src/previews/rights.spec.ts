@@ -1,47 +1,40 @@
 import { readFileSync } from 'node:fs';
 import { type Principal, type PrincipalKind, SCOPES, type Scope } from '../auth/principal.js';
+import { hasScopes } from '../auth/access.js';
 import { GroupRole } from '../groups/group.model.js';
 import {
-  canAddMember,
-  canChangeRoles,
-  canCreateGroup,
-  canCreateGroupIn,
-  canDeleteGroup,
-  canRemoveMember,
-  canUpdateGroup,
-  canUpdateProfile,
-  isAdministrator,
+  ADMINISTRATOR_SCOPES,
   type CallerRole,
-} from './policy.js';
+  mayChange,
+  mayCreateGroup,
+  ROLE_FOR,
+  roleToManage,
+} from './rights.js';
 
 type Rule = (principal: Principal, callerRole: CallerRole) => boolean;
 
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 
+const needs =
+  (role: GroupRole): Rule =>
+  (principal, callerRole) =>
+    mayChange(principal, callerRole, role);
+
 /** The beginning of each row of the table on the page, and the rule that the row describes. */
 const ROWS: [row: string, rule: Rule][] = [
-  ['`updateProfile`', (_principal, callerRole) => canUpdateProfile(actorOf(callerRole))],
-  ['`updateUser`', (principal) => isAdministrator(principal)],
-  ['`createGroup`, and', (principal, callerRole) => canCreateGroup(principal, actorOf(callerRole))],
-  ['`createGroup` with a `parent`', canCreateGroupIn],
-  ['`updateGroup`', canUpdateGroup],
-  ['`deleteGroup`', canDeleteGroup],
-  ['`addGroupMember` as MEMBER', (principal, callerRole) => canAddMember(principal, callerRole, MEMBER)],
-  ['`addGroupMember` as ADMIN', (principal, callerRole) => canAddMember(principal, callerRole, ADMIN)],
-  ['`addGroupMember` as OWNER', (principal, callerRole) => canAddMember(principal, callerRole, OWNER)],
-  ['`updateGroupMember`', canChangeRoles],
-  [
-    '`removeGroupMember` of a MEMBER',
-    (principal, callerRole) => canRemoveMember(principal, callerRole, MEMBER),
-  ],
-  [
-    '`removeGroupMember` of an ADMIN',
-    (principal, callerRole) => canRemoveMember(principal, callerRole, ADMIN),
-  ],
-  [
-    '`removeGroupMember` of an OWNER',
-    (principal, callerRole) => canRemoveMember(principal, callerRole, OWNER),
-  ],
+  ['`updateProfile`', (_principal, callerRole) => actorOf(callerRole) !== null],
+  ['`updateUser`', (principal) => hasScopes(principal, ADMINISTRATOR_SCOPES)],
+  ['`createGroup`, and', (principal, callerRole) => mayCreateGroup(principal, actorOf(callerRole))],
+  ['`createGroup` with a `parent`', needs(ROLE_FOR.createGroupInside)],
+  ['`updateGroup`', needs(ROLE_FOR.updateGroup)],
+  ['`deleteGroup`', needs(ROLE_FOR.deleteGroup)],
+  ['`addGroupMember` as MEMBER', needs(roleToManage(MEMBER))],
+  ['`addGroupMember` as ADMIN', needs(roleToManage(ADMIN))],
+  ['`addGroupMember` as OWNER', needs(roleToManage(OWNER))],
+  ['`updateGroupMember`', needs(ROLE_FOR.updateGroupMember)],
+  ['`removeGroupMember` of a MEMBER', needs(roleToManage(MEMBER))],
+  ['`removeGroupMember` of an ADMIN', needs(roleToManage(ADMIN))],
+  ['`removeGroupMember` of an OWNER', needs(roleToManage(OWNER))],
 ];
 
 /** The columns of the table after those for `directory`. */

@@ -1,26 +1,27 @@
 import fc from 'fast-check';
-import { modelSetting } from '../../../test/support/builders/model-file.js';
-import { named } from '../../../test/support/builders/named-subject.js';
-import { applyRecord, entryOf, rawAttributes } from '../../../test/support/builders/model-entry.js';
-import { configFor, readConfig } from '../../config/config.js';
-import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import type { Entry } from '../../ldap/entry.js';
-import { GroupRole } from '../../groups/group.model.js';
-import { memberAttributesOf } from '../../config/model/mapping.js';
-import { mapGroup } from '../../mirror/map/map.js';
-import type { NamedAs } from '../../mirror/map/named-by.js';
+import { modelSetting } from '../../test/support/builders/model-file.js';
+import { named } from '../../test/support/builders/named-subject.js';
+import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import { configFor, readConfig } from '../config/config.js';
+import { builtInConfig } from '../../test/support/builders/built-in-config.js';
+import { keyOfDn } from '../ldap/naming/dn-key.js';
+import type { Entry } from '../ldap/entry.js';
+import { GroupRole } from '../groups/group.model.js';
+import { memberAttributesOf } from '../config/model/mapping.js';
+import { mapGroup } from '../mirror/map/map.js';
+import { keysOfEntry, type NamedAs, type RoleSum } from '../mirror/map/named-by.js';
 import {
-  addNaming,
-  changeNames,
-  changeNaming,
+  changeNames as changeNamesIn,
+  type MembershipChange,
+  type MirroredGroup,
+  type NamedEntry,
+  namingAfter,
   NOT_NAMED,
-  removeNaming,
   roleOfNaming,
-} from './membership-record.js';
-import type { OriginalGroup } from '../stored-entry.js';
+} from './group-records.js';
 
-const mapping = builtInConfig().directory.mapping.groups;
+const directory = builtInConfig().directory.mapping;
+const mapping = directory.groups;
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';
@@ -31,13 +32,42 @@ function groupEntry(attributes: Record<string, string[]>): Entry {
   return entryOf(DN, { objectClass, cn: ['chess-club'], displayName: ['Chess Club'], ...attributes });
 }
 
-function storedGroup(entry: Entry): OriginalGroup {
+function storedGroup(entry: Entry): MirroredGroup {
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('the entry is no group');
   const { uuid, dn, id } = value;
   const attributes = rawAttributes(entry, memberAttributesOf(mapping));
-  return { uuid, dn, id, attributes, memberValues: entry.bytes('member').length };
+  const memberValues = entry.bytes('member').length;
+  return {
+    kind: 'group',
+    key: 1,
+    uuid,
+    dn,
+    id,
+    attributes,
+    memberValues,
+    ownerValues: 0,
+    membersVisibleTo: 0,
+  };
 }
+
+function changeNames(
+  group: MirroredGroup,
+  named: NamedEntry,
+  before: NamedAs,
+  after: RoleSum,
+  groups = mapping,
+) {
+  return changeNamesIn(group, named, before, after, { ...directory, groups });
+}
+
+/** The attributes by which a group names a user after a change, where no attribute of the user names the group. */
+const afterChange = (
+  change: MembershipChange,
+  namedAs: NamedAs,
+  effective: GroupRole | null,
+  role = MEMBER,
+) => namingAfter({ namedAs, role: effective, isNamedByUser: false }, change, role);
 
 function namingIn(entry: Entry, dn: string): NamedAs {
   return mapGroup(entry, mapping).value?.references.get(keyOfDn(dn)) ?? NOT_NAMED;
@@ -49,17 +79,17 @@ describe('the attributes of a membership', () => {
     [ADMIN, 2],
     [OWNER, 4],
   ])('include that of the role, when a user is added as %s', (role, naming) => {
-    expect(addNaming({ namedAs: NOT_NAMED, role: null }, role)).toBe(naming);
-    expect(addNaming({ namedAs: NOT_NAMED, role: OWNER }, role)).toBe(naming);
+    expect(afterChange('add', NOT_NAMED, null, role)).toBe(naming);
+    expect(afterChange('add', NOT_NAMED, OWNER, role)).toBe(naming);
   });
 
   it('cannot be changed where an attribute of the user names the group', () => {
     const membership = { namedAs: NOT_NAMED, role: MEMBER, isNamedByUser: true };
     const conflict = expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error;
-    expect(() => addNaming(membership, MEMBER)).toThrow(conflict);
-    expect(() => changeNaming(membership, OWNER)).toThrow(conflict);
-    expect(() => removeNaming(membership)).toThrow(conflict);
-    expect(addNaming(membership, OWNER)).toBe(4);
+    expect(() => namingAfter(membership, 'add', MEMBER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'update', OWNER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'remove', MEMBER)).toThrow(conflict);
+    expect(namingAfter(membership, 'add', OWNER)).toBe(4);
   });
 
   it('reject a role for which groups have no attribute', () => {
@@ -71,7 +101,7 @@ describe('the attributes of a membership', () => {
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7])('reject an addition to %d', (namedAs) => {
-    expect(() => addNaming({ namedAs, role: roleOfNaming(namedAs) }, OWNER)).toThrow(
+    expect(() => afterChange('add', namedAs, roleOfNaming(namedAs), OWNER)).toThrow(
       expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error,
     );
   });
@@ -91,12 +121,12 @@ describe('the attributes of a membership', () => {
     [7, MEMBER, 1],
     [7, ADMIN, 3],
   ])('change from %d to %s: %d', (namedAs, role, naming) => {
-    expect(changeNaming({ namedAs, role: OWNER }, role)).toBe(naming);
+    expect(afterChange('update', namedAs, OWNER, role)).toBe(naming);
     expect(roleOfNaming(naming)).toBe(role);
   });
 
   it('reject a change to the current role', () => {
-    expect(() => changeNaming({ namedAs: 3, role: OWNER }, ADMIN)).toThrow(
+    expect(() => afterChange('update', 3, OWNER, ADMIN)).toThrow(
       expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'role' } }) as Error,
     );
   });
@@ -106,8 +136,8 @@ describe('the attributes of a membership', () => {
     ['CONFLICT', MEMBER],
   ])('reject a change or a removal of a missing member: %s', (code, role) => {
     const refused = expect.objectContaining({ code, details: { argument: 'user' } }) as Error;
-    expect(() => changeNaming({ namedAs: NOT_NAMED, role }, ADMIN)).toThrow(refused);
-    expect(() => removeNaming({ namedAs: NOT_NAMED, role })).toThrow(refused);
+    expect(() => afterChange('update', NOT_NAMED, role, ADMIN)).toThrow(refused);
+    expect(() => afterChange('remove', NOT_NAMED, role)).toThrow(refused);
   });
 });
 
@@ -115,20 +145,19 @@ describe('the record of a membership', () => {
   it('adds a member', () => {
     const entry = groupEntry({ member: [ADA] });
     const group = storedGroup(entry);
-    expect(changeNames(group, named(BOB), NOT_NAMED, 1, mapping)).toEqual({
+    expect(changeNames(group, named(BOB), NOT_NAMED, 1)).toEqual({
       record: {
         dn: DN,
         changetype: 'modify',
         changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
       },
-      attributes: group.attributes,
-      namedAs: 1,
+      attributes: { ...group.attributes, member: [BOB] },
     });
   });
 
   it('adds the class that admins require, if it is missing', () => {
     const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
-    expect(changeNames(group, named(ADA), 1, 3, mapping)).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 3)).toMatchObject({
       record: {
         changes: [
           { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
@@ -137,7 +166,7 @@ describe('the record of a membership', () => {
       },
       attributes: { objectclass: ['groupOfNames', 'directoryGroup'] },
     });
-    expect(changeNames(group, named(ADA), 1, 5, mapping).record).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 5).record).toMatchObject({
       changes: [{ attribute: 'owner' }],
     });
   });
@@ -158,10 +187,10 @@ describe('the record of a membership', () => {
 
   it('is rejected if the group would have no members', () => {
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
-    expect(() => changeNames(group, named(ADA), 1, NOT_NAMED, mapping)).toThrow(
+    expect(() => changeNames(group, named(ADA), 1, NOT_NAMED)).toThrow(
       expect.objectContaining({ code: 'CONFLICT' }) as Error,
     );
-    expect(changeNames(group, named(BOB), 4, NOT_NAMED, mapping).record).toMatchObject({
+    expect(changeNames(group, named(BOB), 4, NOT_NAMED).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'owner', values: [BOB] }],
     });
   });
@@ -205,10 +234,13 @@ describe('the record of a membership', () => {
   describe('in a directory of two forms of members', () => {
     const forms = '[{attribute: member, by: dn}, {attribute: memberUid, by: id}]';
     const { groups } = readConfig(modelSetting(`groups: {members: ${forms}}`)).directory.mapping;
-    const ada = { ...named(ADA), id: 'ada' };
+    const ada = { ...named(ADA, 'person'), id: 'ada' };
+    const keys = keysOfEntry('person', { ...ada, dnKey: keyOfDn(ADA) }, ['dn', 'id']);
     const changesOf = (before: NamedAs, after: NamedAs, ...objectClass: string[]) => {
       const group = { ...storedGroup(groupEntry({ objectClass, member: [BOB] })), memberValues: 2 };
-      const { record, namedAs } = changeNames(group, ada, before, after, groups);
+      const { record, attributes } = changeNames(group, ada, before, after, groups);
+      const { value } = mapGroup(entryOf(DN, attributes as Record<string, string[]>), groups);
+      const namedAs = keys.reduce((sum, key) => sum | (value?.references.get(key) ?? NOT_NAMED), NOT_NAMED);
       return { changes: record.changetype === 'modify' ? record.changes : [], namedAs };
     };
     const BOTH = 1 + 8;
@@ -238,11 +270,11 @@ describe('the record of a membership', () => {
 
     it('keeps the forms of a member who becomes an owner', () => {
       const changes = [{ operation: 'add', attribute: 'owner', values: [ADA] }];
-      expect(changesOf(8, changeNaming({ namedAs: 8, role: MEMBER }, OWNER), 'posixGroup')).toEqual({
+      expect(changesOf(8, afterChange('update', 8, MEMBER, OWNER), 'posixGroup')).toEqual({
         changes,
         namedAs: 8 + 4,
       });
-      expect(changeNaming({ namedAs: 8 + 4, role: OWNER }, MEMBER)).toBe(1);
+      expect(afterChange('update', 8 + 4, OWNER)).toBe(1);
     });
 
     it('leaves a member in the form that the class requires', () => {
@@ -250,7 +282,9 @@ describe('the record of a membership', () => {
       expect(() => changeNames(group, ada, BOTH, NOT_NAMED, groups)).toThrow(
         expect.objectContaining({ code: 'CONFLICT' }) as Error,
       );
-      expect(changeNames(group, { ...named(BOB), id: 'bob' }, 8, NOT_NAMED, groups).record).toMatchObject({
+      expect(
+        changeNames(group, { ...named(BOB, 'person'), id: 'bob' }, 8, NOT_NAMED, groups).record,
+      ).toMatchObject({
         changes: [{ operation: 'delete', attribute: 'memberUid' }],
       });
     });
@@ -283,10 +317,12 @@ describe('the record of a membership', () => {
           owner: [...held(4), BOB],
         });
         fc.pre(before !== after);
-        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after, mapping);
+        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after);
         const applied = applyRecord(entry, record);
         expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
-        expect(storedGroup(applied).attributes).toEqual(attributes);
+        const staged = entryOf(DN, attributes as Record<string, string[]>);
+        expect([namingIn(staged, ADA), namingIn(staged, BOB)]).toEqual([after, NOT_NAMED]);
+        expect(rawAttributes(staged, memberAttributesOf(mapping))).toEqual(storedGroup(applied).attributes);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.js';
 import type { Field } from '../common/field.js';
 import { GroupRole } from '../groups/group.model.js';
-import { changesOfFields, changesOfRoles } from './previewed-changes.js';
+import { changesOfFields, changesOfRoles, type FieldValues } from './records.js';
 
 const CHANGE = { label: 'value', by: 'owner', isRemovable: true } as const;
 
@@ -42,8 +42,7 @@ const GROUP = {
 
 function listed(scopes: string[], before: object | null, after: object | null) {
   const principal = { scopes: new Set(scopes) } as unknown as Principal;
-  const values = { before, after } as Parameters<typeof changesOfFields>[2];
-  return changesOfFields('group', FIELDS, values, principal).map(
+  return changesOfFields('group', FIELDS, before as FieldValues, after as FieldValues, principal).map(
     (each) => `${each.path.join('.')}: ${each.before} > ${each.after}`,
   );
 }

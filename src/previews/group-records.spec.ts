@@ -1,23 +1,24 @@
 import fc from 'fast-check';
-import { applyRecord, entryOf, rawAttributes } from '../../../test/support/builders/model-entry.js';
-import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
-import { ServiceError } from '../../common/errors.js';
-import { modelSetting } from '../../../test/support/builders/model-file.js';
-import { named } from '../../../test/support/builders/named-subject.js';
-import { configFor, readConfig } from '../../config/config.js';
-import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
-import { foldValue } from '../../ldap/naming/case-ignore-match.js';
-import type { Entry } from '../../ldap/entry.js';
-import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { GROUP_FIELDS } from '../../groups/group.fields.js';
-import { memberAttributesOf } from '../../config/model/mapping.js';
-import { mapGroup } from '../../mirror/map/map.js';
-import type { MappedGroup } from '../../mirror/map/map.js';
-import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import type { OriginalGroup } from '../stored-entry.js';
-import { type FieldChanges, type NewGroup, validateChange } from '../validate.js';
+import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
+import { ServiceError } from '../common/errors.js';
+import { modelSetting } from '../../test/support/builders/model-file.js';
+import { named } from '../../test/support/builders/named-subject.js';
+import { configFor, readConfig } from '../config/config.js';
+import { builtInConfig, NO_SAMPLE } from '../../test/support/builders/built-in-config.js';
+import { foldValue } from '../ldap/naming/case-ignore-match.js';
+import type { Entry } from '../ldap/entry.js';
+import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
+import { GROUP_FIELDS } from '../groups/group.fields.js';
+import { memberAttributesOf } from '../config/model/mapping.js';
+import { mapGroup } from '../mirror/map/map.js';
+import type { MappedGroup } from '../mirror/map/map.js';
+import { buildGroupDeletion, buildNewGroup, type MirroredGroup, type NamedEntry } from './group-records.js';
+import { changeFields } from './records.js';
+import { type FieldChanges, type NewGroup, validateChange } from './values.js';
 
-const mapping = builtInConfig().directory.mapping.groups;
+const directory = builtInConfig().directory.mapping;
+const mapping = directory.groups;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const GO = 'cn=go,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';
@@ -33,14 +34,30 @@ function mapped(entry: Entry, by = mapping): MappedGroup {
   return value;
 }
 
-function storedGroup(entry: Entry, by = mapping): OriginalGroup {
+function storedGroup(entry: Entry, by = mapping): MirroredGroup {
   const { uuid, dn, id } = mapped(entry, by);
   const attributes = rawAttributes(entry, memberAttributesOf(by));
-  return { uuid, dn, id, attributes, memberValues: entry.bytes('member').length };
+  const memberValues = entry.bytes('member').length;
+  return {
+    kind: 'group',
+    key: 1,
+    uuid,
+    dn,
+    id,
+    attributes,
+    memberValues,
+    ownerValues: 0,
+    membersVisibleTo: 0,
+  };
 }
 
 function change(entry: Entry, wanted: FieldChanges, by = mapping) {
-  return changeGroup(storedGroup(entry, by), mapped(entry, by), wanted, by);
+  return changeFields(storedGroup(entry, by), wanted, { ...directory, groups: by });
+}
+
+/** The entry of a new group. */
+function create(group: NewGroup, creator: NamedEntry | null, groups = mapping) {
+  return buildNewGroup(group, creator, { ...directory, groups }).record;
 }
 
 describe('the change of a group', () => {
@@ -159,7 +176,7 @@ describe('a new group', () => {
   };
 
   it('has the given values, and its creator as owner and first member', () => {
-    const record = buildNewGroup(group, named(ADA), mapping);
+    const record = create(group, named(ADA));
     expect(record).toEqual({
       dn: GO,
       changetype: 'add',
@@ -179,7 +196,7 @@ describe('a new group', () => {
 
   it('has the attributes of Active Directory, which allows a group without members', () => {
     const { groups } = configFor(builtInConfig(), 'samba').directory.mapping;
-    expect(buildNewGroup({ ...group, name: 'Go' }, null, groups)).toEqual({
+    expect(create({ ...group, name: 'Go' }, null, groups)).toEqual({
       dn: 'cn=go,dc=example,dc=org',
       changetype: 'add',
       attributes: [
@@ -192,15 +209,12 @@ describe('a new group', () => {
         { attribute: 'mail', values: ['go@example.org'] },
       ],
     });
-    expect(buildNewGroup(group, named(ADA), groups).attributes).toContainEqual({
-      attribute: 'managedBy',
-      values: [ADA],
-    });
+    expect(entryOfNew(create(group, named(ADA), groups)).text('managedBy')).toEqual([ADA]);
   });
 
   it('contains itself without a creator, and has the given values only', () => {
     const bare = { ...group, description: null, website: null, email: null };
-    expect(buildNewGroup(bare, null, mapping)).toMatchObject({
+    expect(create(bare, null)).toMatchObject({
       attributes: [
         { attribute: 'objectClass' },
         { attribute: 'cn' },
@@ -212,14 +226,14 @@ describe('a new group', () => {
 
   it('has no members without a creator if its class allows none', () => {
     const { groups } = readConfig(modelSetting('groups: {classes: groupOfMembers}')).directory.mapping;
-    const record = buildNewGroup(group, null, groups);
+    const record = create(group, null, groups);
     expect(entryOfNew(record).text('objectClass')).toEqual(['groupOfMembers']);
     expect(entryOfNew(record).text('member')).toEqual([]);
   });
 
   it('has a cn, with any attribute for the id', () => {
     const { groups } = readConfig(modelSetting('groups: {id: ou}')).directory.mapping;
-    const record = buildNewGroup(group, named(ADA), groups);
+    const record = create(group, named(ADA), groups);
     expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
     expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
   });
@@ -228,16 +242,14 @@ describe('a new group', () => {
     for (const kind of ['389ds', 'freeipa'] as const) {
       const { groups } = configFor(builtInConfig(), kind).directory.mapping;
       const bare = { ...group, name: 'go', website: null, email: null };
-      const created = entryOfNew(buildNewGroup(bare, null, groups));
+      const created = entryOfNew(create(bare, null, groups));
       expect([...created.attributes.keys()]).toEqual(['objectclass', 'cn', 'description']);
       expect(mapGroup(created, groups).value).toMatchObject({ id: 'go', name: 'go' });
       const conflict = (argument: string) =>
         expect.objectContaining({ code: 'CONFLICT', details: { argument } }) as Error;
-      expect(() => buildNewGroup({ ...bare, name: 'Go' }, null, groups)).toThrow(conflict('name'));
-      expect(() => buildNewGroup({ ...bare, email: 'a@b' }, null, groups)).toThrow(conflict('email'));
-      expect(() => buildNewGroup({ ...bare, website: 'https://a' }, null, groups)).toThrow(
-        conflict('website'),
-      );
+      expect(() => create({ ...bare, name: 'Go' }, null, groups)).toThrow(conflict('name'));
+      expect(() => create({ ...bare, email: 'a@b' }, null, groups)).toThrow(conflict('email'));
+      expect(() => create({ ...bare, website: 'https://a' }, null, groups)).toThrow(conflict('website'));
     }
   });
 
@@ -246,13 +258,9 @@ describe('a new group', () => {
       const forms = '[{attribute: memberUid, by: id}, {attribute: member, by: dn}]';
       const { groups } = readConfig(modelSetting(`groups: {classes: ${classes}, members: ${forms}}`))
         .directory.mapping;
-      const created = entryOfNew(
-        buildNewGroup(
-          { ...group, name: 'go', website: null, email: null },
-          { ...named(ADA), id: 'ada' },
-          groups,
-        ),
-      );
+      const creator = { ...named(ADA, 'person'), id: 'ada' };
+      const bare = { ...group, name: 'go', website: null, email: null };
+      const created = entryOfNew(create(bare, creator, groups));
       return [created.text('member'), created.text('memberUid')];
     };
     expect(namesIn('[groupOfNames, posixGroup]')).toEqual([[ADA], []]);
@@ -263,24 +271,24 @@ describe('a new group', () => {
     const model = 'server: 389ds\ngroups: {classes: [top, groupOfUniqueNames]}';
     const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
     const bare = { ...group, name: 'go', website: null, email: null };
-    const created = entryOfNew(buildNewGroup(bare, named(ADA), groups));
+    const created = entryOfNew(create(bare, named(ADA), groups));
     expect([created.text('member'), created.text('uniqueMember')]).toEqual([[], [ADA]]);
   });
 
   it('has the value of its RDN, also if the name is read from that attribute', () => {
     const model = 'server: samba\ngroups: {name: CN}';
     const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
-    expect(() => buildNewGroup(group, null, groups)).toThrow('the name of a group is its id');
-    const created = entryOfNew(buildNewGroup({ ...group, name: 'go' }, null, groups));
+    expect(() => create(group, null, groups)).toThrow('the name of a group is its id');
+    const created = entryOfNew(create({ ...group, name: 'go' }, null, groups));
     expect([created.dn, created.text('cn')]).toEqual(['cn=go,dc=example,dc=org', ['go']]);
   });
 
   it('has its id as name if the directory uses it', () => {
     const { groups } = readConfig(modelSetting('groups: {name: CN}')).directory.mapping;
-    expect(() => buildNewGroup(group, named(ADA), groups)).toThrow(
+    expect(() => create(group, named(ADA), groups)).toThrow(
       new ServiceError('CONFLICT', 'In this directory the name of a group is its id', { argument: 'name' }),
     );
-    const called = buildNewGroup({ ...group, name: 'go' }, named(ADA), groups);
+    const called = create({ ...group, name: 'go' }, named(ADA), groups);
     expect(entryOfNew(called).text('cn')).toEqual(['go']);
   });
 });
@@ -290,7 +298,7 @@ describe('the deletion of a group', () => {
 
   it('first removes it from the groups that contain it', () => {
     const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN, ADA], owner: [DN] }, 'cn=games'));
-    expect(buildGroupDeletion(group, [{ group: outer, namedAs: 5 }], mapping)).toEqual([
+    expect(buildGroupDeletion(group, [{ group: outer, namedAs: 5 }], directory)).toEqual([
       {
         dn: 'cn=games',
         changetype: 'modify',
@@ -305,7 +313,7 @@ describe('the deletion of a group', () => {
 
   it('is not possible while it is the only member of another one', () => {
     const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN] }, 'cn=games'));
-    expect(() => buildGroupDeletion(group, [{ group: outer, namedAs: 1 }], mapping)).toThrow(
+    expect(() => buildGroupDeletion(group, [{ group: outer, namedAs: 1 }], directory)).toThrow(
       expect.objectContaining({
         code: 'CONFLICT',
         message: expect.stringContaining('games') as string,

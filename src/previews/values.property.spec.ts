@@ -6,7 +6,7 @@ import { Entry } from '../ldap/entry.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { mapGroup, mapPerson } from '../mirror/map/map.js';
 import { USER_FIELDS } from '../users/user.fields.js';
-import { validateChange } from './validate.js';
+import { validateChange } from './values.js';
 
 const { mapping } = builtInConfig().directory;
 const group = { id: 'chess-club' };
