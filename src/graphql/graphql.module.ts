@@ -12,13 +12,11 @@ import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
-import { ResponseCache } from './cache/response-cache.js';
+import { ConditionalResponses, ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { PreviewShares } from './execution/preview-shares.js';
-import { ConditionalResponses } from './execution/conditional-responses.js';
-import { CachedResponses } from './execution/cached-responses.js';
-import { ExecutedResponses } from './execution/responses.js';
+import { Responses } from './execution/responses.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { bounded } from '../common/errors.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
@@ -79,7 +77,6 @@ import { HttpAdapter } from '../http/http-adapter.js';
   providers: [
     OperationValidator,
     ResponseCache,
-    CachedResponses,
     ConditionalResponses,
     Compiler,
     Documents,
@@ -91,7 +88,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
     Executor,
     PreviewShares,
     LoadShedder,
-    ExecutedResponses,
+    Responses,
     FastPath,
     RateLimiter,
     RateLimitResolver,

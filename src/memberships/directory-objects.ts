@@ -1,13 +1,7 @@
 import type { CursorForm } from '../common/cursor.js';
 import { ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
-import {
-  findObject,
-  lookupCondition,
-  lookupReads,
-  notFound,
-  type TableNames,
-} from '../database/fields/object-table.js';
+import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
@@ -60,12 +54,7 @@ export abstract class DirectoryObjects<
     this.lookups = { id: find('id'), nodeId: find('nodeId'), email: find('email') };
     this.byKeys = statement(
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
-      {
-        returnsRevision: true,
-        noteReads: (reads, [keys]) => {
-          reads.note(table, keys as number[]);
-        },
-      },
+      { returnsRevision: true },
     );
   }
 
@@ -165,7 +154,6 @@ export abstract class DirectoryObjects<
         key: `${alias}.key`,
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
-        reads: { table, others: lookupReads(this.names, by) },
         total,
       };
       return { query: planPage(source, page, selection, lookup, form), columns, cacheKey, indexOfIdentity };

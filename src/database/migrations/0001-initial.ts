@@ -198,8 +198,7 @@ const LOG = [
     memberships_changed integer not null,
     memberships_removed integer not null,
     attributes_lost jsonb not null default '{}',
-    confirmed boolean not null,
-    changed json
+    confirmed boolean not null
   )`,
   'create index revisions_applied_at on revisions (applied_at)',
   `create table changes (

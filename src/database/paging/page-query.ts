@@ -3,12 +3,10 @@ import type { PageArguments, PageSelection, SelectedCursors } from '../../common
 import {
   type Bound,
   bound,
-  notesPage,
   type PageSource,
   type Parents,
   selectParents,
   type ParentLookup,
-  withKeys,
 } from './page-source.js';
 import { inUnionBranches, orderBy, selectPage, where } from './select-rows.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
@@ -43,13 +41,12 @@ export interface PageQuery {
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
-  asked: PageSource,
+  source: PageSource,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[] | ParentLookup | null,
   form: CursorForm,
 ): PageQuery {
-  const source = withKeys(asked);
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
   const bounds = boundsOf(source, page, form);
@@ -69,9 +66,8 @@ export function planPage(
   const hasSeveralParents = parent.position.length > 0;
   const isShort = !hasSeveralParents && isAlongIndex(source, selection);
   const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
-  const noteReads = notesPage(source, parents, parent, pageColumns.size);
   return {
-    statement: statement(text, { returnsRevision: true, isShort, noteReads }),
+    statement: statement(text, { returnsRevision: true, isShort }),
     values: source.values.all,
     source,
     limit,

@@ -7,7 +7,6 @@ import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visibl
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
-import { noteChanged } from './changed-objects.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
@@ -254,7 +253,6 @@ class Revision {
     const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, revision);
-    if (state.fingerprint === this.fingerprint) await noteChanged(writer, revision);
     const announcement = await this.writeState(revision, changes, state, difference);
     if (announcement === null) throw new Error('The revision was not written');
     return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
@@ -280,9 +278,9 @@ class Revision {
            hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES},
            changes_open_to = case when $7::boolean or hides_in_log then coalesce(changes_open_to, ${lastOpenChange}) end
          returning as_of, hides, hides_in_log)
-       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', case when octet_length(a.text) < 8000 then a.text else '' end) end from (
+       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', a.text) end from (
          select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $8::uuid,
-           'changed', r.changed, 'asOf', (extract(epoch from s.as_of) * 1000)::float8,
+           'asOf', (extract(epoch from s.as_of) * 1000)::float8,
            'age', extract(epoch from clock_timestamp() - s.as_of)::float8,
            'hides', s.hides, 'hidesInLog', s.hides or s.hides_in_log)::text end as text
          from state s left join revisions r on r.id = $1::integer) a`,
