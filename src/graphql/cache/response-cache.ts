@@ -1,21 +1,15 @@
-import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
-import { readBuild } from '../../config/build.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import { Staleness } from '../../database/staleness.js';
-import { seesEverything } from '../../database/visibility/viewer.js';
-import { coversAny, matchesEtag } from '../../http/entity-tags.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation.js';
 import type { Coding } from '../http/compression.js';
-import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import { type CacheDependency, periodOfUrls } from './cache-policy.decorator.js';
 
 export interface CachedResponse {
@@ -177,105 +171,4 @@ function partsOf(principal: Principal): { scopes: string; subject: string } {
     principals.set(principal, caller);
   }
   return caller;
-}
-
-/** Everything that determines a response: equal values have equal responses. */
-type Representation = Pick<CachedResponse, 'name' | 'period'> & { readonly revision: string };
-
-/** Characters of an entity tag, of six bits each. */
-const TAG_LENGTH = 22;
-/** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
-const REVALIDATED = {
-  'cache-control': 'private, no-cache',
-  vary: 'Accept, Accept-Encoding, Authorization, Origin',
-};
-
-/**
- * Conditional requests by GET (RFC 9110 §13.1.2, docs/adr/0048). An entity tag names a revision, the audience and the request, so
- * it can be compared before the operation is executed.
- */
-@Injectable()
-export class ConditionalResponses {
-  /** The hash of what else decides about responses: the release, and the settings of URLs, fields and documents. */
-  private readonly service: string;
-
-  constructor(
-    @Inject(CONFIG) { baseUrl, model, directory, trustedDocuments }: Config,
-    private readonly revisions: Revisions,
-    private readonly staleness: Staleness,
-  ) {
-    const { version, commit } = readBuild();
-    // The name of a request by documentId has the id of the document, and not its text.
-    const documents = [...(trustedDocuments?.documents ?? [])];
-    const parts = [version, commit, baseUrl, directory.server, model, documents];
-    this.service = hash('sha256', JSON.stringify(parts));
-  }
-
-  /**
-   * The response with its entity tag, or 304 if the client has it. Those of POST have none (RFC 9110 §9.3.3), and those that
-   * contain nothing of the mirror: their revision is null.
-   */
-  tag(
-    request: PipelineRequest,
-    response: PipelineResponse,
-    { name, period, revision }: Pick<CachedResponse, 'name' | 'period' | 'revision'>,
-  ): PipelineResponse {
-    if (revision === null || request.method === 'POST') return response;
-    const representation = { name, period, revision };
-    const headers = { ...response.headers, ...REVALIDATED, etag: `W/${this.tagOf(representation)}` };
-    return this.unchanged(request, representation) ?? { ...response, headers };
-  }
-
-  /** 304 without an execution, if the client has the response; otherwise undefined. The operation was charged before. */
-  respond(request: PipelineRequest): undefined | Promise<PipelineResponse> {
-    const known = request.headers['if-none-match'];
-    // Only the execution shows whether there is a response for any tag, and what its tag is.
-    if (request.method === 'POST' || known === undefined || coversAny(known)) return undefined;
-    const revision = this.revisions.current?.id;
-    if (revision === undefined) return undefined;
-    for (const each of this.possible(request)) {
-      const unchanged = this.unchanged(request, { ...each, revision });
-      if (unchanged !== null) return this.describe(request, revision, unchanged);
-    }
-    return undefined;
-  }
-
-  /** What the response of the current revision can be: only the execution shows whether the subject matters. */
-  private possible({
-    validated,
-    cacheKey,
-    context,
-  }: PipelineRequest): Pick<CachedResponse, 'name' | 'period'>[] {
-    const dependencies = validated?.cacheDependencies ?? null;
-    if (dependencies?.has('mirror') !== true || cacheKey === null || context === null) return [];
-    const period = dependencies.has('period') ? periodOfUrls(new Date()) : null;
-    // If the revision may hide something from the viewer, only the tag with the subject was sent.
-    const isOwn = dependencies.has('subject') || (this.revisions.hides && !seesEverything(context.viewer));
-    return (isOwn ? [true] : [false, true]).map((each) => ({ name: cacheKey.nameFor(each), period }));
-  }
-
-  private unchanged(
-    { headers, responseType }: PipelineRequest,
-    representation: Representation,
-  ): PipelineResponse | null {
-    const known = headers['if-none-match'];
-    if (known === undefined) return null;
-    const tag = this.tagOf(representation);
-    if (!matchesEtag(known, tag)) return null;
-    return { status: 304, type: responseType ?? '', headers: { ...REVALIDATED, etag: `W/${tag}` }, body: '' };
-  }
-
-  private async describe(
-    request: PipelineRequest,
-    revision: string,
-    response: PipelineResponse,
-  ): Promise<PipelineResponse> {
-    request.mirrorRead = await this.staleness.describe(revision, this.staleness.asOf);
-    return response;
-  }
-
-  private tagOf({ name, period, revision }: Representation): string {
-    const text = `${this.service}\n${revision}\n${period}\n${name}`;
-    return `"${hash('sha256', text, 'base64url').slice(0, TAG_LENGTH)}"`;
-  }
 }

@@ -3,7 +3,6 @@ import type { Variables } from '../analysis/operation.js';
 import type { PolicyDecision } from '../analysis/operation-policy.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { RequestContext } from '../http/request-context.js';
-import type { DeprecatedUses } from '../schema/deprecation.js';
 
 export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
   readonly document: DocumentNode;
@@ -11,8 +10,6 @@ export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'>
   readonly schema: GraphQLSchema;
   /** What its result depends on; null if it cannot be cached. */
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  /** The deprecated elements that it uses; null if there are none. */
-  readonly deprecated: DeprecatedUses | null;
   readonly variables: Variables;
   /** Null if graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
