@@ -1,4 +1,4 @@
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import type { PageArguments, PageSelection, SelectedCursors } from '../../common/page.js';
 import {
   type Bound,
@@ -45,11 +45,11 @@ export function planPage(
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[] | ParentLookup | null,
-  form: CursorForm,
+  seal: KeySeal,
 ): PageQuery {
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const bounds = boundsOf(source, page, form);
+  const bounds = boundsOf(source, page, seal);
   const parent = selectParents(source, parents);
   const rows = [...source.conditions, ...parent.conditions];
   const pageColumns = selectPageColumns(source, selection, rows, bounds, parent);
@@ -88,8 +88,8 @@ interface Bounds {
   readonly before: Bound | null;
 }
 
-function boundsOf(source: PageSource, { after, before }: PageArguments, form: CursorForm): Bounds {
-  return { after: bound(source, after, 'after', form), before: bound(source, before, 'before', form) };
+function boundsOf(source: PageSource, { after, before }: PageArguments, seal: KeySeal): Bounds {
+  return { after: bound(source, after, 'after', seal), before: bound(source, before, 'before', seal) };
 }
 
 function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {

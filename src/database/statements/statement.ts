@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { READS_VIEWER } from '../visibility/conditions.js';
 
 /** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */
@@ -94,9 +94,9 @@ export interface Reader {
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Reads pages, whose cursors depend on the viewer. */
+/** Reads pages, whose cursors have the keys of rows sealed. */
 export interface PageReader extends Reader {
-  readonly cursors: CursorForm;
+  readonly seal: KeySeal;
 }
 
 /** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */

@@ -1,4 +1,4 @@
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
 import type { RulesInMirror } from './rules-in-mirror.js';
 import { type FixedViewer, type Viewer } from './viewer.js';
@@ -9,7 +9,7 @@ export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
   readonly rules: Pick<RulesInMirror, 'areApplied' | 'mark' | 'admit' | 'admitAgain'>;
-  cursorsFor(viewer: Viewer): CursorForm;
+  readonly seal: KeySeal;
 }
 
 /**

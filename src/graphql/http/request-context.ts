@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import type { Principal } from '../../auth/principal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { PageReader, Statement } from '../../database/statements/statement.js';
@@ -80,8 +80,8 @@ export class RequestContext implements PageReader {
     return this.visible.viewer;
   }
 
-  get cursors(): CursorForm {
-    return this.database.cursorsFor(this.viewer);
+  get seal(): KeySeal {
+    return this.database.seal;
   }
 
   /** Whether another viewer with the same scopes may get another response. */
