@@ -8,7 +8,7 @@ import { BadUserInputError, bounded } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/operations.js';
-import type { ValidatedOperation } from '../execution/validated-operation.js';
+import type { ValidatedOperation } from '../http/pipeline-request.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
 import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';

@@ -15,7 +15,7 @@ import { type MirrorRead, Staleness } from '../../database/staleness.js';
 import { seesEverything } from '../../database/visibility/viewer.js';
 import { coversAny, matchesEtag } from '../../http/entity-tags.js';
 import { Executor } from './operations.js';
-import type { ValidatedOperation } from './validated-operation.js';
+import type { ValidatedOperation } from '../http/pipeline-request.js';
 import { insufficientScope, type Withheld } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { periodOfUrls } from '../cache/cache-policy.decorator.js';
