@@ -35,7 +35,7 @@ export async function withDatabase<Result>(
   // Standard output is reserved for the result of the command. Errors go to standard error as text.
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
-  const dataSource = new DirectoryDataSource(config.database, ENTITIES, { prepares: true, ...options });
+  const dataSource = new DirectoryDataSource(config.database, ENTITIES, options);
   await withLateProgress('Opening the database', () => dataSource.initialize());
   try {
     return await work(dataSource);

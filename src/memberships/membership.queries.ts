@@ -20,7 +20,6 @@ export function findRole(users: TableNames, user: LookupKey, group: LookupKey): 
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
     {
       returnsRevision: true,
-      isShort: true,
       noteReads: (reads, _values, [row]) => {
         noteFound(reads, 'users', row?.[0], lookupReads(users, user));
         noteFound(reads, 'groups', row?.[1]);

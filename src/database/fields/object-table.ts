@@ -82,7 +82,7 @@ export function findObject(names: TableNames, by: LookupKey, columns: string): S
   return statement(
     `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
      where ${IS_COMPLETE}`,
-    { returnsRevision: true, isShort: true, noteReads: notesFound(table, 0, lookupReads(names, by)) },
+    { returnsRevision: true, noteReads: notesFound(table, 0, lookupReads(names, by)) },
   );
 }
 

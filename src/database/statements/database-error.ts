@@ -18,7 +18,6 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
 const UNAVAILABLE = /^(08|53|57P|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
 const INCOMPLETE = /^(42P01|55000)$/;
-const DISK_FULL = '53100';
 const LOCK_NOT_AVAILABLE = '55P03';
 /** Serialization failure and deadlock: two transactions changed the same rows at once. */
 const RACE = /^(40001|40P01)$/;
@@ -53,15 +52,6 @@ export class LostRaceError extends ServiceUnavailableError {
 /** Whether a statement failed because tables are missing or not filled yet, as during a restore. */
 export function isIncomplete(error: unknown): boolean {
   return INCOMPLETE.test(driverErrorOf(error).code ?? '');
-}
-
-/** Why the server must not be queried for the moment, although it answers; null for any other error. */
-export function pauseReasonOf(error: unknown): string | null {
-  if (driverErrorOf(error).code === DISK_FULL) return 'its disk is full';
-  // Some tools copy tables and never fill the view.
-  return isIncomplete(error)
-    ? 'its tables are incomplete. If it is not being restored: refresh materialized view database_complete'
-    : null;
 }
 
 /** TypeORM wraps the driver's error; the pool does not. */

@@ -15,8 +15,6 @@ export interface Statement {
   readonly provesOpen?: boolean;
   /** Whether it reads the log of changes. */
   readonly readsLog?: boolean;
-  /** Whether it reads a few rows along an index, and so may share a connection. */
-  readonly isShort: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
   readonly readsViewer?: boolean;
   /** What its rows depend on. Without it, a response depends on everything. */
@@ -48,14 +46,14 @@ const known = new LRUCache<string, Statement>({
   sizeCalculation: (_statement, text) => text.length,
 });
 
-interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'isShort' | 'noteReads'>> {
+interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'noteReads'>> {
   readonly isRestricted?: boolean;
 }
 
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
 export function statement(
   text: string,
-  { returnsRevision = false, isShort = false, isRestricted = false, noteReads }: StatementOptions = {},
+  { returnsRevision = false, isRestricted = false, noteReads }: StatementOptions = {},
 ): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
@@ -69,7 +67,6 @@ export function statement(
       returnsRevision,
       provesOpen: returnsRevision && text.includes(OPEN_REVISION),
       readsLog,
-      isShort,
       readsViewer: text.includes(READS_VIEWER),
       noteReads,
     };
