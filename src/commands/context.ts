@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { nameDatabase } from '../config/settings/database.js';
 import { type OpeningOptions, DirectoryDataSource } from '../database/connections/data-source.js';
-import { DatabaseStartError } from '../database/connections/database-start.error.js';
+import { DatabaseStartError } from '../database/statements/database-error.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';

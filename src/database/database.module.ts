@@ -11,7 +11,7 @@ import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions/revisions.js';
 import { Staleness } from './staleness.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAwayError } from './connections/database-start.error.js';
+import { DatabaseAwayError } from './statements/database-error.js';
 import { settlesWithin } from '../common/settles-within.js';
 
 /** Provides the database, open and migrated before any other module starts. */

@@ -15,7 +15,7 @@ import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { settlesWithin } from '../common/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
-import { valueIndexesOf } from '../database/fields/value-indexes.js';
+import { valueIndexesOf } from '../database/fields/value-filters.js';
 import { passwordRisk } from '../sources/check/password-risk.js';
 import { Follower } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';

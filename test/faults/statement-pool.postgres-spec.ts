@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { createPool, poolOptions } from '../../src/database/connections/pool-options.js';
+import { createPool, poolOptions, timeLimitsFor } from '../../src/database/connections/pool-options.js';
 import { StatementPool } from '../../src/database/connections/statement-pool.js';
-import { timeLimitsFor } from '../../src/database/connections/time-limits.js';
 import { eventually } from '../support/eventually.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 

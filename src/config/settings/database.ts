@@ -28,7 +28,7 @@ export const DATABASE_SETTINGS = {
     'Maximum number of connections to PostgreSQL, and to DATABASE_READ_URL, for requests. Workers share them.',
   ),
   DATABASE_TIMEOUT_SECONDS: setting(
-    integer(1, 600, 5),
+    integer(1, 600, 3),
     'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long. A shutdown waits 10 seconds for open requests.',
   ),
 };

@@ -7,16 +7,20 @@ import { ServiceUnavailableError } from '../../common/errors.js';
 import { SEAL_BYTES } from '../../common/key-seal.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
-import { databaseError, isIncomplete } from '../statements/database-error.js';
-import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
+import {
+  databaseError,
+  isIncomplete,
+  DatabaseAwayError,
+  DatabaseStartError,
+  reasonOf,
+} from '../statements/database-error.js';
 import { EmbeddedServer } from '../embedded/embedded-server.js';
 import { MIGRATIONS } from '../migrations/migrations.js';
-import { createPool, poolOptions } from './pool-options.js';
-import { keepValueIndexes } from '../fields/value-indexes.js';
+import { createPool, poolOptions, type DatabaseTimeLimits, timeLimitsFor } from './pool-options.js';
+import { keepValueIndexes } from '../fields/value-filters.js';
 import type { Writer } from '../statements/statement.js';
 import { settlesWithin } from '../../common/settles-within.js';
 import { StatementPool } from './statement-pool.js';
-import { type DatabaseTimeLimits, timeLimitsFor } from './time-limits.js';
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;

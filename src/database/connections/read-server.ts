@@ -4,10 +4,9 @@ import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { type CurrentRevision, NothingReadError, revisionOf } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
-import { reasonOf } from './database-start.error.js';
-import { createPool, poolOptions } from './pool-options.js';
+import { reasonOf } from '../statements/database-error.js';
+import { createPool, poolOptions, timeLimitsFor } from './pool-options.js';
 import { StatementPool } from './statement-pool.js';
-import { timeLimitsFor } from './time-limits.js';
 
 /** Milliseconds to open a connection: few, because the primary can answer instead. */
 const CONNECTION_TIMEOUT_MS = 500;

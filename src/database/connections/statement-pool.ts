@@ -8,7 +8,7 @@ import {
   type Statement,
   statementChannel,
 } from '../statements/statement.js';
-import type { DatabaseTimeLimits } from './time-limits.js';
+import type { DatabaseTimeLimits } from './pool-options.js';
 
 /** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
 const MAX_PREPARED = 100;

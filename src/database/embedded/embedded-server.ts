@@ -22,7 +22,7 @@ import {
   type EmbeddedAddress,
   embeddedAddressOf,
 } from '../../config/settings/embedded-address.js';
-import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../connections/database-start.error.js';
+import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
 import { findServerAccount, isRoot, PostgresPrograms, type ServerAccount } from './postgres-programs.js';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */

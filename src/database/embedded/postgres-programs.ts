@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { DatabaseStartError } from '../connections/database-start.error.js';
+import { DatabaseStartError } from '../statements/database-error.js';
 
 export interface ServerAccount {
   readonly uid: number;

@@ -8,8 +8,7 @@ import { Database } from '../database.js';
 import { type Announcement, announcementIn, REVISION_CHANNEL } from './announcement.js';
 import type { ChangedObjects } from './changed-objects.js';
 import { Freshness } from './freshness.js';
-import { SESSION_SETTINGS, unencryptedPassword } from '../connections/pool-options.js';
-import { timeLimitsFor } from '../connections/time-limits.js';
+import { SESSION_SETTINGS, unencryptedPassword, timeLimitsFor } from '../connections/pool-options.js';
 import { type Revision, revisionIn } from './revision.js';
 import {
   changesIn,

@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { timeLimitsFor } from '../../database/connections/time-limits.js';
+import { timeLimitsFor } from '../../database/connections/pool-options.js';
 import type { RequestContext } from '../http/request-context.js';
 
 /**
