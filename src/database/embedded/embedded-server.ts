@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chownSync,
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -140,34 +143,37 @@ export class EmbeddedServer {
     try {
       await this.prepare();
       seen = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-      const { host, port } = this.address;
-      const isSocket = host.startsWith('/');
-      const quoted = `'${host.replaceAll("'", `'\\''`)}'`;
-      const place = isSocket ? `-c listen_addresses= -k ${quoted}` : `-c listen_addresses=${host}`;
-      await this.run(
-        'pg_ctl',
-        this.data,
-        'start',
-        '-w',
-        '-s',
-        '-l',
-        log,
-        '-o',
-        `${SETTINGS} -p ${port} ${place}`,
-      );
+      await this.spawn(log);
     } catch (error) {
       if (error instanceof DatabaseStartError) throw error;
       const logged = existsSync(log) ? readFileSync(log).subarray(seen).toString() : '';
       // Another process starts the server at the same time.
-      if (logged.includes('postmaster.pid')) this.disownLock();
-      else {
-        const reason = errorIn(logged) ?? reasonOf(error);
-        const message = `The embedded database in ${this.directory} cannot be used: ${reason}`;
-        throw new DatabaseStartError(logged === '' ? message : `${message}. Its log is ${log}`, {
-          cause: error,
-        });
+      if (logged.includes('postmaster.pid')) {
+        this.disownLock();
+        return;
       }
+      const reason = errorIn(logged) ?? reasonOf(error);
+      const message = `The embedded database in ${this.directory} cannot be used: ${reason}`;
+      throw new DatabaseStartError(logged === '' ? message : `${message}. Its log is ${log}`, {
+        cause: error,
+      });
     }
+  }
+
+  /** Resolves when this process has joined the server. */
+  private async spawn(log: string): Promise<void> {
+    const { host, port } = this.address;
+    const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
+    const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
+    const { program, args, options } = this.programs().call('postgres', this.data, ...given);
+    const output = openSync(log, 'a', 0o600);
+    // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
+    const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
+    closeSync(output);
+    child.unref();
+    const end = once(child, 'exit').then(() => true);
+    while (!(await this.joinRunning()))
+      if (await Promise.race([end, sleep(PAUSE_MS, false)])) throw new Error('no reason is known');
   }
 
   /**
@@ -230,13 +236,13 @@ export class EmbeddedServer {
     }
   }
 
-  /** Runs a program to its end, as the owner of the files that it works in. */
+  /** They run as the owner of the files. */
+  private programs(data = this.data): PostgresPrograms {
+    return new PostgresPrograms(isRoot() ? statSync(data) : null);
+  }
+
   private async run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]): Promise<void> {
-    const { program, args, options } = new PostgresPrograms(isRoot() ? statSync(data) : null).call(
-      name,
-      data,
-      ...given,
-    );
+    const { program, args, options } = this.programs(data).call(name, data, ...given);
     try {
       await promisify(execFile)(program, args, options);
     } catch (error) {
