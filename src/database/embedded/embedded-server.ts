@@ -171,9 +171,11 @@ export class EmbeddedServer {
     const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
     closeSync(output);
     child.unref();
-    const end = once(child, 'exit').then(() => true);
-    while (!(await this.joinRunning()))
-      if (await Promise.race([end, sleep(PAUSE_MS, false)])) throw new Error('no reason is known');
+    const end = once(child, 'exit').then(() => 'no reason is known', reasonOf);
+    while (!(await this.joinRunning())) {
+      const reason = await Promise.race([end, sleep(PAUSE_MS, null)]);
+      if (reason !== null) throw new Error(reason);
+    }
   }
 
   /**
