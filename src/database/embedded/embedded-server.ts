@@ -105,6 +105,7 @@ export class EmbeddedServer {
 
   /** @returns false if no server accepts connections, or not yet */
   private async joinRunning(): Promise<boolean> {
+    if (this.session !== null) return true;
     // Without it, a server that listens has lost its files.
     if (!existsSync(this.lockFile)) return false;
     const connectionString = this.address.url;
@@ -120,6 +121,7 @@ export class EmbeddedServer {
     }
     this.session = session;
     session.once('end', () => {
+      this.session = null;
       if (!this.isClosed) void this.rejoin();
     });
     return true;
