@@ -18,7 +18,7 @@ import { ServerDirectory } from '../ldap/server-directory.js';
 import { FileDirectory } from '../ldif/file-directory.js';
 import { SourceError } from '../source.error.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { compareServers, type ConnectedServer } from './compare-servers.js';
+import { compareServers } from './compare-servers.js';
 import { CountedEntries } from './counted-entries.js';
 import { PLURALS } from './counted-kind.js';
 
@@ -44,10 +44,9 @@ export async function checkDirectory(
   signal: AbortSignal,
   progress: Progress = () => undefined,
 ): Promise<Finding[]> {
-  const servers = new LdapServers(source);
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  const first = await enterAll(servers, source, signal, findings);
+  const first = await enterAll(source, signal, findings);
   if (first === null) return findings;
   const { connection } = first;
   findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
@@ -55,7 +54,7 @@ export async function checkDirectory(
     const directory = new ServerDirectory(config, connection);
     const check = new DirectoryCheck(config, directory, signal, progress);
     for await (const finding of check.run()) findings.push(finding);
-    const others = compareServers(config, servers, source, directory, first, signal);
+    const others = compareServers(source, directory, first.server, signal);
     for await (const finding of others) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
@@ -66,16 +65,21 @@ export async function checkDirectory(
   return findings;
 }
 
+interface ConnectedServer {
+  readonly connection: LdapConnection;
+  readonly server: LdapServerConfig;
+}
+
 /**
  * Checks every server, because each may have to replace the others.
  * @returns a connection to the first server that accepts the account; null when none does
  */
 async function enterAll(
-  servers: LdapServers,
   source: LdapSourceConfig,
   signal: AbortSignal,
   findings: Finding[],
 ): Promise<ConnectedServer | null> {
+  const servers = new LdapServers(source);
   let first: ConnectedServer | null = null;
   for (const server of source.servers) {
     let connection: LdapConnection | null = null;

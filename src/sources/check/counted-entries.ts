@@ -87,7 +87,12 @@ export class CountedEntries {
    * @param sees whether the account sees the entry with a DN; null: it cannot be looked up
    */
   async findings(sees: ((dn: string) => Promise<boolean>) | null): Promise<Finding[]> {
-    return [...(await this.references.findings(sees)), ...this.members.findings()];
+    return [
+      ...(await this.references.findings(sees)),
+      ...this.kinds.person.describeModel(),
+      ...this.kinds.group.describeModel(),
+      ...this.members.findings(),
+    ];
   }
 }
 

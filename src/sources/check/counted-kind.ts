@@ -123,7 +123,6 @@ export class CountedKind {
     yield* this.describeOmitted(what);
     yield* this.describeMisfits(what);
     yield* this.describeRoles();
-    yield* this.describeModel();
   }
 
   private *describeOmitted(what: string): Generator<Finding> {
@@ -168,7 +167,9 @@ export class CountedKind {
       : ok('members', counts);
   }
 
-  private *describeModel(): Generator<Finding> {
+  /** The fields, rules and filters of the model, as far as there are entries. */
+  *describeModel(): Generator<Finding> {
+    if (this.total === 0) return;
     for (const [{ name, attributes }, { count }] of this.fields) {
       const text = `${TYPES[this.kind]}.${name}: ${attributes.join(' or ')} in ${count} of ${this.total} entries`;
       yield count > 0 ? ok('fields', text) : warning('fields', text);
