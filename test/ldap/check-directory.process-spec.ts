@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { fixFor } from '../../src/commands/remedies.js';
 import type { Finding } from '../../src/common/finding.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory, checkFile } from '../../src/sources/check/check-directory.js';
+import { checkDirectory, checkFile } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';

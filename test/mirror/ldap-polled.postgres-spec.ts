@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { readIds, readMembers, readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { readStatus } from '../support/clients/mirror.js';

@@ -6,10 +6,10 @@ import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../conf
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
-import type { Mapped } from '../../mirror/map/entry-reader.js';
-import type { MappedPerson } from '../../mirror/map/snapshot.js';
-import { SAME_ID } from '../../mirror/revision/staging.js';
-import type { EntryKind } from '../source.js';
+import type { Mapped } from '../map/entry-reader.js';
+import type { MappedPerson } from '../map/snapshot.js';
+import { SAME_ID } from '../revision/staging.js';
+import type { EntryKind } from '../../sources/source.js';
 import { LISTS } from './causes.js';
 
 export const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;

@@ -9,12 +9,12 @@ import {
 } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { Entry } from '../../ldap/entry.js';
-import { mapGroup, mapPerson } from '../../mirror/map/map.js';
-import { keysOfEntry } from '../../mirror/map/named-by.js';
-import { GROUP_KEYS, NAMED_GROUPS } from '../../mirror/map/named-groups.js';
-import type { MappedGroup, MappedPerson } from '../../mirror/map/snapshot.js';
-import { namingAttributesOf } from '../named-groups.js';
-import type { EntryKind } from '../source.js';
+import { mapGroup, mapPerson } from '../map/map.js';
+import { keysOfEntry } from '../map/named-by.js';
+import { GROUP_KEYS, NAMED_GROUPS } from '../map/named-groups.js';
+import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
+import { namingAttributesOf } from '../../sources/named-groups.js';
+import type { EntryKind } from '../../sources/source.js';
 import { CountedKind } from './counted-kind.js';
 import { References } from './references.js';
 

@@ -2,7 +2,7 @@ import { foldId } from '../../common/identity.js';
 import { mappingOf, type NamedBy } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { escapeDnValue, InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
-import type { EntryKind } from '../source.js';
+import type { EntryKind } from '../../sources/source.js';
 
 /** The lists of the model. */
 export const LISTS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;

@@ -3,9 +3,9 @@ import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/d
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { readOne } from '../../ldap/client/read-one.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { LdapServers } from '../ldap/ldap-servers.js';
-import { ServerDirectory } from '../ldap/server-directory.js';
-import { SourceError } from '../source.error.js';
+import { LdapServers } from '../../sources/ldap/ldap-servers.js';
+import { ServerDirectory } from '../../sources/ldap/server-directory.js';
+import { SourceError } from '../../sources/source.error.js';
 
 const WHAT = 'directory servers';
 

@@ -4,9 +4,9 @@ import { mappingOf, type NamedBy } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { type ReferenceField, referenceFields } from '../../database/fields/field-references.js';
 import type { Entry } from '../../ldap/entry.js';
-import { keysOfEntry, waysOfNaming } from '../../mirror/map/named-by.js';
-import { type Identified, nameInValue, referenceKeyOf } from '../reference-key.js';
-import { type EntryKind, KINDS } from '../source.js';
+import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
+import { type Identified, nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
+import { type EntryKind, KINDS } from '../../sources/source.js';
 import { Causes, type Example, LISTS, type Origin } from './causes.js';
 
 /** The largest number of distinct values whose text is kept, to find the cause of references that name no entry. */
