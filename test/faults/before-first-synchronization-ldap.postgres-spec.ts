@@ -90,6 +90,26 @@ describe('a first reading of a server', () => {
     }
   });
 
+  it('is RUNNING while it lasts', async () => {
+    proxy.slow(200);
+    const port = await findFreePort();
+    const starting = TestService.start({
+      environment: {
+        ...directorySettings(slapd),
+        DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
+        PORT: String(port),
+      },
+    });
+    const readState = () =>
+      readReadiness(`http://127.0.0.1:${port}`).then(
+        ({ mirror }) => mirror.state,
+        () => null,
+      );
+    await eventually(readState, 'RUNNING');
+    const service = await starting;
+    await service.stop();
+  });
+
   it('is not served as an empty directory before its end, here and in a process beside it', async () => {
     proxy.freeze();
     const port = await findFreePort();
@@ -118,7 +138,6 @@ describe('a first reading of a server', () => {
       for (const each of [url, beside.url]) expect(await count(each, authorization)).toEqual([503, null]);
       proxy.restore();
       proxy.slow(200);
-      await eventually(async () => (await readReadiness(url)).mirror.state, 'RUNNING');
       const all = [200, PEOPLE.length];
       for (const each of [url, beside.url]) {
         const seen: unknown[][] = [];

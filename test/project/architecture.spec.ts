@@ -94,7 +94,6 @@ const PURE = [
   'groups/group.fields.ts',
   'mirror/map/entry-reader.ts',
   'mirror/map/map.ts',
-  'mirror/revision/order-renames.ts',
   'media/signing/signed-url.ts',
   'previews/rights.ts',
   'previews/values.ts',
