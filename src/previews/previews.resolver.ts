@@ -174,7 +174,7 @@ export class PreviewsResolver {
   }
 
   @Preview(
-    ['group', () => Group, 'The group after the change. The user can belong to it through another one.'],
+    ['group', () => Group, 'The changed group. The user can still belong to it through another group.'],
     'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
       'a MEMBER, or the scope directory. CONFLICT for the last member, and if the user belongs to the group ' +
       'only through another group.',

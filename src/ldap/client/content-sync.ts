@@ -3,10 +3,16 @@ import type { Entry } from '../entry.js';
 import { formatUuid } from '../naming/entry-uuid.js';
 import { BerInput, Tag } from './ber.js';
 import type { LdapConnection, SearchMessage, WaitOptions } from './ldap-connection.js';
-import { LdapClosedError, LdapError, LdapProtocolError, LdapResultError, withBase } from './ldap-error.js';
+import {
+  LdapClosedError,
+  LdapError,
+  LdapProtocolError,
+  LdapResultError,
+  ResultCode,
+  withBase,
+} from './ldap-error.js';
 import { limitErrorOf } from './server-kind.js';
 import type { SearchRequest } from './requests.js';
-import { ResultCode } from './ldap-error.js';
 
 /** OIDs of content synchronization (RFC 4533 §2.2, §2.3 and §2.5). */
 export const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';

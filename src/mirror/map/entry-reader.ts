@@ -64,12 +64,15 @@ export interface Mapped<Value> {
   readonly quarantined: readonly Quarantined[];
 }
 
-interface Identity {
+/** What every user and group has. */
+export interface EntryIdentity {
   readonly uuid: string;
   readonly dn: string;
+  /** Identifies the DN: see keyOfDn. */
   readonly dnKey: string;
   readonly id: string;
   readonly name: string;
+  /** The time at which the entry was created, if the directory provides it. */
   readonly createdAt: Date | null;
 }
 
@@ -87,7 +90,7 @@ export class EntryReader {
   }
 
   /** Returns the values that every entry needs, or null if one is missing, and records the reason. */
-  identity(mapping: EntryMapping): Identity | null {
+  identity(mapping: EntryMapping): EntryIdentity | null {
     const { dn } = this.entry;
     const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
     if (uuid === null) {

@@ -3,7 +3,7 @@ import type { DirectoryMapping, EntryMapping } from '../../config/model/mapping.
 import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
-import { EntryReader, type Mapped } from './entry-reader.js';
+import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';
 import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
 
@@ -16,16 +16,8 @@ export const NAMED_GROUPS = ':memberOf';
 export const GROUP_KEYS = ':keys';
 
 /** The values that people and groups have in common, and by name the values of all other fields. */
-interface MappedEntry {
+interface MappedEntry extends EntryIdentity {
   readonly [field: string]: unknown;
-  readonly uuid: string;
-  readonly dn: string;
-  /** Identifies the DN: see keyOfDn. */
-  readonly dnKey: string;
-  readonly id: string;
-  readonly name: string;
-  /** The time at which the entry was created, if the directory provides it. */
-  readonly createdAt: Date | null;
   /** The audience of the entry. Null: everyone. */
   readonly visibleTo?: AudienceLevel | null;
 }
