@@ -14,10 +14,7 @@ import { HealthModule } from './health/health.module.js';
 import { GracefulShutdown } from './http/lifecycle.js';
 import { LimitsModule } from './limits/limits.module.js';
 import type { WorkerCounts } from './limits/worker-counts.js';
-import { ResponseCache } from './graphql/cache/response-cache.js';
 import { MediaModule } from './media/media.module.js';
-import { SignedUrlPlaces } from './media/signing/signed-url-places.js';
-import { SignedUrls } from './media/signing/signed-urls.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
 import type { NestLog } from './monitoring/log.js';
@@ -45,11 +42,6 @@ export interface AppOptions {
 /** The modules of the application. */
 @Module({})
 export class AppModule {
-  /** Cached responses with signed URLs outlive the minute of these URLs. */
-  constructor(cache: ResponseCache, urls: SignedUrls) {
-    cache.renewal = new SignedUrlPlaces(urls);
-  }
-
   /**
    * @param options what the application shares with other processes; default: it is alone
    */

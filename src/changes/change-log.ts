@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type CursorForm, encodeCursors } from '../common/cursor.js';
+import { encodeCursors } from '../common/cursor.js';
+import type { KeySeal } from '../common/key-seal.js';
 import { NotFoundError } from '../common/errors.js';
 import { lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
@@ -88,7 +89,7 @@ export class ChangeLog {
   ): Promise<LogPart> {
     const reader = new LogReader(this.database, viewer);
     const page = { after, first: limit };
-    const places = findPlaces(page, reader.cursors);
+    const places = findPlaces(page, reader.seal);
     const asked = { page, places, filter, subjects: { userKey: null, groupKey }, days: this.days };
     const { connection, end } = await listChanges(asked, SELECTION, reader);
     const hasMore = connection.pageInfo.hasNextPage;
@@ -135,12 +136,11 @@ export async function listChanges(
   selection: PageSelection,
   reader: PageReader,
 ): Promise<{ connection: Connection<Change>; end: number | null }> {
-  const { cursors } = reader;
-  const source = changeSource(filter, subjects, days, cursors);
+  const source = changeSource(filter, subjects, days);
   const rows = await readPage<ChangeRow>(reader, source, page, selection);
   let end: number | null = null;
   for (const place of places) end = await refuseLost(place, days, reader);
-  return { connection: Connection.of(rows, (row) => changeOf(row, cursors)), end };
+  return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), end };
 }
 
 /** The key of the user or group that has an identity, or had it last. Throws NotFoundError. */
@@ -175,8 +175,8 @@ class LogReader implements PageReader {
     return rows;
   }
 
-  get cursors(): CursorForm {
-    return this.database.cursorsFor(this.visible.viewer);
+  get seal(): KeySeal {
+    return this.database.seal;
   }
 
   get isPersonal(): boolean {
@@ -190,7 +190,7 @@ class LogReader implements PageReader {
   }
 }
 
-function positionAt(number: number, { cursors, revision }: LogReader): LogPosition {
-  const cursor = encodeCursors(cursors, CHANGE_BINDING, [[number]], [revision ?? '']).join('');
+function positionAt(number: number, { seal, revision }: LogReader): LogPosition {
+  const cursor = encodeCursors(seal, CHANGE_BINDING, [[number]], [revision ?? '']).join('');
   return { number, cursor, completeAt: revision };
 }

@@ -1,5 +1,6 @@
-import { bindCursor, type CursorForm } from '../common/cursor.js';
+import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf, type LookupKey } from '../common/identity.js';
+import type { KeySeal } from '../common/key-seal.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import {
@@ -38,14 +39,6 @@ const COLUMNS = [
   'c.role_after',
 ];
 
-/** Whether the id of a change is sealed: ids from before there were rules stay as clients know them. */
-function sealed({ isSealed, acceptsOpenChanges }: CursorForm): string[] {
-  if (!isSealed) return [];
-  return [
-    acceptsOpenChanges ? 'coalesce(c.id > (select s.changes_open_to from mirror_state s), false)' : 'true',
-  ];
-}
-
 export type ChangeRow = [
   id: string,
   kind: number,
@@ -59,29 +52,14 @@ export type ChangeRow = [
   previousId: string | null,
   roleBefore: number | null,
   roleAfter: number | null,
-  isSealed?: boolean,
 ];
 
-export function changeOf(row: ChangeRow, { seal }: CursorForm): Change {
+export function changeOf(row: ChangeRow, seal: KeySeal): Change {
   const change = new Change();
-  const [
-    id,
-    kind,
-    at,
-    userKey,
-    userId,
-    userUuid,
-    groupKey,
-    groupId,
-    groupUuid,
-    previousId,
-    before,
-    after,
-    seals,
-  ] = row;
+  const [id, kind, at, userKey, userId, userUuid, groupKey, groupId, groupUuid, previousId, before, after] =
+    row;
   change.number = Number(id);
-  if (seals === true) [change.id = ''] = seal.seal([change.number], CHANGE_BINDING);
-  else change.id = id;
+  [change.id = ''] = seal.seal([change.number], CHANGE_BINDING);
   Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
   change.kind = kindNumbered(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
@@ -97,12 +75,7 @@ export interface ChangeSubjects {
 }
 
 /** The log, oldest first. A cursor can be used with any filter. Changes are kept for `days`. */
-export function changeSource(
-  filter: ChangeFilter,
-  subjects: ChangeSubjects,
-  days: number,
-  form: CursorForm,
-): PageSource {
+export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, days: number): PageSource {
   const values = new Values();
   const kinds = filter.kinds ?? null;
   const since = filter.since ?? null;
@@ -116,7 +89,7 @@ export function changeSource(
     binding: CHANGE_BINDING,
     cursorsHaveRevision: true,
     from: 'changes c',
-    columns: [...COLUMNS, ...sealed(form)],
+    columns: COLUMNS,
     instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
@@ -180,16 +153,14 @@ export const READ_START = statement(
 
 /**
  * The position after which the log is complete, and the end of the log. No row when the database never had the revision from which a cursor was read,
- * or has no change at the position of the cursor yet, or when the cursor is open ($4) and could be made by a client that
- * searches for the numbers of hidden changes.
+ * or has no change at the position of the cursor yet.
  */
 export const READ_PAST = statement(
   `
   select ${PAST}, e.number::float8, m.${OPEN_REVISION}
   from mirror_state m cross join lateral (select ${END} as number) e
   where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
-    and $3::bigint <= e.number
-    and (not $4::boolean or $3::bigint <= coalesce(m.changes_open_to, $3::bigint))`,
+    and $3::bigint <= e.number`,
   { returnsRevision: true },
 );
 

@@ -35,7 +35,7 @@ export class ChangesService {
     selection: PageSelection,
     reader: PageReader,
   ): Promise<Connection<Change>> {
-    const places = findPlaces(page, reader.cursors);
+    const places = findPlaces(page, reader.seal);
     const { changesDays: days, mapping } = this.config.directory;
     const { user, group, ...filter } = page.filter ?? {};
     const subjects = {
@@ -51,7 +51,7 @@ export class ChangesService {
     const { changesDays } = this.config.directory;
     const [start = []] = await reader.read<CursorValue[]>(READ_START, [changesDays]);
     const [id = 0, ...revision] = start;
-    return encodeCursors(reader.cursors, CHANGE_BINDING, [[id]], revision).join('');
+    return encodeCursors(reader.seal, CHANGE_BINDING, [[id]], revision).join('');
   }
 
   async findUser({ userKey }: Change, batches: Batches): Promise<User | null> {

@@ -1,6 +1,7 @@
 import { isUuid } from '../common/uuid.js';
-import { type CursorForm, decodeCursor, readCursor } from '../common/cursor.js';
+import { decodeCursor, readCursor } from '../common/cursor.js';
 import { ServiceError } from '../common/errors.js';
+import type { KeySeal } from '../common/key-seal.js';
 import type { PageArguments } from '../common/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import { CHANGE_BINDING, READ_PAST } from './change.queries.js';
@@ -10,27 +11,23 @@ export interface LogPlace {
   readonly argument: 'after' | 'before';
   readonly id: number;
   readonly revision: string;
-  /** Whether clients can make the cursor themselves, from a number. */
-  readonly isOpen: boolean;
 }
 
 /** @throws ServiceError INVALID_CURSOR when a cursor is not of this log; those of the first release have no revision */
-export function findPlaces(page: PageArguments, form: CursorForm): LogPlace[] {
+export function findPlaces(page: PageArguments, seal: KeySeal): LogPlace[] {
   return (['after', 'before'] as const).flatMap((argument) => {
     const cursor = page[argument];
     if (cursor === undefined || cursor === null) return [];
-    const place = decodeChangeCursor(cursor, argument, form);
-    const isAccepted = !form.isSealed || form.acceptsOpenChanges || !place.isOpen;
-    if (!isUuid(place.revision) || !isAccepted) throw lostCursor(argument);
-    return [{ ...place, isOpen: place.isOpen && form.isSealed }];
+    const place = decodeChangeCursor(cursor, argument, seal);
+    if (!isUuid(place.revision)) throw lostCursor(argument);
+    return [place];
   });
 }
 
-function decodeChangeCursor(cursor: string, argument: LogPlace['argument'], form: CursorForm): LogPlace {
+function decodeChangeCursor(cursor: string, argument: LogPlace['argument'], seal: KeySeal): LogPlace {
   try {
-    const { values, isSealed } = decodeCursor(form, cursor, CHANGE_BINDING, ['key', 'string'], argument);
-    const [id, revision] = values;
-    return { argument, id: Number(id), revision: String(revision), isOpen: !isSealed };
+    const [id, revision] = decodeCursor(seal, cursor, CHANGE_BINDING, ['key', 'string'], argument);
+    return { argument, id: Number(id), revision: String(revision) };
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'INVALID_CURSOR') throw lostCursor(argument);
     throw error;
@@ -43,11 +40,11 @@ function decodeChangeCursor(cursor: string, argument: LogPlace['argument'], form
  * @throws ServiceError INVALID_CURSOR, CHANGE_CURSOR_EXPIRED
  */
 export async function refuseLost(
-  { argument, id, revision, isOpen }: LogPlace,
+  { argument, id, revision }: LogPlace,
   days: number,
   reader: Reader,
 ): Promise<number> {
-  const [row] = await reader.read<[past: number, end: number]>(READ_PAST, [days, revision, id, isOpen]);
+  const [row] = await reader.read<[past: number, end: number]>(READ_PAST, [days, revision, id]);
   if (row === undefined) throw lostCursor(argument);
   const [past, end] = row;
   if (id >= past) return end;
@@ -69,10 +66,9 @@ function lostCursor(argument: LogPlace['argument']): ServiceError {
 /** Whether a text has the form of a cursor of changes, of this database or of another one. */
 export function isChangeCursor(cursor: string): boolean {
   const [binding, place, revision, ...others] = readCursor(cursor);
-  const hasPlace = typeof place === 'string' || Number.isSafeInteger(place);
   return (
     binding === CHANGE_BINDING &&
-    hasPlace &&
+    typeof place === 'string' &&
     typeof revision === 'string' &&
     isUuid(revision) &&
     others.length === 0

@@ -11,21 +11,18 @@ import {
   isObjectType,
   isRequiredInputField,
 } from 'graphql';
-import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../common/deprecation.js';
 
 /** Changes that make existing documents return other results without being invalid. */
 const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
 
 /**
- * Returns the changes that break clients of the released schema; empty if there are none. Elements that have been deprecated long
- * enough may be removed.
+ * Returns the changes that break clients of the released schema; empty if there are none. What is deprecated in it may be removed.
  */
 export async function findBreakingChanges(
   released: GraphQLSchema,
   current: GraphQLSchema,
-  today: Date,
 ): Promise<Change[]> {
-  const changes = await diff(withoutWhatMayBeGone(released, today), current);
+  const changes = await diff(withoutDeprecated(released), current);
   const breaking = changes
     .filter((change) => !isHarmless(change, released))
     .filter(
@@ -128,10 +125,10 @@ function isHarmlessOneOf(
   );
 }
 
-/** Returns the schema without the elements that may be removed, and without types that only they use. */
-function withoutWhatMayBeGone(released: GraphQLSchema, today: Date): GraphQLSchema {
+/** Returns the schema without its deprecated elements, and without types that only they use. */
+function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
   const keep = ({ deprecationReason }: { deprecationReason?: string | null | undefined }) =>
-    mayBeGone(deprecationReason ?? '', today) ? null : undefined;
+    typeof deprecationReason === 'string' ? null : undefined;
   return pruneSchema(
     mapSchema(released, {
       [MapperKind.OBJECT_FIELD]: keep,
@@ -141,11 +138,4 @@ function withoutWhatMayBeGone(released: GraphQLSchema, today: Date): GraphQLSche
       [MapperKind.ENUM_VALUE]: keep,
     }),
   );
-}
-
-function mayBeGone(reason: string, today: Date): boolean {
-  const deprecation = parseDeprecation(reason);
-  if (deprecation === null) return false;
-  const { since, sunset } = deprecation;
-  return sunset <= today && monthsAfter(since, NOTICE_MONTHS) <= today;
 }

@@ -1,7 +1,7 @@
 import { type Finding, ok, problem } from '../common/finding.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { findDocumentErrors } from '../graphql/analysis/document-rules.js';
-import { TrustedDocuments } from '../graphql/persisted/trusted-documents.js';
+import { TrustedDocuments } from '../graphql/http/persisted-documents.js';
 import { buildServedSchema } from '../schema.js';
 
 /** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */

@@ -27,7 +27,7 @@ export async function describeBreakingChanges(
   modelFile: string | null,
 ): Promise<string[]> {
   const released = readReleased(against);
-  const changes = await findBreakingChanges(released, buildSchema(sdl), new Date());
+  const changes = await findBreakingChanges(released, buildSchema(sdl));
   const locate = modelFile === null ? () => '' : locatorOf(modelFile, released);
   return changes.map((change) => `${locate(change)}${change.message}`);
 }

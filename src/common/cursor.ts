@@ -33,39 +33,22 @@ function canonical(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** How the cursors of a viewer contain the keys of rows: open or sealed. */
-export interface CursorForm {
-  readonly seal: KeySeal;
-  /** Whether keys are sealed. Otherwise they are open. */
-  readonly isSealed: boolean;
-  /** Whether cursors of changes that are not sealed are accepted: see changes.service.ts. */
-  readonly acceptsOpenChanges: boolean;
-}
-
 /**
- * Encodes positions of rows in the order as cursors, which are opaque to clients.
+ * Encodes positions of rows in the order as cursors, which are opaque to clients: the key of the row is sealed.
  * @param columns the values of each column of the order. The last one has the keys of the rows
  * @param extras values that follow the position in each cursor
  */
 export function encodeCursors(
-  { seal, isSealed }: CursorForm,
+  seal: KeySeal,
   binding: CursorBinding,
   columns: readonly (readonly CursorValue[])[],
   extras: readonly CursorValue[],
 ): string[] {
   const numbers = (columns.at(-1) ?? []) as readonly number[];
-  const shown = isSealed ? seal.seal(numbers, binding) : numbers;
-  return shown.map((number, index) => {
+  return seal.seal(numbers, binding).map((sealed, index) => {
     const values = columns.slice(0, -1).map((column) => column[index]);
-    return Buffer.from(JSON.stringify([binding, ...values, number, ...extras])).toString('base64url');
+    return Buffer.from(JSON.stringify([binding, ...values, sealed, ...extras])).toString('base64url');
   });
-}
-
-/** A position in the order. */
-interface CursorPlace {
-  readonly values: readonly CursorValue[];
-  /** Whether the key of the row was sealed, so that only the service can have made the cursor. */
-  readonly isSealed: boolean;
 }
 
 /**
@@ -74,17 +57,17 @@ interface CursorPlace {
  * @throws ServiceError INVALID_CURSOR
  */
 export function decodeCursor(
-  { seal }: Pick<CursorForm, 'seal'>,
+  seal: KeySeal,
   cursor: string,
   binding: CursorBinding,
   types: readonly (CursorValueType | 'key')[],
   argument: 'after' | 'before',
-): CursorPlace {
+): readonly CursorValue[] {
   const [bound, ...given] = readCursor(cursor);
   const place = types.indexOf('key');
   const sealed = given[place];
-  const isSealed = typeof sealed === 'string';
-  const opened = isSealed && typeof bound === 'string' ? seal.open(sealed, bound) : sealed;
+  // A key that is not sealed could be one of the client, which searches for the numbers of hidden rows.
+  const opened = typeof sealed === 'string' && typeof bound === 'string' ? seal.open(sealed, bound) : null;
   const values = given.map((value, index) => (index === place ? opened : value));
   if (typeof bound !== 'string' || !fits(values, types)) {
     throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} is not one of this service`, {
@@ -98,16 +81,7 @@ export function decodeCursor(
       { argument },
     );
   }
-  return { values, isSealed };
-}
-
-/** @returns the error for a cursor that could have been made by others than this service */
-export function unsealedCursorError(argument: 'after' | 'before'): ServiceError {
-  return new ServiceError(
-    'INVALID_CURSOR',
-    `The cursor in ${argument} is from before the directory had rules of visibility: begin again without it`,
-    { argument },
-  );
+  return values;
 }
 
 /** The values in a text that has the form of a cursor, the binding first. Empty for other texts. */

@@ -83,7 +83,7 @@ export interface FieldDefinition {
   readonly isFilterable?: true;
   /** Whether the access log counts the field. Default: as other fields of the object. */
   readonly isPersonal?: false;
-  /** Why clients must stop using the field, in the form of parseDeprecation. */
+  /** Why clients must stop using the field, as a sentence. */
   readonly deprecationReason?: string | undefined;
   /** For the reader `reference`. */
   readonly reference?: FieldReference;

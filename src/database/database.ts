@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { CursorForm } from '../common/cursor.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { KeySeal } from '../common/key-seal.js';
 import type { Config } from '../config/config.js';
@@ -25,11 +24,10 @@ export class Database implements VisibilitySource {
   hides = false;
   /** The same with the log of changes. */
   hidesInLog = false;
-  private readonly mayHide: boolean;
   readonly rules: RulesInMirror;
   /** Those of the data source, from the first statement on. */
   private statements: DirectoryDataSource['statements'] | null = null;
-  private seal: KeySeal | null = null;
+  private currentSeal: KeySeal | null = null;
   /** True while the server does not answer or accepts no writes. Statements are rejected then: see requireDatabase. */
   private isPaused = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
@@ -44,25 +42,19 @@ export class Database implements VisibilitySource {
     @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
   ) {
     const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
-    this.mayHide = rules !== 0;
     this.rules = new RulesInMirror(this, rules);
   }
 
-  /** Numbers are sealed wherever some viewers may see less than others, even before anything is hidden. */
-  cursorsFor({ limitedTo }: Viewer): CursorForm {
-    this.seal ??= new KeySeal(this.dataSource.cursorKey);
-    return {
-      seal: this.seal,
-      isSealed: this.mayHide || this.hides || this.hidesInLog || limitedTo !== null,
-      acceptsOpenChanges: limitedTo === null,
-    };
+  /** Seals the numbers of rows in cursors. */
+  get seal(): KeySeal {
+    return (this.currentSeal ??= new KeySeal(this.dataSource.cursorKey));
   }
 
   /** The key differs after the restore of another database. */
   noteCursorKey(key: Buffer | null): void {
     if (key === null || key.equals(this.dataSource.cursorKey)) return;
     this.dataSource.cursorKey = key;
-    this.seal = null;
+    this.currentSeal = null;
   }
 
   /** Statements that return their revision run on a current replica, all others on the primary (docs/adr/0021). */
@@ -98,7 +90,7 @@ export class Database implements VisibilitySource {
     const { previewPool, statements, timeLimits } = this.dataSource;
     try {
       return await readWithRules(this.rules, viewer, (mark) => {
-        const connections = { previewPool, statements, timeLimits, cursors: this.cursorsFor(viewer), mark };
+        const connections = { previewPool, statements, timeLimits, seal: this.seal, mark };
         return PreviewTransaction.run(connections, work, viewer, readsRoles);
       });
     } catch (error) {

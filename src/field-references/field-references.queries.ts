@@ -3,7 +3,6 @@ import { storedName } from '../common/field.js';
 import { isInAudience } from '../database/visibility/conditions.js';
 import type { ObjectKind, ReferenceField } from '../database/fields/field-references.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
-import { ALL_OF, ANY_OF } from '../database/statements/dependencies.js';
 import type { OrderColumn, PageSource } from '../database/paging/page-source.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 
@@ -20,25 +19,14 @@ export interface Reference {
 export function referredStatement({ from, field }: Reference, { columns }: ProjectedColumns): Statement {
   const { name, alias } = TABLES[field.reference.to];
   return statement(
-    `select ${['given.key', ...columns, `${alias}.key`, REVISION].join(', ')}
+    `select ${['given.key', ...columns, REVISION].join(', ')}
      from unnest($1::integer[]) given (key)
        join "references" r on r.from_key = given.key
        join names n on n.name = r.target
        join ${name} ${alias} on ${alias}.key = n.key
      where ${conditionsOf({ from, field }).join(' and ')}
      order by ${alias}.sort_name, ${alias}.key`,
-    {
-      returnsRevision: true,
-      noteReads: (reads, [keys], rows) => {
-        reads.note(TABLES[from].name, keys as number[]);
-        // An object may get the DN or the id that a reference names.
-        reads.noteAny(ANY_OF[name]);
-        reads.note(
-          name,
-          rows.map((row) => row[1 + columns.length]),
-        );
-      },
-    },
+    { returnsRevision: true },
   );
 }
 
@@ -75,8 +63,6 @@ export function referringSource(
         and exists (select from "references" o where o.field = '${storedName(field)}' and o.target = n.name) limit 1)`,
     order: { ...source.order, columns },
     conditions: [...source.conditions, ...conditionsOf({ from, field })],
-    // Every object of the kind may begin to refer to a parent.
-    reads: { ...source.reads, bits: ALL_OF[TABLES[from].name], parent: [targets] },
   };
 }
 

@@ -14,18 +14,13 @@ import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
-import { Compiler, Executor } from './execution/operations.js';
-import { PreviewShares } from './execution/preview-shares.js';
-import { ConditionalResponses } from './execution/conditional-responses.js';
-import { CachedResponses } from './execution/cached-responses.js';
-import { ExecutedResponses } from './execution/responses.js';
+import { Compiler, Executor, PreviewShares } from './execution/operations.js';
+import { ConditionalResponses, Responses } from './execution/responses.js';
 import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { bounded } from '../common/errors.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
 import { GRAPHQL_PATH } from './http/pipeline-request.js';
-import { DocumentStore } from './persisted/document-store.js';
-import { PersistedDocuments } from './persisted/persisted-documents.js';
-import { TrustedDocuments } from './persisted/trusted-documents.js';
+import { DocumentStore, PersistedDocuments, TrustedDocuments } from './http/persisted-documents.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder, RequestAdmission } from './http/request-admission.js';
@@ -79,7 +74,6 @@ import { HttpAdapter } from '../http/http-adapter.js';
   providers: [
     OperationValidator,
     ResponseCache,
-    CachedResponses,
     ConditionalResponses,
     Compiler,
     Documents,
@@ -91,7 +85,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
     Executor,
     PreviewShares,
     LoadShedder,
-    ExecutedResponses,
+    Responses,
     FastPath,
     RateLimiter,
     RateLimitResolver,

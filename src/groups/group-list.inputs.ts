@@ -35,7 +35,7 @@ export class GroupMembershipFilter {
   role?: RoleFilter | null;
 }
 
-const USE_WITH_MEMBER = 'Use `withMember`. Deprecated since 2026-11-23, gone from 2027-06-01.';
+const USE_WITH_MEMBER = 'Use `withMember`.';
 
 @DeriveFields(({ directory: { mapping } }) => [
   ...filtersOf(mapping.groups.fields),

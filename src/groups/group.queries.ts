@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { listConditions, listReads } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filter-conditions.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
@@ -9,7 +9,6 @@ import {
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
-import { ANY_GROUP, type KeyValue } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, Group } from './group.model.js';
@@ -35,18 +34,12 @@ export function groupSource(
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
-  const keys: KeyValue[] = [];
-  if (userKey !== null) {
-    keys.push(['memberOf', values.all.length]);
-    conditions.push(`m.user_key = ${values.add(userKey)}::integer`);
-  }
+  if (userKey !== null) conditions.push(`m.user_key = ${values.add(userKey)}::integer`);
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
-  if (parentKey !== null) {
-    keys.push(['groups', values.all.length]);
+  if (parentKey !== null)
     conditions.push(
       `g.key in (select n.inner_key from nestings n where n.outer_key = ${values.add(parentKey)}::integer)`,
     );
-  }
   if (typeof filter?.isRoot === 'boolean')
     conditions.push(
       `${filter.isRoot ? 'not ' : ''}exists (select from nestings n where n.inner_key = g.key)`,
@@ -65,12 +58,8 @@ export function groupSource(
     conditions,
     values,
     ...(conditions.length === 0 ? { total: '(select group_count from mirror_state)' } : {}),
-    reads: listReads('groups', { filter, order: orderBy?.field }, FOUND_BY, keys),
   };
 }
-
-/** Lists with these filters depend on what groups are found by, and others on all values. */
-const FOUND_BY = ['ids', 'hasMember', 'role', 'parent', 'search'];
 
 function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
   const direction = orderBy?.direction ?? OrderDirection.ASC;
@@ -108,8 +97,6 @@ export function nestedGroupSource(
     order: { columns: byName(['g.sort_name', 'g.key']), direction: 'ASC' },
     conditions: [],
     values: new Values(),
-    // A nesting changes both groups, and a name the order.
-    reads: { bits: ANY_GROUP, parent: ['groups'], rows: { key: 'g.key', tables: ['groups'] } },
   };
 }
 

@@ -4,14 +4,12 @@ type Headers = Readonly<Record<string, string>>;
 
 /** What pages of other origins may read of responses. */
 const EXPOSED = [
-  'deprecation',
   'directory-as-of',
   'directory-revision',
   'etag',
   'ratelimit',
   'ratelimit-policy',
   'retry-after',
-  'sunset',
   'www-authenticate',
   'x-request-id',
 ];

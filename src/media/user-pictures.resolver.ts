@@ -1,9 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { Args, ArgsType, Context, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import type { SignedUser } from '../graphql/cache/url-renewal.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import type { RequestContext } from '../graphql/http/request-context.js';
 import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
@@ -36,21 +34,13 @@ export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField('photo')
-  photo(
-    @Parent() user: User,
-    @Args() { size }: PictureArguments,
-    @Context() context: RequestContext,
-  ): string | null {
-    return noted(this.urls.find('photo', user, size ?? null), user, context);
+  photo(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
+    return this.urls.find('photo', user, size ?? null);
   }
 
   @SignedUrlField('picture')
-  picture(
-    @Parent() user: User,
-    @Args() { size }: PictureArguments,
-    @Context() context: RequestContext,
-  ): string | null {
-    return noted(this.urls.find('picture', user, size ?? null), user, context);
+  picture(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
+    return this.urls.find('picture', user, size ?? null);
   }
 }
 
@@ -59,26 +49,12 @@ export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField('photo')
-  photo(
-    @Parent() profile: Profile,
-    @Args() { size }: PictureArguments,
-    @Context() context: RequestContext,
-  ): string | null {
-    return noted(this.urls.find('photo', profile, size ?? null), profile, context);
+  photo(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
+    return this.urls.find('photo', profile, size ?? null);
   }
 
   @SignedUrlField('picture')
-  picture(
-    @Parent() profile: Profile,
-    @Args() { size }: PictureArguments,
-    @Context() context: RequestContext,
-  ): string | null {
-    return noted(this.urls.find('picture', profile, size ?? null), profile, context);
+  picture(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
+    return this.urls.find('picture', profile, size ?? null);
   }
-}
-
-/** Notes that the response contains a signed URL. */
-function noted(url: string | null, user: SignedUser, { signedUsers }: RequestContext): string | null {
-  if (url !== null) signedUsers.push(user);
-  return url;
 }

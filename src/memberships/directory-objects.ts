@@ -1,13 +1,7 @@
-import type { CursorForm } from '../common/cursor.js';
+import type { KeySeal } from '../common/key-seal.js';
 import { ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
-import {
-  findObject,
-  lookupCondition,
-  lookupReads,
-  notFound,
-  type TableNames,
-} from '../database/fields/object-table.js';
+import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
@@ -60,12 +54,7 @@ export abstract class DirectoryObjects<
     this.lookups = { id: find('id'), nodeId: find('nodeId'), email: find('email') };
     this.byKeys = statement(
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
-      {
-        returnsRevision: true,
-        noteReads: (reads, [keys]) => {
-          reads.note(table, keys as number[]);
-        },
-      },
+      { returnsRevision: true },
     );
   }
 
@@ -109,7 +98,7 @@ export abstract class DirectoryObjects<
     reader: PageReader,
   ): Promise<Model | null> {
     const { by, value } = lookupOf(this.names, input);
-    const plan = list === null ? null : this.planFor(by, fields, list, reader.cursors);
+    const plan = list === null ? null : this.planFor(by, fields, list, reader.seal);
     // The resolver of the list reports the errors of its page.
     if (plan === null) return this.find(input, reader);
     const { query, columns, cacheKey, indexOfIdentity } = plan;
@@ -129,11 +118,10 @@ export abstract class DirectoryObjects<
     by: LookupKey,
     fields: SelectedFields,
     list: SelectedList<MembershipArguments>,
-    form: CursorForm,
+    seal: KeySeal,
   ): LookupPlan | null {
     const cacheKey = this.memberships.cacheKeyOf(list.page, list.selection);
-    // Viewers whose cursors have another form may use other cursors.
-    const name = `${by} ${form.isSealed ? 'sealed ' : ''}${cacheKey}`;
+    const name = `${by} ${cacheKey}`;
     let plans = this.plans.get(fields);
     if (plans === undefined || plans.size === MOST_PLANS) {
       plans = new Map();
@@ -141,7 +129,7 @@ export abstract class DirectoryObjects<
     }
     let plan = plans.get(name) ?? null;
     if (plan === null) {
-      plan = this.tryToPlan(by, cacheKey, fields, list, form);
+      plan = this.tryToPlan(by, cacheKey, fields, list, seal);
       if (plan !== null && name.length <= LONGEST_KEPT) plans.set(name, plan);
     }
     return plan;
@@ -153,7 +141,7 @@ export abstract class DirectoryObjects<
     cacheKey: string,
     fields: SelectedFields,
     { page, selection }: SelectedList<MembershipArguments>,
-    form: CursorForm,
+    seal: KeySeal,
   ): LookupPlan | null {
     const { table, alias, total } = this.names;
     const columns = this.projection.select(fields);
@@ -165,10 +153,9 @@ export abstract class DirectoryObjects<
         key: `${alias}.key`,
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
-        reads: { table, others: lookupReads(this.names, by) },
         total,
       };
-      return { query: planPage(source, page, selection, lookup, form), columns, cacheKey, indexOfIdentity };
+      return { query: planPage(source, page, selection, lookup, seal), columns, cacheKey, indexOfIdentity };
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;

@@ -2,18 +2,11 @@ import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { comparedColumns, comparedSqlOf } from '../database/fields/field-columns.js';
-import { fieldConditions, hasOnly } from '../database/fields/filter-conditions.js';
+import { fieldConditions } from '../database/fields/filter-conditions.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
 import { valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import {
-  byName,
-  byTime,
-  type PageOrder,
-  type PageReads,
-  type PageSource,
-} from '../database/paging/page-source.js';
-import { ALL_GROUPS, ALL_USERS } from '../database/statements/dependencies.js';
+import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-source.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, roleOf } from '../groups/group.model.js';
@@ -41,7 +34,6 @@ const SIDES = {
     alias: 'u',
     ofAlias: /(?<!\w)u\./,
     parent: 'm.group_key',
-    list: 'members',
     key: 'm.user_key',
     names: ['m.user_sort_name', 'm.user_key'],
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
@@ -53,7 +45,6 @@ const SIDES = {
     alias: 'g',
     ofAlias: /(?<!\w)g\./,
     parent: 'm.user_key',
-    list: 'memberOf',
     key: 'm.group_key',
     names: ['m.group_sort_name', 'm.group_key'],
     total: '(select counted.group_count from users counted where counted.key = parent.key)',
@@ -127,23 +118,6 @@ export class MembershipList<Node extends object> {
       conditions,
       values,
       ...(conditions.length === 0 ? { total } : {}),
-      reads: this.readsOf(filter ?? {}, orderBy ?? DEFAULT_ORDER, node),
-    };
-  }
-
-  private readsOf(
-    filter: MembershipFilter,
-    { field }: MembershipOrder,
-    { columns }: ProjectedColumns,
-  ): PageReads {
-    const { list, alias, key } = SIDES[this.side];
-    const isCarried = field === MembershipOrderField.NAME || field === MembershipOrderField.ROLE;
-    const isPlain = isCarried && hasOnly(filter, ['role', 'origin']);
-    const table = alias === 'u' ? 'users' : 'groups';
-    return {
-      bits: isPlain ? 0 : ALL_USERS | ALL_GROUPS,
-      parent: [list],
-      ...(columns.length === 0 ? {} : { rows: { key, tables: [table] } }),
     };
   }
 

@@ -1,6 +1,5 @@
 import type { LookupKey } from '../common/identity.js';
-import { lookupCondition, lookupReads, type TableNames } from '../database/fields/object-table.js';
-import { noteFound } from '../database/statements/dependencies.js';
+import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { WHOLE_ROLE } from './membership-list.js';
@@ -18,15 +17,7 @@ export function findRole(users: TableNames, user: LookupKey, group: LookupKey): 
     (select g.key from groups g where ${ofGroup}) as group_key,
     (select g.members_visible_to from groups g where ${ofGroup}) as members_visible_to) ids
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
-    {
-      returnsRevision: true,
-      isShort: true,
-      noteReads: (reads, _values, [row]) => {
-        noteFound(reads, 'users', row?.[0], lookupReads(users, user));
-        noteFound(reads, 'groups', row?.[1]);
-        reads.note('memberOf', [row?.[0]]);
-      },
-    },
+    { returnsRevision: true, isShort: true },
   );
 }
 

@@ -7,7 +7,6 @@ import {
   type Statement,
   statement,
 } from '../database/statements/statement.js';
-import { ANY_OF, noteFound } from '../database/statements/dependencies.js';
 import { jsonArray } from '../database/statements/json-array.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
@@ -31,17 +30,7 @@ export class NodeQuery {
       `select ${rowsOf(USER_TABLE, users, '$1')},
        ${rowsOf(GROUP_TABLE, groups, '$2')}, s.${OPEN_REVISION}
      from mirror_state s where ${IS_COMPLETE}`,
-      {
-        returnsRevision: true,
-        noteReads: (reads, values, [row]) => {
-          for (const [index, table] of (['users', 'groups'] as const).entries()) {
-            const found = (row?.[index] as FoundRows | undefined) ?? [];
-            // The key is the first column.
-            for (const [key] of found) noteFound(reads, table, key);
-            if (found.length < (values[index] as string[]).length) reads.noteAny(ANY_OF[table]);
-          }
-        },
-      },
+      { returnsRevision: true },
     );
   }
 

@@ -10,7 +10,6 @@ import {
   type Search,
   searchCondition,
 } from '../database/fields/search-text.js';
-import { ANY_GROUP, ANY_USER } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
 import type { User } from '../users/user.model.js';
@@ -100,8 +99,6 @@ export class SearchQuery {
       },
       conditions: [],
       values,
-      // A key of a row is noted for both tables, because the kind is in another column.
-      reads: { bits: ANY_USER | ANY_GROUP, rows: { key: 'r.key', tables: ['users', 'groups'] } },
     };
   }
 

@@ -43,7 +43,7 @@ export class UserMembershipFilter {
   role?: RoleFilter | null;
 }
 
-const USE_IN_GROUP = 'Use `inGroup`. Deprecated since 2026-11-23, gone from 2027-06-01.';
+const USE_IN_GROUP = 'Use `inGroup`.';
 
 @DeriveFields(({ directory: { mapping } }) => [
   ...filtersOf(mapping.users.fields),

@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { listConditions, listReads } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filter-conditions.js';
 import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
@@ -11,7 +11,6 @@ import {
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
-import type { KeyValue } from '../database/statements/dependencies.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
@@ -43,11 +42,7 @@ export function userSource(
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
-  const keys: KeyValue[] = [];
-  if (groupKey !== null) {
-    keys.push(['members', values.all.length]);
-    conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
-  }
+  if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
   const { active } = filter ?? {};
   if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
@@ -65,12 +60,8 @@ export function userSource(
     conditions,
     values,
     ...totalOf(conditions),
-    reads: listReads('users', { filter, order: orderBy?.field }, FOUND_BY, keys),
   };
 }
-
-/** A cached list with only these filters depends on ids, names and memberships; one with others on all values of users. */
-const FOUND_BY = ['ids', 'memberOf', 'role', 'search'];
 
 const IS_ACTIVE = 'u.is_active';
 

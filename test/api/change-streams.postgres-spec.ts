@@ -173,7 +173,7 @@ describe('streams of changes', () => {
 
   it('is gone for a cursor of another database, and for one whose changes have expired', async () => {
     const [{ cursor } = { cursor: '' }] = await list();
-    const [binding, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string, number];
+    const [binding, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
     const other = JSON.stringify([binding, id, '00000000-0000-4000-8000-000000000000']);
     const lost = await open(`?after=${Buffer.from(other).toString('base64url')}`);
     expect([lost.status, await lost.code()]).toEqual([410, 'INVALID_CURSOR']);

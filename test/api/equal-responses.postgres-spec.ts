@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import fc from 'fast-check';
 import { isEnumType } from 'graphql';
-import { periodOfUrls } from '../../src/graphql/cache/url-renewal.js';
+import { periodOfUrls } from '../../src/graphql/cache/cache-policy.decorator.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { CompilerSwitch, Executions } from '../support/builders/executions.js';

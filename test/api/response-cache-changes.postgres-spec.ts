@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { periodOfUrls } from '../../src/graphql/cache/url-renewal.js';
+import { periodOfUrls } from '../../src/graphql/cache/cache-policy.decorator.js';
 import { ChangingDirectory, modelOf, operationOf, Random } from '../support/builders/changing-directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -21,7 +21,7 @@ const CLIENTS = 4;
 const OPERATIONS = repetitions({ usually: 30, long: 250 });
 const MOST_ATTEMPTS = 50;
 /** From one change of the directory to the next, in requests to processes with a cache. */
-const MOST_REQUESTS_BETWEEN = 40;
+const MOST_REQUESTS_BETWEEN = 200;
 
 describe.each([
   ['with rules of visibility', true],

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ConfigError, readConfig } from '../../src/config/config.js';
-import { DocumentStore } from '../../src/graphql/persisted/document-store.js';
+import { DocumentStore } from '../../src/graphql/http/persisted-documents.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestProcess } from '../support/clients/command.js';
 import { dataOf, get, post, refusalOf, send } from '../support/clients/http.js';

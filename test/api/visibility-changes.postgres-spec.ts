@@ -1,6 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { TEST_RULES } from '../support/builders/visibility-rules.js';
 import { EventStream } from '../support/clients/event-stream.js';
@@ -227,8 +226,6 @@ describe('changes of what is hidden', () => {
           authorization,
         });
         expect(errors).toEqual([]);
-        // Those of changes are in the next test.
-        if (name === 'changes') continue;
         const refused = await service.query(
           `{ ${list(`first: 1, after: "${forge(parts.with(place, 1))}"`)} }`,
           {
@@ -237,46 +234,6 @@ describe('changes of what is hidden', () => {
         );
         expect(refused.errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
       }
-    });
-
-    it('stay as clients know them for changes before there were rules', async () => {
-      await apply([{ id: 'bob' }], [CLUB]);
-      const [limited, whole] = [
-        await service.limitedAccount(['club'], 'directory'),
-        tokens.get('olaf') ?? '',
-      ];
-      const [{ cursor: latest } = { cursor: '' }] = await edgesOf(whole, LISTS['changes']?.('last: 1') ?? '');
-      const [binding, , revision] = partsOf(latest);
-      const rows: { id: string }[] = await service.app
-        .get(DataSource)
-        .query('select id from changes where group_key is null and outside_of = 0 order by id');
-      const ids = rows.map(({ id }) => Number(id));
-      const place = 2;
-      await service.app.get(DataSource).query('update mirror_state set changes_open_to = $1', [ids[place]]);
-      const readFrom = (id: number | undefined, authorization: string) =>
-        service.query(
-          `{ changes(first: 100, after: "${forge([binding, id, revision])}") { nodes { id } } }`,
-          {
-            authorization,
-          },
-        );
-      const { data } = await readFrom(ids[place - 1], whole);
-      const [first, second] = (data as { changes: Log }).changes.nodes;
-      expect(first?.id).toBe(String(ids[place]));
-      expect(second?.id).toMatch(SEALED);
-      for (const [id, authorization] of [
-        [ids[place + 1], whole],
-        [ids[place - 1], limited],
-      ] as const) {
-        const { errors } = await readFrom(id, authorization);
-        expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
-      }
-      // The first revision with rules has set the number. Later ones keep it.
-      await apply([{ id: 'bob', email: 'bob@example.org' }], [CLUB]);
-      const [state]: { kept: string }[] = await service.app
-        .get(DataSource)
-        .query('select changes_open_to as kept from mirror_state');
-      expect(state?.kept).toBe(String(ids[place]));
     });
   });
 

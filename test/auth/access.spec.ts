@@ -80,14 +80,6 @@ describe('a schema', () => {
     expect(() => finishSchema(built)).toThrow(/Query\.name needs a scope and must be nullable/);
   });
 
-  it('fails for a deprecation without dates', () => {
-    const field = { type: GraphQLString, deprecationReason: 'Use another.', extensions: { access: PUBLIC } };
-    const built = new GraphQLSchema({
-      query: new GraphQLObjectType({ name: 'Query', fields: { name: field } }),
-    });
-    expect(() => finishSchema(built)).toThrow(/Query\.name is deprecated, and its reason does not end with/);
-  });
-
   it('fails once, with all invalid fields', () => {
     const built = new GraphQLSchema({
       query: objectType('Query', { one: {}, two: { access: INHERITED }, three: { access: PUBLIC } }),

@@ -11,7 +11,6 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql';
-import { findDeprecationProblems } from '../../src/graphql/schema/deprecation.js';
 import { readConfig } from '../../src/config/config.js';
 import { buildSdl } from '../../src/schema.js';
 import { contractElementsOf, signaturesOf } from '../support/builders/schema-coordinates.js';
@@ -51,10 +50,6 @@ describe('the schema', () => {
       );
     });
     expect(required.filter((coordinate) => !contract.has(coordinate))).toEqual([]);
-  });
-
-  it('has dates of deprecation and removal for all deprecated elements', () => {
-    expect(findDeprecationProblems(schema)).toEqual([]);
   });
 
   it('has a description of every type, field, argument and value', () => {

@@ -17,7 +17,7 @@ import { errorEntries } from './search-entries.js';
 const OF_PICTURES: RejectionCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
 const ERRORS = readFileSync('docs/http.md', 'utf8');
 
-const USE = 'Use name. Deprecated since 2026-01-01, gone from 2027-01-01.';
+const USE = 'Use name.';
 const EXAMPLE: ReferenceExample = {
   name: 'pet',
   purpose: 'A pet.',

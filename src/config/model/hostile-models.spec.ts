@@ -139,17 +139,6 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
       expect(problem).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   });
-
-  it.each([
-    ['Use x.', /deprecated does not end with the dates\. Write a text such as «Use …\. Deprecated since/],
-    [
-      'Use x. Deprecated since 2026-01-31, gone from 2026-07-30.',
-      /deprecated leaves clients less than 6 months/,
-    ],
-  ])('include the deprecation of a field: %s', (deprecated, expected) => {
-    const yaml = `users: {fields: {own: {attribute: x, type: Int, description: A field., deprecated: "${deprecated}"}}}`;
-    expect(problemsIn(yaml)).toEqual([expect.stringMatching(expected)]);
-  });
 });
 
 describe('the limits of a model file', () => {

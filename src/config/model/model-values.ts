@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { findReasonProblem } from '../../common/deprecation.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { InvalidFilterError, parseFilter } from '../../ldap/filter/filter-parser.js';
 import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
@@ -99,12 +98,6 @@ export const sentence = z
     error:
       'has a line break, a tab, or a character that changes the direction of text (such as U+202E). Write one line without them',
   });
-
-/** The reason of a deprecation: see parseDeprecation. */
-export const deprecation = sentence.superRefine((text, context) => {
-  const problem = findReasonProblem(text);
-  if (problem !== null) context.addIssue(problem);
-});
 
 export const flag = z.boolean({ error: 'is neither true nor false. Write true or false' });
 

@@ -4,7 +4,6 @@ import {
   attributes,
   attributesOrNone,
   bases,
-  deprecation,
   fieldName,
   filter,
   flag,
@@ -60,11 +59,7 @@ const customField = z
     personal: flag
       .optional()
       .describe('For fields of users: whether the access log counts the field. Default: true.'),
-    deprecated: deprecation
-      .optional()
-      .describe(
-        'Why clients must stop using the field, and until when, such as: Use mobiles. Deprecated since 2026-12-01, gone from 2027-06-01.',
-      ),
+    deprecated: sentence.optional().describe('Why clients must stop using the field, such as: Use mobiles.'),
     reverse: fieldName
       .optional()
       .describe('For User and Group: the name of the connection of the other side.'),

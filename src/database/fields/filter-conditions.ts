@@ -1,7 +1,5 @@
 import { type Field, pluralOf } from '../../common/field.js';
 import { boundedList, foldAddress, foldId } from '../../common/identity.js';
-import type { PageReads } from '../paging/page-source.js';
-import { ALL_OF, ANY_OF, type KeyValue } from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
 import { comparedSqlOf } from './field-columns.js';
 import { isInAudience } from '../visibility/conditions.js';
@@ -78,30 +76,4 @@ export function listConditions(
     ...fieldConditions(fields, filter, values, equals),
     ...valueConditions(fields, filter, values, alias),
   ];
-}
-
-/** Whether a filter has no other members than these. */
-export function hasOnly(filter: Readonly<Record<string, unknown>>, names: readonly string[]): boolean {
-  return Object.entries(filter).every(([name, value]) => (value ?? null) === null || names.includes(name));
-}
-
-/**
- * What a list of users or groups depends on. Those on the page are noted by their keys.
- * @param foundBy the filters that compare only what objects are found by (docs/adr/0042)
- */
-export function listReads(
-  table: 'users' | 'groups',
-  {
-    filter,
-    order = 'NAME',
-  }: { readonly filter?: object | null | undefined; readonly order?: string | undefined },
-  foundBy: readonly string[],
-  values: readonly KeyValue[],
-): PageReads {
-  const isPlain = order === 'NAME' && hasOnly({ ...filter }, foundBy);
-  return {
-    bits: isPlain ? ANY_OF[table] : ALL_OF[table],
-    rows: { key: table === 'users' ? 'u.key' : 'g.key', tables: [table] },
-    values,
-  };
 }

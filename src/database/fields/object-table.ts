@@ -1,7 +1,6 @@
 import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
 import { type NodeType, type LookupKey, lookupOf, type ObjectInput } from '../../common/identity.js';
-import { ANY_OF, notesFound } from '../statements/dependencies.js';
 import { isInAudience } from '../visibility/conditions.js';
 import {
   IS_COMPLETE,
@@ -82,11 +81,6 @@ export function findObject(names: TableNames, by: LookupKey, columns: string): S
   return statement(
     `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
      where ${IS_COMPLETE}`,
-    { returnsRevision: true, isShort: true, noteReads: notesFound(table, 0, lookupReads(names, by)) },
+    { returnsRevision: true, isShort: true },
   );
-}
-
-/** What a lookup depends on besides the object that it finds: another object may get the same e-mail address. */
-export function lookupReads({ table }: Pick<TableNames, 'table'>, by: LookupKey): number {
-  return by === 'email' ? ANY_OF[table] : 0;
 }

@@ -198,8 +198,7 @@ const LOG = [
     memberships_changed integer not null,
     memberships_removed integer not null,
     attributes_lost jsonb not null default '{}',
-    confirmed boolean not null,
-    changed json
+    confirmed boolean not null
   )`,
   'create index revisions_applied_at on revisions (applied_at)',
   `create table changes (
@@ -240,7 +239,7 @@ const LOG = [
   'create index changes_by_deleted_group_uuid on changes (group_uuid, id) where kind = 6',
   `create index changes_hidden on changes (id)
      where user_visible_to > 0 or group_visible_to > 0 or members_visible_to > 0 or outside_of > 0`,
-  // The key encrypts the numbers of rows in cursors. No change was hidden up to changes_open_to (docs/adr/0038).
+  // The key encrypts the numbers of rows in cursors (docs/adr/0038).
   `create table mirror_state (
     only_row boolean not null default true constraint mirror_state_pk primary key,
     state text not null constraint mirror_state_known
@@ -262,7 +261,6 @@ const LOG = [
     changes_pruned_to bigint not null default 0,
     changes_clock timestamptz(3) not null default now(),
     changes_clock_doubted_since timestamptz(3),
-    changes_open_to bigint,
     hides boolean not null default false,
     hides_in_log boolean not null default false,
     open_revision_uuid uuid generated always as (case when hides then null else revision_uuid end) stored,

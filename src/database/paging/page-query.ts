@@ -1,14 +1,12 @@
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import type { PageArguments, PageSelection, SelectedCursors } from '../../common/page.js';
 import {
   type Bound,
   bound,
-  notesPage,
   type PageSource,
   type Parents,
   selectParents,
   type ParentLookup,
-  withKeys,
 } from './page-source.js';
 import { inUnionBranches, orderBy, selectPage, where } from './select-rows.js';
 import { REVISION, type Statement, statement } from '../statements/statement.js';
@@ -43,16 +41,15 @@ export interface PageQuery {
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
-  asked: PageSource,
+  source: PageSource,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[] | ParentLookup | null,
-  form: CursorForm,
+  seal: KeySeal,
 ): PageQuery {
-  const source = withKeys(asked);
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const bounds = boundsOf(source, page, form);
+  const bounds = boundsOf(source, page, seal);
   const parent = selectParents(source, parents);
   const rows = [...source.conditions, ...parent.conditions];
   const pageColumns = selectPageColumns(source, selection, rows, bounds, parent);
@@ -69,9 +66,8 @@ export function planPage(
   const hasSeveralParents = parent.position.length > 0;
   const isShort = !hasSeveralParents && isAlongIndex(source, selection);
   const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
-  const noteReads = notesPage(source, parents, parent, pageColumns.size);
   return {
-    statement: statement(text, { returnsRevision: true, isShort, noteReads }),
+    statement: statement(text, { returnsRevision: true, isShort }),
     values: source.values.all,
     source,
     limit,
@@ -92,8 +88,8 @@ interface Bounds {
   readonly before: Bound | null;
 }
 
-function boundsOf(source: PageSource, { after, before }: PageArguments, form: CursorForm): Bounds {
-  return { after: bound(source, after, 'after', form), before: bound(source, before, 'before', form) };
+function boundsOf(source: PageSource, { after, before }: PageArguments, seal: KeySeal): Bounds {
+  return { after: bound(source, after, 'after', seal), before: bound(source, before, 'before', seal) };
 }
 
 function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {

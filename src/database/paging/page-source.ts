@@ -1,18 +1,6 @@
-import {
-  type CursorBinding,
-  type CursorForm,
-  type CursorValue,
-  decodeCursor,
-  unsealedCursorError,
-} from '../../common/cursor.js';
+import { type CursorBinding, type CursorValue, decodeCursor } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { type SortDirection, opposite } from '../../common/page.js';
-import {
-  type KeyedDependency,
-  type KeyValue,
-  noteFound,
-  type NoteReads,
-  type ReadDependencies,
-} from '../statements/dependencies.js';
 import type { Values } from '../statements/statement.js';
 
 /** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
@@ -24,18 +12,6 @@ export interface OrderColumn {
 export interface PageOrder {
   readonly columns: readonly OrderColumn[];
   readonly direction: SortDirection;
-}
-
-/** What a page depends on. Parts that the SQL of a source does not determine are not in it. */
-export interface PageReads {
-  /** What the order, the filter and the total depend on, without keys: see dependencies.ts. */
-  readonly bits: number;
-  /** The dependencies on each parent, by its key. */
-  readonly parent?: readonly KeyedDependency[];
-  /** Dependencies on keys that are values of the source, by their index. */
-  readonly values?: readonly KeyValue[];
-  /** SQL for the key of the object of a row, and its possible tables. Without it, `bits` covers the values of rows. */
-  readonly rows?: { readonly key: string; readonly tables: readonly ('users' | 'groups')[] };
 }
 
 /** The rows of a page in parts. A part is read only if those before it do not fill the page. */
@@ -70,8 +46,6 @@ export interface PageSource {
   readonly values: Values;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
-  /** Without it, a response with the page depends on everything. */
-  readonly reads?: PageReads;
 }
 
 /** A parent that is looked up by its id and read together with its page. */
@@ -83,7 +57,6 @@ export interface ParentLookup {
   readonly condition: string;
   /** Its columns, with the key first. */
   readonly columns: readonly string[];
-  readonly reads: { readonly table: 'users' | 'groups'; readonly others: number };
   /** SQL for the number of elements on all pages without a filter. */
   readonly total: string;
 }
@@ -96,8 +69,6 @@ export interface Parents {
   readonly position: readonly string[];
   readonly columns: readonly string[];
   readonly total?: string;
-  /** The index of the value with the keys of the parents, if they are not looked up. */
-  readonly indexOfKeys?: number;
 }
 
 export function selectParents(
@@ -113,11 +84,10 @@ export function selectParents(
     const table = `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
     return { ...one, tables: [table], columns, total };
   }
-  const indexOfKeys = values.all.length;
   if (parents.length === 1)
-    return { ...one, indexOfKeys, tables: [`(select ${values.add(parents[0])}::integer as key) parent`] };
+    return { ...one, tables: [`(select ${values.add(parents[0])}::integer as key) parent`] };
   const table = `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
-  return { ...one, indexOfKeys, tables: [table], position: ['parent.position'] };
+  return { ...one, tables: [table], position: ['parent.position'] };
 }
 
 export type NameColumns = readonly [sortName: string, key: string];
@@ -149,10 +119,10 @@ export function bound(
   { binding, order, values, cursorsHaveRevision = false }: PageSource,
   cursor: string | null | undefined,
   argument: 'after' | 'before',
-  form: CursorForm,
+  seal: KeySeal,
 ): Bound | null {
   if (cursor === undefined || cursor === null) return null;
-  const place = decodePlace({ binding, order, cursorsHaveRevision }, cursor, argument, form);
+  const place = decodePlace({ binding, order, cursorsHaveRevision }, cursor, argument, seal);
   const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
   const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);
@@ -168,17 +138,14 @@ function decodePlace(
   { binding, order, cursorsHaveRevision }: Pick<PageSource, 'binding' | 'order' | 'cursorsHaveRevision'>,
   cursor: string,
   argument: 'after' | 'before',
-  form: CursorForm,
+  seal: KeySeal,
 ): readonly CursorValue[] {
   const types = order.columns.map(({ type }, index) => {
     if (index === order.columns.length - 1) return 'key';
     return type === 'text' ? 'string' : 'number';
   });
   const extras = cursorsHaveRevision === true ? (['string'] as const) : [];
-  const { values, isSealed } = decodeCursor(form, cursor, binding, [...types, ...extras], argument);
-  // With a number of its choice, a client could find out the numbers of rows. Changes are checked by their service.
-  if (form.isSealed && !isSealed && cursorsHaveRevision !== true) throw unsealedCursorError(argument);
-  return values;
+  return decodeCursor(seal, cursor, binding, [...types, ...extras], argument);
 }
 
 function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): string {
@@ -200,48 +167,4 @@ const LAST_INSTANT = Date.UTC(9999, 0);
 /** A forged cursor may contain any whole number; the range of a column is smaller. */
 function clamp(value: number, bound: number): number {
   return Math.max(-bound, Math.min(bound, value));
-}
-
-/** Adds the column with the keys of the objects on the page, by which its dependencies are noted. */
-export function withKeys(source: PageSource): PageSource {
-  const key = source.reads?.rows?.key;
-  return key === undefined || source.columns.length === 0 || source.columns.includes(key)
-    ? source
-    : { ...source, columns: [...source.columns, key] };
-}
-
-/**
- * Notes what the pages of a statement depend on. The function keeps nothing of a request: statements share it.
- * @param pageColumns number of columns between the position of a parent and the parent
- */
-export function notesPage(
-  { reads: declared, columns }: Pick<PageSource, 'reads' | 'columns'>,
-  given: readonly number[] | ParentLookup | null,
-  { indexOfKeys, position, columns: { length: width } }: Parents,
-  pageColumns: number,
-): NoteReads | undefined {
-  if (declared === undefined) return undefined;
-  const { bits, values: ofValues = [], rows: shown } = declared;
-  const start = position.length + pageColumns;
-  const keyColumn = shown === undefined ? -1 : columns.indexOf(shown.key);
-  const lookup = given !== null && 'reads' in given ? given.reads : null;
-  return (reads, values, rows) => {
-    reads.noteAny(bits);
-    for (const [kind, index] of ofValues) reads.note(kind, [values[index]]);
-    if (indexOfKeys !== undefined) noteParents(reads, declared, [values[indexOfKeys]].flat());
-    for (const row of rows) {
-      if (lookup !== null) {
-        noteFound(reads, lookup.table, row[start], lookup.others);
-        noteParents(reads, declared, [row[start]]);
-      }
-      const page = row[start + width];
-      // If no row was read, this column is the revision.
-      const keys: unknown = Array.isArray(page) ? page[keyColumn] : null;
-      if (Array.isArray(keys)) for (const table of shown?.tables ?? []) reads.note(table, keys);
-    }
-  };
-}
-
-function noteParents(reads: ReadDependencies, { parent = [] }: PageReads, keys: readonly unknown[]): void {
-  for (const kind of parent) reads.note(kind, keys);
 }

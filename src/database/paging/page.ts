@@ -1,4 +1,5 @@
-import { type CursorForm, type CursorValue, encodeCursors } from '../../common/cursor.js';
+import { type CursorValue, encodeCursors } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type PageQuery, planPage } from './page-query.js';
 import type { PageSource } from './page-source.js';
@@ -23,7 +24,7 @@ export class Page<Row extends unknown[]> {
   constructor(
     private readonly query: PageQuery,
     result: readonly unknown[] | undefined,
-    private readonly form: CursorForm,
+    private readonly seal: KeySeal,
   ) {
     const { limit, backward } = query;
     const packed = packedIn(query, result);
@@ -49,7 +50,7 @@ export class Page<Row extends unknown[]> {
     if (places.length === 0) throw new Error('No cursors were selected');
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
-    this.cursors ??= encodeCursors(this.form, query.source.binding, places, this.cursorExtras);
+    this.cursors ??= encodeCursors(this.seal, query.source.binding, places, this.cursorExtras);
     return this.cursors[place] ?? null;
   }
 }
@@ -67,9 +68,9 @@ export async function readPage<Row extends unknown[] = unknown[]>(
   page: PageArguments,
   selection: PageSelection,
 ): Promise<Page<Row>> {
-  const query = planPage(source, page, selection, null, reader.cursors);
+  const query = planPage(source, page, selection, null, reader.seal);
   const [result] = await reader.read(query.statement, query.values);
-  return new Page<Row>(query, result, reader.cursors);
+  return new Page<Row>(query, result, reader.seal);
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
@@ -80,11 +81,11 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   selection: PageSelection,
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
-  const query = planPage(source, page, selection, parents, reader.cursors);
+  const query = planPage(source, page, selection, parents, reader.seal);
   const result = await reader.read(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
   if (query.hasSeveralParents) result.sort(([left], [right]) => Number(left) - Number(right));
-  return result.map((each) => new Page<Row>(query, each, reader.cursors));
+  return result.map((each) => new Page<Row>(query, each, reader.seal));
 }
 
 /** Looks up a planned parent with its page, in one statement. Null if there is no such parent. */
@@ -95,7 +96,7 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
   const [result] = await reader.read(query.statement, query.values);
   const start = placeOfParent(query);
   const parent = result?.slice(start, start + query.parentWidth) ?? [];
-  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result, reader.cursors) };
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result, reader.seal) };
 }
 
 function pageColumnIn(

@@ -56,7 +56,7 @@ describe('the current revision', () => {
   it('ignores a result that was pending when this process applied a revision or read another one', () => {
     report(first);
     current.beginQuery();
-    current.noteApplied(second, 'a', null);
+    current.noteApplied(second);
     expect(current.noteAnswer(first)).toBe(false);
     expect(current.known).toEqual(second);
 
@@ -72,37 +72,34 @@ describe('the current revision', () => {
     report(first);
     current.noteRead('b');
     current.beginQuery();
-    expect(current.noteAnnounced(second, 'a', null)).toBe(true);
+    expect(current.noteAnnounced(second, 'a')).toBe(true);
     expect(current.known).toEqual(second);
     expect(current.noteAnswer(first)).toBe(false);
-    expect(current.noteAnnounced(second, 'a', null)).toBe(true);
+    expect(current.noteAnnounced(second, 'a')).toBe(true);
     expect(report(third)).toBe(true);
-    expect(current.noteAnnounced(second, 'a', null)).toBe(true);
+    expect(current.noteAnnounced(second, 'a')).toBe(true);
     expect(current.known).toEqual(third);
   });
 
   it('is unknown after an announcement that does not follow it, and after an applied one it is that', () => {
     report(first);
-    expect(current.noteAnnounced(third, 'b', null)).toBe(false);
+    expect(current.noteAnnounced(third, 'b')).toBe(false);
     expect(current.known).toEqual(first);
-    current.noteApplied(third, 'b', null);
+    current.noteApplied(third);
     expect(current.known).toEqual(third);
   });
 
-  it('comes with what changed since the one before it, or with null for everything', () => {
-    const changed = { users: [1], groups: [], members: [], memberOf: [], anyUser: false, anyGroup: false };
-    const noted: unknown[] = [];
-    current.onChanged = (changes) => noted.push(changes);
+  it('says when it is another one', () => {
+    let count = 0;
+    current.onChanged = () => count++;
     report(first);
-    current.noteAnnounced(second, 'a', changed);
-    current.noteAnnounced(second, 'a', changed);
-    current.noteApplied(third, 'b', changed);
+    current.noteAnnounced(second, 'a');
+    current.noteAnnounced(second, 'a');
+    current.noteApplied(third);
     report(third);
-    current.noteApplied(revision(4, 'd'), 'unknown', changed);
-    current.beginQuery();
-    current.noteAnswer(second, [changed, changed]);
+    current.noteApplied(second);
     report(null);
-    expect(noted).toEqual([null, [changed], [changed], null, [changed, changed], null]);
+    expect(count).toBe(4);
   });
 
   it('ends the wait of those who read another one, at the latest after a time', async () => {
@@ -111,7 +108,7 @@ describe('the current revision', () => {
     const [waiting, late] = [current.whenKnown(1e6), current.whenKnown(1)];
     await late;
     expect(current.known).toBeNull();
-    current.noteAnnounced(second, 'a', null);
+    current.noteAnnounced(second, 'a');
     await waiting;
     expect(current.known).toEqual(second);
   });

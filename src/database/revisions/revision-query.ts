@@ -1,9 +1,7 @@
 import type { HeartbeatQuery } from '../connections/heartbeat.js';
 import { IS_COMPLETE, statement } from '../statements/statement.js';
 import { REVISION_CHANNEL } from './announcement.js';
-import { type ChangedObjects, changedObjectsIn } from './changed-objects.js';
 import type { ReportedFreshness } from './freshness.js';
-import type { Revision } from './revision.js';
 
 const FORBIDS_FILES = `pg_size_bytes(current_setting('temp_file_limit')) between 0 and 1000000`;
 
@@ -18,24 +16,10 @@ export const TAKES_WRITES = `(
     select each from generate_series(1, case when ${FORBIDS_FILES} then 1 else 4000 end) each
     order by each desc) numbers)`;
 
-/** Of more revisions than this, the changes are not read one by one. */
-const MOST_MISSED = 100;
-
-/**
- * SQL for the changes of each revision after the one with the number $1 and the id $2, in order. Null if this database
- * never had that revision, or if there are too many.
- */
-const CHANGES = `(
-  case when revision - $1::integer between 0 and ${MOST_MISSED}
-    and exists (select from revisions k where k.id = $1::integer and k.uuid = $2::uuid)
-  then (
-    select coalesce(json_agg(r.changed order by r.id), '[]')
-    from revisions r where r.id > $1::integer and r.id <= revision) end)`;
-
 /** The last confirmation in milliseconds since 1970, and the seconds since then by the database. */
 const COLUMNS = `revision as number, revision_uuid as id, (extract(epoch from as_of) * 1000)::float8 as "asOf",
   extract(epoch from clock_timestamp() - as_of)::float8 as age, hides, hides or hides_in_log as "hidesInLog",
-  ${CHANGES} as changes, cursor_key as "cursorKey"`;
+  cursor_key as "cursorKey"`;
 
 export const READ_REVISION = statement(`select ${COLUMNS} from mirror_state where ${IS_COMPLETE}`);
 
@@ -44,7 +28,7 @@ const HEARTBEAT_TEXT = `
   select s.*, ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (select ${COLUMNS} from mirror_state) s on ${IS_COMPLETE}`;
 
-/** The state of the mirror, with the changes since a revision: null if they are not known. */
+/** The state of the mirror; null if it has no revision. */
 export interface MirrorReading {
   readonly number: number | null;
   readonly id: string | null;
@@ -52,7 +36,6 @@ export interface MirrorReading {
   readonly age: number | null;
   readonly hides: boolean | null;
   readonly hidesInLog: boolean | null;
-  readonly changes: unknown[] | null;
   /** The key of cursors, which a restore may replace. */
   readonly cursorKey: Buffer | null;
 }
@@ -64,26 +47,14 @@ export type ReadingRow = [
   age: number | null,
   hides: boolean | null,
   hidesInLog: boolean | null,
-  changes: unknown[] | null,
   cursorKey: Buffer | null,
 ];
 
-const NO_STATE: ReadingRow = [null, null, null, null, null, null, null, null];
+const NO_STATE: ReadingRow = [null, null, null, null, null, null, null];
 
 export function readingOf([row]: readonly ReadingRow[]): MirrorReading {
-  const [number, id, asOf, age, hides, hidesInLog, changes, cursorKey] = row ?? NO_STATE;
-  return { number, id, asOf, age, hides, hidesInLog, changes, cursorKey };
-}
-
-/** The values of both queries. */
-export function valuesFor(latest: Revision | null): unknown[] {
-  return [latest?.number ?? null, latest?.id ?? null];
-}
-
-/** Null if one of the revisions does not say what it changed. */
-export function changesIn({ changes }: MirrorReading): ChangedObjects[] | null {
-  const known = changes?.map(changedObjectsIn) ?? [null];
-  return known.every((each) => each !== null) ? known : null;
+  const [number, id, asOf, age, hides, hidesInLog, cursorKey] = row ?? NO_STATE;
+  return { number, id, asOf, age, hides, hidesInLog, cursorKey };
 }
 
 export function freshnessIn({ id, asOf, age }: MirrorReading): ReportedFreshness | null {
@@ -94,12 +65,11 @@ export function freshnessIn({ id, asOf, age }: MirrorReading): ReportedFreshness
 const INTERVAL = 1000;
 
 /** The query of the heartbeat of the primary, on a connection that listens for announcements. */
-export function heartbeatQuery(url: string, latest: () => Revision | null): HeartbeatQuery {
+export function heartbeatQuery(url: string): HeartbeatQuery {
   return {
     url,
     firstSql: `listen ${REVISION_CHANNEL}`,
     text: HEARTBEAT_TEXT,
-    values: () => valuesFor(latest()),
     interval: INTERVAL,
   };
 }

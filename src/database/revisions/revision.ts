@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../statements/statement.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import type { ChangedObjects } from './changed-objects.js';
 
 /** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
 export interface Revision {
@@ -49,8 +48,8 @@ export class CurrentRevision {
   isNone = false;
   /** Called when the primary has to be queried. */
   onUnknownRevision: () => void = () => undefined;
-  /** Called when another revision is current, with each change between the two; null: everything may differ. */
-  onChanged: (changes: readonly ChangedObjects[] | null) => void = () => undefined;
+  /** Called when another revision is current. */
+  onChanged: () => void = () => undefined;
 
   /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
   get known(): Revision | null {
@@ -81,21 +80,19 @@ export class CurrentRevision {
   }
 
   /** Records a revision that this process has applied. */
-  noteApplied(revision: Revision, previous: string | null, changed: ChangedObjects | null): void {
-    if (this.noteAnnounced(revision, previous, changed) || this.superseded.has(revision.id)) return;
-    this.advance(revision, null);
+  noteApplied(revision: Revision): void {
+    if (!this.isOld(revision)) this.advance(revision);
   }
 
   /**
    * Records a revision that the primary has announced.
    * @returns false if the primary has to be queried, because the revision does not follow the latest one
    */
-  noteAnnounced(revision: Revision, previous: string | null, changed: ChangedObjects | null): boolean {
-    const latest = this.reported?.id ?? null;
+  noteAnnounced(revision: Revision, previous: string | null): boolean {
     // An announcement may arrive after an answer that is newer.
-    const isOld = latest === revision.id || this.superseded.has(revision.id);
-    if (!isOld && latest !== previous) return false;
-    if (!isOld) this.advance(revision, changed);
+    const isOld = this.isOld(revision);
+    if (!isOld && (this.reported?.id ?? null) !== previous) return false;
+    if (!isOld) this.advance(revision);
     return this.unexplained.size === 0;
   }
 
@@ -104,33 +101,34 @@ export class CurrentRevision {
     this.versionAtQuery = this.version;
   }
 
-  /**
-   * Records the answer of the primary. False if something happened since the query: then query again.
-   * @param changes those since `latest` at the query; null: unknown
-   */
-  noteAnswer(revision: Revision | null, changes: readonly ChangedObjects[] | null = null): boolean {
+  /** Records the answer of the primary. False if something happened since the query: then query again. */
+  noteAnswer(revision: Revision | null): boolean {
     if (this.version !== this.versionAtQuery) return false;
     // These ids were read before the query: the primary no longer has them, or never had them.
     for (const id of this.unexplained) this.supersede(id);
     this.unexplained.clear();
-    this.setReported(revision, changes);
+    this.setReported(revision);
     return true;
   }
 
-  private advance(revision: Revision, changed: ChangedObjects | null): void {
+  private isOld({ id }: Revision): boolean {
+    return this.reported?.id === id || this.superseded.has(id);
+  }
+
+  private advance(revision: Revision): void {
     // The answer to a pending query is possibly older.
     this.version++;
     this.unexplained.delete(revision.id);
-    this.setReported(revision, changed === null ? null : [changed]);
+    this.setReported(revision);
   }
 
-  private setReported(revision: Revision | null, changes: readonly ChangedObjects[] | null): void {
+  private setReported(revision: Revision | null): void {
     const before = this.reported;
     if (before !== null) this.supersede(before.id);
     if (revision !== null) this.superseded.delete(revision.id);
     this.reported = revision;
     this.isNone = revision === null;
-    if (before?.id !== revision?.id) this.onChanged(changes);
+    if (before?.id !== revision?.id) this.onChanged();
     if (this.unexplained.size === 0) for (const resume of this.waiting.splice(0)) resume();
   }
 

@@ -4,20 +4,17 @@ import { CONFIG } from '../../config/config.module.js';
 import { Incident } from '../../common/incident.js';
 import { Database } from '../database.js';
 import { type Announcement, announcementIn } from './announcement.js';
-import type { ChangedObjects } from './changed-objects.js';
 import { Freshness } from './freshness.js';
 import { unencryptedPassword } from '../connections/pool-options.js';
 import { DatabaseHeartbeat } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
 import {
-  changesIn,
   freshnessIn,
   heartbeatQuery,
   type MirrorReading,
   READ_REVISION,
   readingOf,
   type ReadingRow,
-  valuesFor,
 } from './revision-query.js';
 import { pauseReasonOf } from '../statements/database-error.js';
 
@@ -43,15 +40,15 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** The database is not used although it answers. */
   private readonly pausing = new Incident(this.logger);
   private settling: Promise<void> | null = null;
-  private readonly listeners: ((changes: readonly ChangedObjects[] | null) => void)[] = [];
+  private readonly listeners: (() => void)[] = [];
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
   ) {
-    database.revision.onChanged = (changes) => {
-      if (changes === null) database.rules.invalidate();
-      for (const listener of this.listeners) listener(changes);
+    database.revision.onChanged = () => {
+      database.rules.invalidate();
+      for (const listener of this.listeners) listener();
     };
   }
 
@@ -72,8 +69,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.isHeard && rules.areApplied ? revision.known : null;
   }
 
-  /** Calls the listener when another revision is current, with each change in between; null: everything may differ. */
-  onChanged(listener: (changes: readonly ChangedObjects[] | null) => void): void {
+  /** Calls the listener when another revision is current. */
+  onChanged(listener: () => void): void {
     this.listeners.push(listener);
   }
 
@@ -113,16 +110,15 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** Notes a revision that this process has written. Others learn of it by its announcement. */
   noteApplied(announcement: Announcement): void {
-    const { number, id, previous, changed } = announcement;
-    this.database.revision.noteApplied({ number, id }, previous, changed);
+    const { number, id } = announcement;
+    this.database.revision.noteApplied({ number, id });
     this.noteState(announcement);
   }
 
   /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
   private listen(url: string): Promise<void> {
     const { revision } = this.database;
-    const query = heartbeatQuery(url, () => revision.latest);
-    const heartbeat = new DatabaseHeartbeat<Seen>(query, {
+    const heartbeat = new DatabaseHeartbeat<Seen>(heartbeatQuery(url), {
       onQuery: () => {
         revision.beginQuery();
       },
@@ -161,9 +157,9 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   private noteAnnounced(announcement: Announcement): void {
     const { revision } = this.database;
-    const { number, id, previous, changed } = announcement;
+    const { number, id, previous } = announcement;
     const isLate = revision.latest?.id === id;
-    if (!revision.noteAnnounced({ number, id }, previous, changed)) revision.onUnknownRevision();
+    if (!revision.noteAnnounced({ number, id }, previous)) revision.onUnknownRevision();
     if (!isLate) this.noteState(announcement);
   }
 
@@ -177,7 +173,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** @returns false if something happened since the query, so that the server has to be queried again */
   private resume(seen: MirrorReading): boolean {
     this.database.resume();
-    const isReliable = this.database.revision.noteAnswer(revisionIn(seen), changesIn(seen));
+    const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
     if (isReliable) {
       this.isHeard = true;
       this.freshness.note(freshnessIn(seen));
@@ -201,8 +197,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   private async readState(): Promise<MirrorReading> {
-    const values = valuesFor(this.database.revision.latest);
-    const state = readingOf(await this.database.read<ReadingRow>(READ_REVISION, values));
+    const state = readingOf(await this.database.read<ReadingRow>(READ_REVISION));
     this.freshness.note(freshnessIn(state));
     this.noteHidden(state);
     this.database.noteCursorKey(state.cursorKey);

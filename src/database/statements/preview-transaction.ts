@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
@@ -24,7 +24,7 @@ interface PreviewConnections {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
   readonly timeLimits: DatabaseTimeLimits;
-  readonly cursors: CursorForm;
+  readonly seal: KeySeal;
   /** See ifWrittenWith. */
   readonly mark: string;
 }
@@ -122,8 +122,8 @@ export class PreviewTransaction implements PageReader, Writer {
     return this.send(() => this.connections.statements.readOn<Row>(this.connection, statement, all));
   }
 
-  get cursors(): CursorForm {
-    return this.connections.cursors;
+  get seal(): KeySeal {
+    return this.connections.seal;
   }
 
   /** Whether its statements run for its viewer, so that other viewers may get other rows. */

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { READS_VIEWER } from '../visibility/conditions.js';
-import type { NoteReads } from './dependencies.js';
 
 /** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */
 export interface Statement {
@@ -19,8 +18,6 @@ export interface Statement {
   readonly isShort: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
   readonly readsViewer?: boolean;
-  /** What its rows depend on. Without it, a response depends on everything. */
-  readonly noteReads?: NoteReads | undefined;
 }
 
 /**
@@ -48,14 +45,14 @@ const known = new LRUCache<string, Statement>({
   sizeCalculation: (_statement, text) => text.length,
 });
 
-interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'isShort' | 'noteReads'>> {
+interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'isShort'>> {
   readonly isRestricted?: boolean;
 }
 
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
 export function statement(
   text: string,
-  { returnsRevision = false, isShort = false, isRestricted = false, noteReads }: StatementOptions = {},
+  { returnsRevision = false, isShort = false, isRestricted = false }: StatementOptions = {},
 ): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
@@ -71,7 +68,6 @@ export function statement(
       readsLog,
       isShort,
       readsViewer: text.includes(READS_VIEWER),
-      noteReads,
     };
     known.set(text, prepared);
   }
@@ -98,9 +94,9 @@ export interface Reader {
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Reads pages, whose cursors depend on the viewer. */
+/** Reads pages, whose cursors have the keys of rows sealed. */
 export interface PageReader extends Reader {
-  readonly cursors: CursorForm;
+  readonly seal: KeySeal;
 }
 
 /** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */

@@ -28,17 +28,7 @@ export const COLUMNS = {
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint'],
     ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...[
-      'hides',
-      'hides_in_log',
-      'cursor_key',
-      'changes_open_to',
-      'leader',
-      'mode',
-      'refusals',
-      'context_csns',
-      'read_whole_at',
-    ],
+    ...['hides', 'hides_in_log', 'cursor_key', 'leader', 'mode', 'refusals', 'context_csns', 'read_whole_at'],
   ],
 };
 

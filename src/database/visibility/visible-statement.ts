@@ -1,4 +1,4 @@
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
 import type { RulesInMirror } from './rules-in-mirror.js';
 import { type FixedViewer, type Viewer } from './viewer.js';
@@ -9,7 +9,7 @@ export interface VisibilitySource extends Reader {
   hides: boolean;
   hidesInLog: boolean;
   readonly rules: Pick<RulesInMirror, 'areApplied' | 'mark' | 'admit' | 'admitAgain'>;
-  cursorsFor(viewer: Viewer): CursorForm;
+  readonly seal: KeySeal;
 }
 
 /**
@@ -49,7 +49,7 @@ function variantOf(
   }
   let variant = known.get(name);
   if (variant === undefined) {
-    const { text, returnsRevision, isShort, noteReads } = asked;
+    const { text, returnsRevision, isShort } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
     const readsViewer = asked.readsViewer === true;
@@ -57,7 +57,6 @@ function variantOf(
     variant = statement(`${visibleTables(text, width + 1, options)}${text}`, {
       returnsRevision,
       isShort,
-      noteReads,
       isRestricted: !isOpen,
     });
     known.set(name, variant);

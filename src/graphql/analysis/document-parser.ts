@@ -20,7 +20,7 @@ import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../../database/database.js';
-import { PersistedDocuments } from '../persisted/persisted-documents.js';
+import { PersistedDocuments } from '../http/persisted-documents.js';
 import { RejectionError } from '../../http/rejection.js';
 import type { PipelineRequest, RequestParameters, PipelineResponse } from '../http/pipeline-request.js';
 import { RequestContext } from '../http/request-context.js';

@@ -8,10 +8,9 @@ import { BadUserInputError, bounded } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/operations.js';
-import type { ValidatedOperation } from '../execution/validated-operation.js';
+import type { ValidatedOperation } from '../http/pipeline-request.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
-import { findDeprecatedUses } from '../schema/deprecation.js';
 import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
@@ -25,8 +24,6 @@ import { Staleness } from '../../database/staleness.js';
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** An operation, with everything else that is computed once for a document. */
-type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
-
 /** The fields of all cached operations together. One takes about a kilobyte. */
 const MAX_FIELDS = 50_000;
 /** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
@@ -39,7 +36,7 @@ const LONGEST_KEY = 500;
 export class OperationValidator {
   private scoped: ScopedSchemas | null = null;
   /** By definition. A short document can unfold to thousands of fields, so the fields are counted. */
-  private readonly operations = new LRUCache<OperationDefinitionNode, KnownOperation>({
+  private readonly operations = new LRUCache<OperationDefinitionNode, Operation>({
     maxSize: MAX_FIELDS,
     sizeCalculation: ({ size }) => size,
   });
@@ -68,7 +65,7 @@ export class OperationValidator {
     context.cost = decision.cost;
     await this.limiter.charge(request, decision.cost, isDryRun);
     request.validated = isDryRun
-      ? dryRunOf(parsed, operation, decision, variables)
+      ? dryRunOf(parsed, decision, variables)
       : this.validated(parsed, operation, decision, variables, principal);
   }
 
@@ -90,7 +87,7 @@ export class OperationValidator {
 
   private validated(
     { schema, document }: OperationRequest,
-    operation: KnownOperation,
+    operation: Operation,
     { cost, withheld, isMutation, personalData }: PolicyDecision,
     variables: Variables,
     principal: Principal | null,
@@ -104,17 +101,15 @@ export class OperationValidator {
       cost,
       isMutation,
       personalData,
-      deprecated: operation.deprecated,
       variables,
       compiled: isComplete ? this.compiler.find(schema, operation, variables) : null,
     };
   }
 
-  private unfold({ schema, document, definition }: OperationRequest): KnownOperation {
+  private unfold({ schema, document, definition }: OperationRequest): Operation {
     let operation = this.operations.get(definition);
     if (operation === undefined) {
-      const deprecated = findDeprecatedUses(schema, document, definition);
-      operation = { ...unfoldOperation(schema, document, definition), deprecated };
+      operation = unfoldOperation(schema, document, definition);
       this.operations.set(definition, operation);
     }
     return operation;
@@ -135,7 +130,6 @@ export class OperationValidator {
 /** Executes only the fields `rateLimit(dryRun: true)`. */
 function dryRunOf(
   { schema, document, definition }: OperationRequest,
-  { deprecated }: KnownOperation,
   { cost, dryRunFields }: PolicyDecision,
   variables: Variables,
 ): ValidatedOperation {
@@ -147,7 +141,6 @@ function dryRunOf(
     document: withOnly(dryRunFields ?? [], definition, document),
     schema,
     cacheDependencies: null,
-    deprecated,
     variables,
     compiled: null,
   };

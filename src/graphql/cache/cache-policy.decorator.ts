@@ -21,3 +21,10 @@ export function uncached<Field extends GraphQLFieldConfig<unknown, unknown>>(fie
   const declared = (field.extensions?.['dependsOn'] as readonly CacheDependency[] | undefined) ?? ['mirror'];
   return { ...field, extensions: { ...field.extensions, dependsOn: [...declared, 'request'] } };
 }
+
+/** Signed URLs change with the quarter of an hour: browsers keep a photo meanwhile, and a cached response is valid for its quarter. */
+export const URL_PERIOD_MS = 900_000;
+
+export function periodOfUrls(now: Date): number {
+  return Math.ceil(now.getTime() / URL_PERIOD_MS);
+}

@@ -1,23 +1,28 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  type ASTNode,
+  type DocumentNode,
   execute,
   type ExecutionResult,
   GraphQLError,
+  type GraphQLNamedType,
   GraphQLScalarType,
-  type GraphQLSchema,
+  GraphQLSchema,
+  Kind,
   OperationTypeNode,
+  visit,
 } from 'graphql';
 import type { RequestContext } from '../http/request-context.js';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
-import { ServiceError } from '../../common/errors.js';
+import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
+import { timeLimitsFor } from '../../database/connections/time-limits.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { SchemasWithType, variablesInside, withVariablesOf } from './coerced-variables.js';
-import { PreviewShares } from './preview-shares.js';
-import type { CompiledQuery, ValidatedOperation } from './validated-operation.js';
+import type { CompiledQuery, ValidatedOperation } from '../http/pipeline-request.js';
 import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */
@@ -30,6 +35,48 @@ const ERROR = 200;
 
 /** Attempts to read one revision without a transaction. */
 const MAX_ATTEMPTS = 3;
+
+/**
+ * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
+ * further previews wait as long as for a connection.
+ */
+@Injectable()
+export class PreviewShares {
+  private readonly most: number;
+  private readonly waitMs: number;
+  /** The principals that have previews. */
+  private readonly byPrincipal = new Map<string, LimitFunction>();
+
+  constructor(@Inject(CONFIG) { database }: Pick<Config, 'database'>) {
+    this.most = Math.ceil(database.previewPoolSize / 2);
+    this.waitMs = timeLimitsFor(database.timeoutSeconds).connection;
+  }
+
+  /** @throws ServiceUnavailableError if the previews of the principal do not end in time */
+  run<Result>(
+    { principal }: Pick<RequestContext, 'principal'>,
+    preview: () => Promise<Result>,
+  ): Promise<Result> {
+    const { countedAs = '' } = principal ?? {};
+    const limit = this.byPrincipal.get(countedAs) ?? pLimit(this.most);
+    this.byPrincipal.set(countedAs, limit);
+    return new Promise((resolve, reject) => {
+      let isWaiting = true;
+      const timer = setTimeout(() => {
+        isWaiting = false;
+        reject(new ServiceUnavailableError('Too many previews of one principal: wait for their answers'));
+      }, this.waitMs);
+      const begin = async () => {
+        clearTimeout(timer);
+        if (isWaiting) await preview().then(resolve, reject);
+      };
+      // The counts of the limit are those after the preview.
+      void limit(begin).then(() => {
+        if (limit.activeCount + limit.pendingCount === 0) this.byPrincipal.delete(countedAs);
+      });
+    });
+  }
+}
 
 @Injectable()
 export class Executor {
@@ -172,6 +219,41 @@ const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => 
 interface Variant {
   times: number;
   query: CompiledQuery | null;
+}
+
+/** Schemas, each with one more type. */
+class SchemasWithType {
+  private readonly known = new WeakMap<GraphQLSchema, GraphQLSchema>();
+
+  constructor(private readonly type: GraphQLNamedType) {}
+
+  find(schema: GraphQLSchema): GraphQLSchema {
+    let extended = this.known.get(schema);
+    if (extended === undefined) {
+      const { types, ...config } = schema.toConfig();
+      extended = new GraphQLSchema({ ...config, types: [...types, this.type] });
+      this.known.set(schema, extended);
+    }
+    return extended;
+  }
+}
+
+/** The document with this type for all variables. */
+function withVariablesOf({ name }: GraphQLNamedType, document: DocumentNode): DocumentNode {
+  const type = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: name } } as const;
+  return visit(document, {
+    VariableDefinition: ({ kind, variable, loc }) => ({ kind, variable, type, loc }),
+  });
+}
+
+/** The names of variables inside of objects and lists. */
+function variablesInside(document: DocumentNode): string[] {
+  const found = new Set<string>();
+  const find = (node: ASTNode) => {
+    visit(node, { Variable: ({ name }) => void found.add(name.value) });
+  };
+  visit(document, { ObjectValue: find, ListValue: find });
+  return [...found];
 }
 
 /** Compiles operations with graphql-jit (docs/adr/0019), if the results are those of graphql-js. */

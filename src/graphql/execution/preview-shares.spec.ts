@@ -1,6 +1,6 @@
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { readConfig } from '../../config/config.js';
-import { PreviewShares } from './preview-shares.js';
+import { PreviewShares } from './operations.js';
 
 /** Previews that end with `endAll`. */
 class Previews {

@@ -2,11 +2,12 @@ import type { RejectedRequest } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
+import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Principal } from '../../auth/principal.js';
 import { chooseRequestId } from '../../http/malformed-requests.js';
-import type { DocumentReference } from '../persisted/document-reference.js';
-import type { OperationLabel } from '../analysis/operation.js';
-import type { ValidatedOperation } from '../execution/validated-operation.js';
+import type { OperationLabel, Variables } from '../analysis/operation.js';
+import type { PolicyDecision } from '../analysis/operation-policy.js';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { ResponseCacheKey } from '../cache/response-cache.js';
 import type { MirrorRead } from '../../database/staleness.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
@@ -20,6 +21,14 @@ export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
 }
 
+/** A document that a request names, besides its text or instead of it. */
+export interface DocumentReference {
+  /** The SHA-256 of the text, in lower-case hexadecimal digits, or another id of a trusted document. */
+  readonly id: string;
+  /** The member of the request that names it, for errors. */
+  readonly member: 'extensions.persistedQuery.sha256Hash' | 'documentId';
+}
+
 /** The parameters of a request (GraphQL over HTTP, draft, §5.4). Of `extensions`, only `persistedQuery` is used. */
 export interface RequestParameters {
   /** Empty before the document that `reference` names is found. */
@@ -28,6 +37,24 @@ export interface RequestParameters {
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
+
+export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
+  readonly document: DocumentNode;
+  /** The schema restricted to the scopes of the token. */
+  readonly schema: GraphQLSchema;
+  /** What its result depends on; null if it cannot be cached. */
+  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
+  readonly variables: Variables;
+  /** Null if graphql-js executes it. */
+  readonly compiled: CompiledQuery | null;
+}
+
+/** A compiled operation with the results of graphql-js. It takes the variables coerced and as sent. */
+export type CompiledQuery = (
+  context: RequestContext,
+  coerced: Variables,
+  sent: Variables,
+) => ExecutionResult | Promise<ExecutionResult>;
 
 export type TrustFunction = ReturnType<typeof proxyAddr.compile>;
 

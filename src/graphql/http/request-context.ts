@@ -1,13 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import type { CursorForm } from '../../common/cursor.js';
+import type { KeySeal } from '../../common/key-seal.js';
 import type { Principal } from '../../auth/principal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
-import { EVERYTHING, ReadDependencies, VIEWER } from '../../database/statements/dependencies.js';
 import type { PageReader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
 import { VisibleReader } from '../../database/database.js';
 import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
-import type { SignedUser } from '../cache/url-renewal.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationRequest, PathKey, OperationLabel, ResponsePath } from '../analysis/operation.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
@@ -57,9 +55,6 @@ export class RequestContext implements PageReader {
   /** The paths at which each field was withheld because of a missing scope. Each is an error of the response. */
   withheldAt = new Map<PathKey, ResponsePath[]>();
   private readRevisions = new Set<string | null>();
-  private reads = new ReadDependencies();
-  /** The users of whom the response has signed URLs, one for each URL. */
-  signedUsers: SignedUser[] = [];
   private preview: PreviewTransaction | null = null;
   private readonly visible: VisibleReader;
 
@@ -85,8 +80,8 @@ export class RequestContext implements PageReader {
     return this.visible.viewer;
   }
 
-  get cursors(): CursorForm {
-    return this.database.cursorsFor(this.viewer);
+  get seal(): KeySeal {
+    return this.database.seal;
   }
 
   /** Whether another viewer with the same scopes may get another response. */
@@ -102,22 +97,13 @@ export class RequestContext implements PageReader {
     return this.preview === null ? this.readRevisions : new Set([this.preview.revision]);
   }
 
-  /** What the response was read from. Previews do not note it. */
-  get dependencies(): ReadDependencies {
-    if (this.preview !== null) this.reads.noteAny(EVERYTHING);
-    return this.reads;
-  }
-
   /** Reads from the mirror and records the revision that each statement returns. */
   async read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     // The set of this attempt, even if another attempt begins in the meantime.
-    const { readRevisions, reads } = this;
+    const { readRevisions } = this;
     this.request.statements++;
     const rows = await this.visible.read<Row>(statement, values);
     const [row] = rows;
-    if (statement.noteReads === undefined) reads.noteAny(EVERYTHING);
-    else statement.noteReads(reads, values ?? [], rows);
-    if (statement.readsViewer === true || this.visible.isPersonal) reads.noteAny(VIEWER);
     if (statement.returnsRevision && row !== undefined)
       readRevisions.add(row[row.length - 1] as string | null);
     return rows;
@@ -125,8 +111,6 @@ export class RequestContext implements PageReader {
 
   reset(): void {
     this.readRevisions = new Set();
-    this.reads = new ReadDependencies();
-    this.signedUsers = [];
     this.reader = this.preview ?? this;
     this.batches = new Batches(this.reader);
     this.withheldAt = new Map();

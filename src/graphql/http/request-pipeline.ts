@@ -3,8 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
 import { OperationValidator } from '../analysis/operation-validator.js';
-import { CachedResponses } from '../execution/cached-responses.js';
-import { ExecutedResponses } from '../execution/responses.js';
+import { Responses } from '../execution/responses.js';
 import {
   isEndpoint,
   type PipelineResponse,
@@ -35,25 +34,24 @@ export class RequestPipeline {
   ];
 
   private readonly afterBody: readonly Step[] = [
-    /* response cache  */ (request) => this.cached.respond(request),
+    /* response cache  */ (request) => this.responses.respondCached(request),
     /* load shedding   */ (request) => this.admission.beginOperation(request),
     /* body            */ (request) => void (request.parameters = readParameters(request)),
     /* document        */ (request) => this.documents.resolve(request),
     /* parse, validate */ (request) => this.documents.parse(request),
     /* policy          */ (request) => this.validator.applyPolicy(request),
     /* register        */ (request) => this.documents.register(request),
-    /* conditional     */ (request) => this.operations.respondUnchanged(request),
-    /* execute         */ (request) => this.operations.execute(request),
+    /* conditional     */ (request) => this.responses.respondUnchanged(request),
+    /* execute         */ (request) => this.responses.execute(request),
   ];
 
   private readonly steps = [...this.beforeBody, ...this.afterBody];
 
   constructor(
     private readonly admission: RequestAdmission,
-    private readonly cached: CachedResponses,
     private readonly documents: DocumentParser,
     private readonly validator: OperationValidator,
-    private readonly operations: ExecutedResponses,
+    private readonly responses: Responses,
   ) {}
 
   register(fastify: FastifyInstance): void {

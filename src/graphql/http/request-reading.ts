@@ -1,12 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { ServiceError } from '../../common/errors.js';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness } from '../../database/staleness.js';
 import { compressionFor } from './compression.js';
-import type { PipelineRequest, PipelineState, RequestParameters } from './pipeline-request.js';
-import { isWithoutText, referenceIn } from '../persisted/document-reference.js';
+import type {
+  DocumentReference,
+  PipelineRequest,
+  PipelineState,
+  RequestParameters,
+} from './pipeline-request.js';
 import { RejectionError } from '../../http/rejection.js';
 import { parse as parseJsonSafely } from 'secure-json-parse';
 
@@ -247,4 +251,42 @@ function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start--;
   return (at - start) % 2 === 1;
+}
+
+const PERSISTED_QUERY = 'extensions.persistedQuery';
+const HASH_MEMBER = `${PERSISTED_QUERY}.sha256Hash`;
+
+/** The characters of a document id (GraphQL over HTTP, draft, appendix A), and the most of them. */
+const DOCUMENT_ID = /^[\w.~:-]{1,200}$/;
+
+/**
+ * The document that a request names: by `extensions.persistedQuery`, as Apollo's clients do, or without a `query` by
+ * `documentId` (GraphQL over HTTP, draft, appendix A). Null if it names none. Throws BadUserInputError.
+ */
+function referenceIn({
+  query,
+  documentId,
+  extensions,
+}: Readonly<Record<string, unknown>>): DocumentReference | null {
+  const persisted = (extensions as Record<string, unknown> | null | undefined)?.['persistedQuery'] ?? null;
+  if (persisted !== null) return readPersistedQuery(persisted);
+  if (!isWithoutText(query) || typeof documentId !== 'string') return null;
+  return { id: readId(documentId, 'documentId'), member: 'documentId' };
+}
+
+/** Whether a request has no document. Some clients send an empty one with a hash. */
+function isWithoutText(query: unknown): boolean {
+  return query === undefined || query === null || query === '';
+}
+
+function readPersistedQuery(persisted: unknown): DocumentReference {
+  const { version, sha256Hash } = Object(persisted) as Record<string, unknown>;
+  if (version !== 1)
+    throw new BadUserInputError('Unsupported persisted query version', `${PERSISTED_QUERY}.version`);
+  return { id: readId(sha256Hash, HASH_MEMBER), member: HASH_MEMBER };
+}
+
+function readId(value: unknown, member: DocumentReference['member']): string {
+  if (typeof value === 'string' && DOCUMENT_ID.test(value)) return value.replace(/^sha256:/, '');
+  throw new BadUserInputError(`${member} must be a hash or an id of at most 200 characters`, member);
 }

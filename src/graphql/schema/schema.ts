@@ -9,7 +9,6 @@ import {
 } from 'graphql';
 import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
-import { findDeprecationProblems } from './deprecation.js';
 import { pathKey } from '../analysis/operation.js';
 import type { Config } from '../../config/config.js';
 import { describeAccess } from './access-directive.js';
@@ -30,11 +29,9 @@ export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchem
   return addPreviewTypes(addDerivedFields(built, config));
 }
 
-/**
- * Finishes the schema that Nest has built. Throws if a field declares no access, or a deprecation no dates.
- */
+/** Finishes the schema that Nest has built. Throws if a field declares no access. */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
-  const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
+  const problems = undeclaredFields(built);
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
   return describeAccess(
     mapSchema(built, {

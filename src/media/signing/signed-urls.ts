@@ -1,6 +1,6 @@
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
-import { periodOfUrls } from '../../graphql/cache/url-renewal.js';
+import { periodOfUrls } from '../../graphql/cache/cache-policy.decorator.js';
 import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
 /** Properties of a user that the URLs of pictures depend on. */

@@ -4,7 +4,6 @@ import { writtenColumns } from '../../database/fields/field-columns.js';
 import { referenceFields } from '../../database/fields/field-references.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
-import { foundBy } from './changed-objects.js';
 import {
   carry,
   noteLostMemberships,
@@ -93,9 +92,8 @@ async function noteFormer(writer: Writer, { users }: DirectoryMapping): Promise<
       select e.key, '${kind}', e.entry_uuid, e.id, e.id_folded, e.visible_to, ${ofMembers}, g.key is not null or s.reason is not null,
         coalesce(s."row" ->> 'id' <> e.id, false),
         coalesce(${level('visible_to')} <> e.visible_to${kind === 'person' ? '' : ` or ${level('members_visible_to')} <> e.members_visible_to`}, false),
-        0, ${kind === 'person' && pictures.length > 0 ? `array[${pictures.join(', ')}]` : 'null::bytea[]'},
-        ${foundBy(kind, 'e', 'b')}
-      from ${TABLES[kind]} e join entries b on b.key = e.key left join staged s on s.key = e.key left join gone g on g.key = e.key
+        0, ${kind === 'person' && pictures.length > 0 ? `array[${pictures.join(', ')}]` : 'null::bytea[]'}
+      from ${TABLES[kind]} e left join staged s on s.key = e.key left join gone g on g.key = e.key
       where e.key in (select key from staged where key is not null union all select key from gone)`;
   };
   await writer.query(`insert into former ${select('person')} union all ${select('group')}; analyze former`);

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { hasRules } from '../../config/model/mapping.js';
 import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
 import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
 import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
-import { noteChanged } from './changed-objects.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
@@ -254,7 +252,6 @@ class Revision {
     const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, revision);
-    if (state.fingerprint === this.fingerprint) await noteChanged(writer, revision);
     const announcement = await this.writeState(revision, changes, state, difference);
     if (announcement === null) throw new Error('The revision was not written');
     return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
@@ -270,26 +267,20 @@ class Revision {
     const { config, asOf } = this.request;
     const expired = await followClock(this.writer, state, config.changesDays);
     await deleteExpired(this.writer, expired);
-    const lastOpenChange = `(
-      select c.id from changes c where c.revision is distinct from $1::integer order by c.id desc limit 1), changes_pruned_to`;
     const [row] = await this.writer.query<{ text: string | null }[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
            revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
            user_count = user_count + $5::integer, group_count = group_count + $6::integer,
-           hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES},
-           changes_open_to = case when $7::boolean or hides_in_log then coalesce(changes_open_to, ${lastOpenChange}) end
+           hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES}
          returning as_of, hides, hides_in_log)
-       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', case when octet_length(a.text) < 8000 then a.text else '' end) end from (
-         select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $8::uuid,
-           'changed', r.changed, 'asOf', (extract(epoch from s.as_of) * 1000)::float8,
+       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', a.text) end from (
+         select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $7::uuid,
+           'asOf', (extract(epoch from s.as_of) * 1000)::float8,
            'age', extract(epoch from clock_timestamp() - s.as_of)::float8,
            'hides', s.hides, 'hidesInLog', s.hides or s.hides_in_log)::text end as text
          from state s left join revisions r on r.id = $1::integer) a`,
-      [
-        ...[revision, asOf, changes, this.fingerprint, difference.users, difference.groups],
-        ...[hasRules(config.mapping), state.id],
-      ],
+      [revision, asOf, changes, this.fingerprint, difference.users, difference.groups, state.id],
     );
     return row?.text == null ? null : (JSON.parse(row.text) as Announcement);
   }

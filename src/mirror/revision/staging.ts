@@ -30,7 +30,7 @@ const TABLES: Readonly<Record<string, string>> = {
   gone: 'key integer primary key',
   former: `key integer primary key, kind text not null, uuid uuid not null, id text not null, id_folded text collate "C" not null,
     visible_to smallint not null, members_visible_to smallint not null, is_gone boolean not null, is_renamed boolean not null,
-    has_other_audience boolean not null, place integer not null default 0, pictures bytea[], found text`,
+    has_other_audience boolean not null, place integer not null default 0, pictures bytea[]`,
   moved_names: 'name uuid not null, kind text not null, visible_to smallint not null',
   touched_pairs: 'group_key integer not null, member_key integer not null',
   changed_nestings: `outer_key integer not null, inner_key integer not null, change text not null, visible_to smallint,

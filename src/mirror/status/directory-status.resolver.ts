@@ -81,7 +81,7 @@ export class DirectoryStatus {
   @Field(() => String, {
     nullable: true,
     description: 'The same as `reason`.',
-    deprecationReason: 'Use `reason`. Deprecated since 2026-11-23, gone from 2027-06-01.',
+    deprecationReason: 'Use `reason`.',
   })
   blockedReason!: string | null;
 

@@ -1,14 +1,9 @@
 import type { GraphQLSchema } from 'graphql';
 import { findBreakingChanges } from '../../../src/commands/breaking-changes.js';
-import { NOTICE_MONTHS } from '../../../src/common/deprecation.js';
 
 /** The messages of the breaking changes. */
-export async function findBreaks(
-  released: GraphQLSchema,
-  current: GraphQLSchema,
-  today: Date,
-): Promise<string[]> {
-  const changes = await findBreakingChanges(released, current, today);
+export async function findBreaks(released: GraphQLSchema, current: GraphQLSchema): Promise<string[]> {
+  const changes = await findBreakingChanges(released, current);
   return changes.map(({ message }) => message);
 }
 
@@ -19,6 +14,6 @@ export function explainBreaks(breaks: readonly string[], version: string): strin
     `This schema breaks clients of ${version} (released/schema.graphql):`,
     ...breaks.map((each) => `  ${each}`),
     'Leave what there is as it is, and add beside it what is to take its place. What is to go is deprecated first,',
-    `for ${NOTICE_MONTHS} months at least: CONTRIBUTING.md says how.`,
+    'for six months at least: CONTRIBUTING.md says how.',
   ].join('\n');
 }
