@@ -11,7 +11,7 @@ import { openApp } from './open-app.js';
 import { WorkerLink } from './start/worker-link.js';
 
 /** Contexts of the log about which the first worker reports the same. */
-const REPORTED_BY_FIRST = ['Database', 'Limits', 'Replicas'];
+const REPORTED_BY_FIRST = ['Database', 'Limits'];
 
 /** Serves requests beside other workers, until the supervisor ends this process. */
 export async function serveWorker(config: Config): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import { arraysOf } from '../common/chunks.js';
-import { LOG_CLOCK } from '../database/revisions/log-clock.js';
+import { LOG_CLOCK } from '../database/statements/statement.js';
 import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 

@@ -7,7 +7,7 @@ import type { Principal } from '../auth/principal.js';
 import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { settlesWithin } from '../database/connections/settles-within.js';
+import { settlesWithin } from '../common/settles-within.js';
 import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
 import { addCounts, deleteExpiredDays } from './access-log.queries.js';

@@ -69,7 +69,6 @@ export async function findIdBy(
   const revision = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
   const asked = statement(`select u.id, ${revision} from users u where ${condition} limit 2`, {
     returnsRevision: true,
-    isShort: true,
   });
   const rows = await reader.read<[id: string, revision: string]>(asked, values.all);
   const [[id] = [null], another] = rows;

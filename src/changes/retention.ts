@@ -1,4 +1,4 @@
-import { LOG_CLOCK } from '../database/revisions/log-clock.js';
+import { LOG_CLOCK } from '../database/statements/statement.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

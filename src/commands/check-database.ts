@@ -3,8 +3,7 @@ import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { unencryptedPassword } from '../database/connections/pool-options.js';
-import { checkReplica } from '../database/connections/replica.js';
-import { readSchemaState, type SchemaState } from '../database/connections/schema-state.js';
+import { checkReadServer } from '../database/connections/read-server.js';
 import { Database } from '../database/database.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import {
@@ -45,13 +44,38 @@ async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource
   const schema = await readSchemaState(dataSource);
   const findings = [
     describeSchema(schema),
-    ...(await checkReplicas(database, dataSource)),
+    ...(await checkReader(database.readUrl, dataSource)),
     await checkClock(dataSource),
   ];
   if (schema.pending > 0) return findings;
   const state = new MirrorState(new Database(dataSource), dataSource);
   findings.push(describeMirror(await state.get(), directory));
   return [...findings, await checkAccounts(dataSource), ...(await checkWebhooks(config, dataSource))];
+}
+
+/** How far the tables of a database are, compared with this release. */
+interface SchemaState {
+  /** The number of migrations that the next start applies. */
+  readonly pending: number;
+  /** Whether there is no table yet. */
+  readonly isEmpty: boolean;
+  /** Whether the role may create what the first start creates. */
+  readonly mayCreate: boolean;
+}
+
+/** Reads the state of a database that was opened without migrating it. */
+async function readSchemaState({ manager, migrations }: DirectoryDataSource): Promise<SchemaState> {
+  const [rights] = await manager.query<{ has: boolean; may: boolean | null }[]>(`
+    select to_regclass('migrations') is not null as has,
+      has_schema_privilege(current_schema(), 'create') and (
+        exists (select from pg_extension where extname = 'pg_trgm')
+        or has_database_privilege(current_database(), 'create')
+      ) as may`);
+  const applied =
+    rights?.has === true ? await manager.query<{ name: string }[]>('select name from migrations') : [];
+  const names = new Set(applied.map(({ name }) => name));
+  const pending = migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
+  return { pending: pending.length, isEmpty: names.size === 0, mayCreate: rights?.may === true };
 }
 
 /** The tables of an earlier release are not read: some may be missing. */
@@ -65,17 +89,11 @@ function describeSchema({ pending, isEmpty, mayCreate }: SchemaState): Finding {
     : ok(what, `of an earlier release: the next start migrates it (${pending} steps)`);
 }
 
-async function checkReplicas(
-  database: Config['database'],
-  dataSource: DirectoryDataSource,
-): Promise<Finding[]> {
-  return Promise.all(
-    database.replicaUrls.map(async (url) => {
-      const what = `read replica ${new URL(url).host}`;
-      const failure = await checkReplica(url, dataSource.pool);
-      return failure === null ? ok(what) : problem(what, failure);
-    }),
-  );
+async function checkReader(url: string | null, { pool }: DirectoryDataSource): Promise<Finding[]> {
+  if (url === null) return [];
+  const what = `reader endpoint ${new URL(url).host}`;
+  const failure = await checkReadServer(url, pool);
+  return [failure === null ? ok(what) : problem(what, failure)];
 }
 
 /** Expiries of accounts and tokens are read on one clock and compared on the other. */

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { nameDatabase } from '../config/settings/database.js';
 import { type OpeningOptions, DirectoryDataSource } from '../database/connections/data-source.js';
-import { DatabaseStartError } from '../database/connections/database-start.error.js';
+import { DatabaseStartError } from '../database/statements/database-error.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';
@@ -35,7 +35,7 @@ export async function withDatabase<Result>(
   // Standard output is reserved for the result of the command. Errors go to standard error as text.
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
-  const dataSource = new DirectoryDataSource(config.database, ENTITIES, { prepares: true, ...options });
+  const dataSource = new DirectoryDataSource(config.database, ENTITIES, options);
   await withLateProgress('Opening the database', () => dataSource.initialize());
   try {
     return await work(dataSource);

@@ -142,8 +142,8 @@ const FIXES: readonly [what: string, fix: string][] = [
     'Check that DATABASE_URL names a running server, a separate database, and a role that may create tables in it',
   ],
   [
-    'read replica',
-    'Check that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or remove the setting',
+    'reader endpoint',
+    'Check that DATABASE_READ_URL leads to a standby of the server of DATABASE_URL, or remove the setting',
   ],
   ['mirror', 'Run `./directory sync --dry-run`, which prints the plan of a run or the reason of its failure'],
   ['clock', 'Synchronize the clocks of both machines with the same servers (NTP)'],

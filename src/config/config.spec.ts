@@ -281,17 +281,17 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['postgres://reader@replica.example.org/directory, postgresql://127.0.0.1:5433/directory', true],
-    ['replica.example.org', false],
-    ['postgres://replica.example.org/directory,embedded:.data/replica', false],
-  ])('accepts read replicas by their URLs: %s', (urls, isGood) => {
-    const environment = { DATABASE_URL: 'postgres://127.0.0.1/directory', DATABASE_REPLICA_URLS: urls };
+    ['postgres://reader@standby.example.org/directory', true],
+    ['standby.example.org', false],
+    ['embedded:.data/standby', false],
+  ])('accepts a reader endpoint by its URL: %s', (url, isGood) => {
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1/directory', DATABASE_READ_URL: url };
     expect(problemsOf(environment)).toHaveLength(isGood ? 0 : 1);
   });
 
-  it('rejects read replicas of an embedded database', () => {
-    expect(problemsOf({ DATABASE_REPLICA_URLS: 'postgres://127.0.0.1/directory' })).toEqual([
-      expect.stringMatching(/^DATABASE_REPLICA_URLS .* an embedded database has no replicas$/),
+  it('rejects a reader endpoint of an embedded database', () => {
+    expect(problemsOf({ DATABASE_READ_URL: 'postgres://127.0.0.1/directory' })).toEqual([
+      expect.stringMatching(/^DATABASE_READ_URL .* an embedded database has no standby$/),
     ]);
   });
 

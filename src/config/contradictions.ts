@@ -105,9 +105,9 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     about: ['DATABASE_URL'],
-    exists: (settings) => settings.DATABASE_REPLICA_URLS.length > 0 && isEmbedded(settings),
+    exists: (settings) => settings.DATABASE_READ_URL !== undefined && isEmbedded(settings),
     problem:
-      'DATABASE_REPLICA_URLS only goes with a DATABASE_URL that begins with postgres://: an embedded database has no replicas',
+      'DATABASE_READ_URL only goes with a DATABASE_URL that begins with postgres://: an embedded database has no standby',
   },
   {
     about: ['DIRECTORY_WEBHOOKS', 'DIRECTORY_CHANGES_DAYS'],

@@ -1,6 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -8,13 +7,12 @@ import { CurrentRevision } from './revisions/revision.js';
 import { DirectoryDataSource, type OpeningOptions } from './connections/data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
-import { Replicas } from './connections/replicas.js';
+import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions/revisions.js';
-import { PoolerMonitor } from './connections/pooler-monitor.js';
 import { Staleness } from './staleness.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAwayError } from './connections/database-start.error.js';
-import { settlesWithin } from './connections/settles-within.js';
+import { DatabaseAwayError } from './statements/database-error.js';
+import { settlesWithin } from '../common/settles-within.js';
 
 /** Provides the database, open and migrated before any other module starts. */
 @Global()
@@ -22,18 +20,17 @@ import { settlesWithin } from './connections/settles-within.js';
   providers: [
     CurrentRevision,
     {
-      provide: Replicas,
-      inject: [CONFIG, CurrentRevision, DataSource],
-      useFactory: ({ database }: Config, revision: CurrentRevision, primary: DirectoryDataSource) =>
-        Replicas.of(database, revision, primary),
+      provide: ReadServer,
+      inject: [CONFIG],
+      useFactory: ({ database }: Config) =>
+        database.readUrl === null ? null : new ReadServer(database.readUrl, database),
     },
     Database,
     EmbeddedKeys,
     Revisions,
-    PoolerMonitor,
     Staleness,
   ],
-  exports: [Database, EmbeddedKeys, Replicas, Revisions, PoolerMonitor, Staleness],
+  exports: [Database, EmbeddedKeys, ReadServer, Revisions, Staleness],
 })
 export class DatabaseModule {
   /** @param waiting how the start waits for the database; null to fail at once */

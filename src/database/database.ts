@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
-import { Replicas } from './connections/replicas.js';
+import { ReadServer } from './connections/read-server.js';
 import { CurrentRevision, NothingReadError, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
@@ -28,17 +28,11 @@ export class Database implements VisibilitySource {
   /** Those of the data source, from the first statement on. */
   private statements: DirectoryDataSource['statements'] | null = null;
   private currentSeal: KeySeal | null = null;
-  /** True while the server does not answer or accepts no writes. Statements are rejected then: see requireDatabase. */
-  private isPaused = false;
-  /** True while a pooler gives each transaction another session. Statements are rejected then. */
-  private hasSharedSessions = false;
-  /** Called when the server answers again on a new connection: a pooler may have appeared in between. */
-  onReconnect: () => void = () => undefined;
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     readonly revision: CurrentRevision = new CurrentRevision(),
-    @Inject(Replicas) private readonly replicas: Replicas | null = null,
+    @Inject(ReadServer) private readonly readServer: ReadServer | null = null,
     @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
   ) {
     const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
@@ -57,12 +51,12 @@ export class Database implements VisibilitySource {
     this.currentSeal = null;
   }
 
-  /** Statements that return their revision run on a current replica, all others on the primary (docs/adr/0021). */
+  /** Statements that return their revision run on the server for reading, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     if (statement.returnsRevision && this.revision.isNone) await this.refuseBeforeFirst();
-    if (this.replicas !== null && statement.returnsRevision) {
-      const replicated = await this.replicas.read<Row>(statement, values);
-      if (replicated !== null) return replicated;
+    if (this.readServer !== null && statement.returnsRevision) {
+      const read = await this.readServer.read<Row>(statement, values, this.revision);
+      if (read !== null) return read;
     }
     this.requireDatabase();
     this.statements ??= this.dataSource.statements;
@@ -98,33 +92,9 @@ export class Database implements VisibilitySource {
     }
   }
 
-  /** Called when the server hangs: waiting requests fail, and new ones are rejected until resume is called. */
-  pauseAndDisconnect(): void {
-    this.isPaused = true;
-    this.dataSource.destroyConnections();
-  }
-
-  get receivedBytes(): number {
-    return this.dataSource.receivedBytes;
-  }
-
-  /** Called when the server accepts no writes: running statements complete, and new ones are rejected. */
-  pause(): void {
-    this.isPaused = true;
-  }
-
-  resume(): void {
-    this.isPaused = false;
-  }
-
   /** Called when the state of the mirror changed without a new revision. */
   noteConfirmed(): void {
     this.revision.onUnknownRevision();
-  }
-
-  /** While sessions are shared, statements are rejected and this process is not ready. */
-  noteSharedSessions(isShared: boolean): void {
-    this.hasSharedSessions = isShared;
   }
 
   /** The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it. */
@@ -137,8 +107,6 @@ export class Database implements VisibilitySource {
   private requireDatabase(): void {
     // The data source is closed when the service stops.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    if (this.isPaused || this.hasSharedSessions)
-      throw new ServiceUnavailableError('The database cannot be reached at the moment');
   }
 }
 

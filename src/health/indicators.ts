@@ -2,10 +2,8 @@ import { Injectable, type OnModuleDestroy, Inject, Logger } from '@nestjs/common
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Incident } from '../common/incident.js';
 import { Database } from '../database/database.js';
-import { Replicas } from '../database/connections/replicas.js';
-import { settlesWithin } from '../database/connections/settles-within.js';
+import { settlesWithin } from '../common/settles-within.js';
 import { statement } from '../database/statements/statement.js';
-import { TAKES_WRITES } from '../database/revisions/revision-query.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
@@ -111,25 +109,23 @@ export class MirrorIndicator {
   }
 }
 
-const PROBE = statement(`select ${TAKES_WRITES}`);
+const PING = statement('select true');
 
-/** Down without the primary. Replicas are reported only. */
+/** Down without the primary. */
 @Injectable()
 export class DatabaseIndicator {
   constructor(
     private readonly database: Database,
-    @Inject(Replicas) private readonly replicas: Replicas | null,
     private readonly indicators: HealthIndicatorService,
   ) {}
 
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('database');
-    const report: Record<string, unknown> = this.replicas === null ? {} : { replicas: this.replicas.count };
     try {
-      const [[takesWrites] = [false]] = await withTimeout(this.database.read<[boolean]>(PROBE));
-      return takesWrites ? indicator.up(report) : indicator.down(report);
+      await withTimeout(this.database.read(PING));
+      return indicator.up();
     } catch {
-      return indicator.down(report); // Without the reason, because the response is public.
+      return indicator.down(); // Without the reason, because the response is public.
     }
   }
 }

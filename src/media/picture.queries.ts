@@ -14,7 +14,7 @@ const findDigest = (kind: PictureKind) =>
     `select u.${kind}, s.revision_uuid from mirror_state s
      left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
      where ${IS_COMPLETE} and ($3::text = '' or right(source_fingerprint, length($3::text)) = $3::text)`,
-    { returnsRevision: true, isShort: true },
+    { returnsRevision: true },
   );
 
 const DIGEST: Record<PictureKind, Statement> = {

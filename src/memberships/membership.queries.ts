@@ -17,7 +17,7 @@ export function findRole(users: TableNames, user: LookupKey, group: LookupKey): 
     (select g.key from groups g where ${ofGroup}) as group_key,
     (select g.members_visible_to from groups g where ${ofGroup}) as members_visible_to) ids
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
-    { returnsRevision: true, isShort: true },
+    { returnsRevision: true },
   );
 }
 

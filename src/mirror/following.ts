@@ -13,9 +13,9 @@ import { CONFIG } from '../config/config.module.js';
 import { numberOfRules } from '../config/model/mapping.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
-import { settlesWithin } from '../database/connections/settles-within.js';
+import { settlesWithin } from '../common/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
-import { valueIndexesOf } from '../database/fields/value-indexes.js';
+import { valueIndexesOf } from '../database/fields/value-filters.js';
 import { passwordRisk } from '../sources/check/password-risk.js';
 import { Follower } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';
@@ -89,9 +89,8 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
 
   /** Waits for the end of a current run before the database is closed. */
   async beforeApplicationShutdown(): Promise<void> {
-    if (await settlesWithin(STOP_TIMEOUT_MS, this.following)) return;
-    this.logger.warn('The synchronization does not end: its connections to the database are closed');
-    this.dataSource.destroyConnections();
+    if (!(await settlesWithin(STOP_TIMEOUT_MS, this.following)))
+      this.logger.warn('The synchronization does not end');
   }
 
   private async follow(settled: () => void): Promise<void> {

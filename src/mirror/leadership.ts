@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LEADER_LOCK, RULES_LOCK } from '../database/statements/leader-rules.js';
+import { LEADER_LOCK, RULES_LOCK } from '../database/visibility/rules-in-mirror.js';
 import { Session } from './session.js';
 
 /** Milliseconds between two attempts to get the lock. */

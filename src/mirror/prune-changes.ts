@@ -1,6 +1,5 @@
 import { advance, hasRecovered, type LogClock, PORTION } from '../changes/retention.js';
-import { LEAP_HOURS } from '../database/revisions/log-clock.js';
-import { NOW, type Writer } from '../database/statements/statement.js';
+import { LEAP_HOURS, NOW, type Writer } from '../database/statements/statement.js';
 
 /** Milliseconds by which the stored clock may lag, so that it is not written each time. */
 const LAG = 3_600_000;

@@ -1,6 +1,7 @@
-import type pg from 'pg';
-import { destroyConnection, SESSION_SETTINGS, SocketClient } from '../database/connections/socket-client.js';
-import { settlesWithin } from '../database/connections/settles-within.js';
+import { Socket } from 'node:net';
+import pg from 'pg';
+import { SESSION_SETTINGS } from '../database/connections/pool-options.js';
+import { settlesWithin } from '../common/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
 
 /** Milliseconds to connect, and to end a session. */
@@ -13,6 +14,17 @@ const IDLE_SECONDS = 15;
 const SETTINGS = `
   ${SESSION_SETTINGS}; set statement_timeout = 0;
   set idle_session_timeout = '${IDLE_SECONDS}s'; set idle_in_transaction_session_timeout = '${IDLE_SECONDS}s'`;
+
+/** Its own socket can be closed without a word to a server that hangs. */
+class SocketClient extends pg.Client {
+  readonly socket: Socket;
+
+  constructor(config: pg.ClientConfig) {
+    const socket = new Socket();
+    super({ ...config, stream: () => socket });
+    this.socket = socket;
+  }
+}
 
 /** A session of its own at the database, with its temporary tables and locks. If its connection is lost silently, both sides end it. */
 export class Session implements Writer {
@@ -68,7 +80,7 @@ export class Session implements Writer {
   /** Ends the session at once. The server rolls back its transaction. */
   destroy(): void {
     clearInterval(this.timer);
-    destroyConnection(this.client);
+    this.client.socket.destroy();
   }
 
   async close(): Promise<void> {
@@ -98,7 +110,7 @@ export class Session implements Writer {
         return rowCount !== 0;
       } finally {
         await settlesWithin(PARTING_MS, client.end());
-        destroyConnection(client);
+        client.socket.destroy();
       }
     } catch {
       // The server may be busy. If it is away, the session of the leader ends as well.
@@ -119,7 +131,7 @@ async function connect(url: string): Promise<SocketClient> {
     await client.connect();
     return client;
   } catch (error) {
-    destroyConnection(client);
+    client.socket.destroy();
     throw error;
   }
 }

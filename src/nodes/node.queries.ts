@@ -6,8 +6,8 @@ import {
   type Reader,
   type Statement,
   statement,
+  jsonArray,
 } from '../database/statements/statement.js';
-import { jsonArray } from '../database/statements/json-array.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { User } from '../users/user.model.js';

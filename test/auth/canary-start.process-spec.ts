@@ -17,7 +17,7 @@ describe('the output of a process that fails to start', () => {
     ['DATABASE_URL', `postgres://directory:${secret}@127.0.0.1:1/nothing`],
     ['DATABASE_URL', `postgres://directory:${secret}@[/nothing`],
     ['DATABASE_URL', `mysql://directory:${secret}@localhost/x`],
-    ['DATABASE_REPLICA_URLS', `postgres://directory:${secret}@[/nothing`],
+    ['DATABASE_READ_URL', `postgres://directory:${secret}@[/nothing`],
     ['REDIS_URL', `redis://:${secret}@[`],
     ['REDIS_URL', `http://:${secret}@localhost`],
     ['DIRECTORY_URL', `ldap://cn=admin:${secret}@localhost`],
@@ -41,7 +41,7 @@ describe('the output of a process that fails to start', () => {
     const { stdout, stderr } = await runCommand(['check'], {
       PORT: String(await findFreePort()),
       DATABASE_URL: `postgres://directory:${secret}@127.0.0.1:1/nothing`,
-      DATABASE_REPLICA_URLS: `postgres://directory:${secret}@127.0.0.1:1/nothing`,
+      DATABASE_READ_URL: `postgres://directory:${secret}@127.0.0.1:1/nothing`,
       REDIS_URL: `redis://:${secret}@127.0.0.1:1`,
       DIRECTORY_URL: 'ldap://127.0.0.1:1',
       DIRECTORY_BIND_DN: 'cn=mirror',

@@ -95,7 +95,7 @@ describe('a service with all its dependencies', () => {
         AUTH_INTROSPECTION_CLIENT_SECRET: INTROSPECTION_SECRET,
         REDIS_URL: redis.url,
         // No server listens there.
-        DATABASE_REPLICA_URLS: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
+        DATABASE_READ_URL: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
         URL_SIGNING_KEYS: SIGNING_KEY,
         LOG_LEVEL: 'verbose',
         LOG_REQUESTS: 'true',

@@ -104,12 +104,12 @@ describe('a directory that cannot be the embedded database', () => {
       /cannot be used: ENOTDIR: /,
     ],
     [
-      'has a database of an earlier version',
+      'has a database of PGlite',
       () => {
         mkdirSync(directory);
         writeFileSync(join(directory, 'PG_VERSION'), '18\n');
       },
-      /holds a database of an earlier version of the service.* Delete it.*Service accounts/,
+      /holds a database of PGlite.* Delete it.*Service accounts/,
     ],
     [
       'has one at its former place',
@@ -117,15 +117,7 @@ describe('a directory that cannot be the embedded database', () => {
         mkdirSync(join(directory, 'mirror'), { recursive: true });
         writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
       },
-      /data\/mirror holds a database of an earlier version of the service/,
-    ],
-    [
-      'has a database of another PostgreSQL',
-      () => {
-        mkdirSync(join(directory, 'postgres'), { recursive: true });
-        writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '17\n');
-      },
-      /is of PostgreSQL 17, and this version of the service brings 18/,
+      /holds a database of PGlite/,
     ],
   ];
 
@@ -138,7 +130,7 @@ describe('a directory that cannot be the embedded database', () => {
     expect((await create('one')).code).toBe(0);
     truncateSync(join(directory, 'postgres', 'global', 'pg_control'), 100);
     expect(await problemsOf()).toEqual([
-      expect.stringMatching(/^The embedded .* does not start: could not read file .*Its log/),
+      expect.stringMatching(/^The embedded .* cannot be used: could not read file .*Its log/),
     ]);
   });
 
@@ -326,6 +318,6 @@ describe('the programs of PostgreSQL', () => {
     expect(() => {
       restoreLinks(name, copy);
     }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
-    expect(existsSync(new PostgresPrograms(null).path('postgres'))).toBe(true);
+    expect(existsSync(new PostgresPrograms(null).call('postgres', parent).program)).toBe(true);
   });
 });

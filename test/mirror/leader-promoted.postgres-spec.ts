@@ -4,10 +4,9 @@ import { TestProxy } from '../support/servers/proxy.js';
 import { endConnections, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
 import { TestService } from '../support/servers/service.js';
 
-it('applies nothing on a promoted replica with the number and the lock of the former primary', async () => {
+it('applies nothing on a promoted standby with the number and the lock of the former primary', async () => {
   const servers = await ReplicatedPostgres.start();
-  const { primary } = servers;
-  const [replica] = servers.replicas;
+  const { primary, standby } = servers;
   const target = { host: '127.0.0.1', port: primary.port };
   const proxy = await TestProxy.start(target);
   const service = await TestService.start({
@@ -18,12 +17,12 @@ it('applies nothing on a promoted replica with the number and the lock of the fo
   const isOfService = `pid <> pg_backend_pid() and application_name <> 'observer'`;
   const named = (server: { url(database: string): string }) =>
     Observer.open(`${server.url('directory')}?application_name=observer`);
-  const [old, promoted] = await Promise.all([named(primary), named(replica.server)]);
+  const [old, promoted] = await Promise.all([named(primary), named(standby)]);
   try {
     await eventually(() => promoted.contents(), { name: 'Anna 1', revisions: 1 });
-    await replica.server.promote();
+    await standby.promote();
     // New connections lead to the promoted server; the session with the lock stays on the old one.
-    target.port = replica.server.port;
+    target.port = standby.port;
     const holdsLock = `pid in (select pid from pg_locks where locktype = 'advisory' and objid = ${LEADER_LOCK})`;
     await endConnections(primary, `${isOfService} and not ${holdsLock}`);
     expect(await old.leaderSession()).not.toBeNull();

@@ -103,7 +103,7 @@ describe('the revision of a response', () => {
     await allowConnections(false);
     await client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = $1 and query ~ 'listen directory_revision|takesWrites'`,
+       where datname = $1 and query ~ 'listen directory_revision|cursor_key'`,
       [name],
     );
     await service.until(() => Promise.resolve(other.current === null));

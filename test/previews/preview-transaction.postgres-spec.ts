@@ -22,7 +22,7 @@ const LIMIT = 3;
 const HOLDER = `
   const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
   const { Database } = await import('./dist/database/database.js');
-  const dataSource = new DirectoryDataSource({ embedded: null, replicaUrls: [], url: process.env.URL, poolSize: 2, previewPoolSize: 2, timeoutSeconds: 5 }, []);
+  const dataSource = new DirectoryDataSource({ embedded: null, readUrl: null, url: process.env.URL, poolSize: 2, previewPoolSize: 2, timeoutSeconds: 5 }, []);
   await dataSource.initialize();
   await new Database(dataSource).transaction(async (transaction) => {
     await transaction.query("update groups set name = 'Chess' where id = 'club'");

@@ -1,7 +1,7 @@
 import { parseUrl } from '../../common/url.js';
 import { DEFAULT_DATABASE, resolveFile } from '../sample-files.js';
 import { secret, setting, type ValuesOf } from '../setting.js';
-import { integer, list, text } from '../value-kinds.js';
+import { integer, text } from '../value-kinds.js';
 import { embeddedAddressOf } from './embedded-address.js';
 
 const EMBEDDED = 'embedded:';
@@ -9,10 +9,6 @@ const EMBEDDED = 'embedded:';
 function isPostgresUrl(value: string): boolean {
   return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
 }
-
-const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
-  error: 'must be postgres://user:password@host/database, several separated by commas',
-});
 
 export const DATABASE_SETTINGS = {
   DATABASE_URL: secret(
@@ -23,16 +19,16 @@ export const DATABASE_SETTINGS = {
       .default(`${EMBEDDED}${DEFAULT_DATABASE}`),
     'Database of the mirror: postgres://user:password@host/database, or embedded:DIRECTORY for a PostgreSQL that the service brings and starts.',
   ),
-  DATABASE_REPLICA_URLS: secret(
-    replicaUrls.default([]),
-    'Read replicas of DATABASE_URL, comma-separated. Most queries are read from them.',
+  DATABASE_READ_URL: secret(
+    text.refine(isPostgresUrl, { error: 'must be postgres://user:password@host/database' }).optional(),
+    'Reader endpoint of DATABASE_URL: a standby, or a balancer in front of several. Most queries are read from it.',
   ),
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
-    'Maximum number of connections to PostgreSQL, and to each replica, for requests. Workers share them.',
+    'Maximum number of connections to PostgreSQL, and to DATABASE_READ_URL, for requests. Workers share them.',
   ),
   DATABASE_TIMEOUT_SECONDS: setting(
-    integer(1, 600, 5),
+    integer(1, 600, 3),
     'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long. A shutdown waits 10 seconds for open requests.',
   ),
 };
@@ -41,8 +37,7 @@ export interface DatabaseConfig {
   readonly url: string;
   /** The directory of the embedded server that has the URL. Null: another server. */
   readonly embedded: string | null;
-  /** URLs of read replicas. */
-  readonly replicaUrls: readonly string[];
+  readonly readUrl: string | null;
   readonly poolSize: number;
   readonly previewPoolSize: number;
   readonly timeoutSeconds: number;
@@ -67,7 +62,7 @@ export function buildDatabase(
   return {
     url: embedded === null ? settings.DATABASE_URL : embeddedAddressOf(embedded).url,
     embedded,
-    replicaUrls: settings.DATABASE_REPLICA_URLS,
+    readUrl: settings.DATABASE_READ_URL ?? null,
     poolSize: settings.DATABASE_POOL_SIZE,
     previewPoolSize,
     timeoutSeconds: settings.DATABASE_TIMEOUT_SECONDS,

@@ -7,17 +7,20 @@ import { ServiceUnavailableError } from '../../common/errors.js';
 import { SEAL_BYTES } from '../../common/key-seal.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
-import { databaseError, isIncomplete } from '../statements/database-error.js';
-import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
+import {
+  databaseError,
+  isIncomplete,
+  DatabaseAwayError,
+  DatabaseStartError,
+  reasonOf,
+} from '../statements/database-error.js';
 import { EmbeddedServer } from '../embedded/embedded-server.js';
 import { MIGRATIONS } from '../migrations/migrations.js';
-import { createPreviewPool, OpenConnections, poolOptions } from './pool-options.js';
-import { keepValueIndexes } from '../fields/value-indexes.js';
+import { createPool, poolOptions, type DatabaseTimeLimits, timeLimitsFor } from './pool-options.js';
+import { keepValueIndexes } from '../fields/value-filters.js';
 import type { Writer } from '../statements/statement.js';
-import { PreparingClient } from './preparing-client.js';
+import { settlesWithin } from '../../common/settles-within.js';
 import { StatementPool } from './statement-pool.js';
-import { type DatabaseTimeLimits, timeLimitsFor } from './time-limits.js';
-import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
@@ -30,8 +33,6 @@ type KeptIndexes = Parameters<typeof keepValueIndexes> extends [unknown, ...infe
 export interface OpeningOptions {
   /** Default: true. Otherwise nothing is changed in the database. */
   readonly migrates?: boolean;
-  /** Whether repeated statements of TypeORM are prepared, as those of revisions: see PreparingClient. Default: false. */
-  readonly prepares?: boolean;
 }
 
 /** The TypeORM data source. It migrates the database, and starts the server of an `embedded:` URL. */
@@ -39,7 +40,6 @@ export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedServer | null = null;
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
-  private readonly connections: OpenConnections;
   readonly timeLimits: DatabaseTimeLimits;
   cursorKey: Buffer = Buffer.alloc(0);
 
@@ -48,7 +48,6 @@ export class DirectoryDataSource extends DataSource {
     entities: PostgresDataSourceOptions['entities'],
     private readonly own: OpeningOptions = {},
   ) {
-    const connections = new OpenConnections();
     const limits = timeLimitsFor(database.timeoutSeconds);
     super({
       type: 'postgres',
@@ -57,12 +56,8 @@ export class DirectoryDataSource extends DataSource {
       installExtensions: false,
       uuidExtension: 'pgcrypto',
       url: database.url,
-      extra: {
-        ...poolOptions(database.poolSize, limits, connections),
-        ...(own.prepares === true ? { Client: PreparingClient } : {}),
-      },
+      extra: poolOptions(database.poolSize, limits),
     });
-    this.connections = connections;
     this.timeLimits = limits;
   }
 
@@ -71,9 +66,9 @@ export class DirectoryDataSource extends DataSource {
     try {
       if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
       await super.initialize();
-      await refuseSharedSessions(this.database);
       await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
-      this.ownPreviewPool = createPreviewPool(this.database, this.timeLimits, this.connections);
+      const previews = poolOptions(this.database.previewPoolSize, this.timeLimits);
+      this.ownPreviewPool = createPool(this.database.url, previews);
       this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
       await this.stopQuietly();
@@ -83,9 +78,10 @@ export class DirectoryDataSource extends DataSource {
   }
 
   override async destroy(): Promise<void> {
+    const closing = Promise.all([this.ownPreviewPool?.end(), super.destroy()]);
     try {
-      await this.ownPreviewPool?.end();
-      await super.destroy();
+      // A statement of a server that hangs would never end.
+      if (await settlesWithin(this.timeLimits.result, closing)) await closing;
     } finally {
       this.ownPreviewPool = null;
       this.ownStatements = null;
@@ -113,15 +109,6 @@ export class DirectoryDataSource extends DataSource {
   get previewPool(): pg.Pool {
     if (this.ownPreviewPool === null) throw new ServiceUnavailableError('The database is not open');
     return this.ownPreviewPool;
-  }
-
-  get receivedBytes(): number {
-    return this.connections.receivedBytes;
-  }
-
-  /** Ends every connection. Queries on them fail, and the next query opens a new connection. */
-  destroyConnections(): void {
-    this.connections.destroyAll();
   }
 
   /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
@@ -173,14 +160,6 @@ export class DirectoryDataSource extends DataSource {
   }
 }
 
-/** Runs before any lock is taken: with shared sessions, two processes would hold the same lock. */
-async function refuseSharedSessions(database: Config['database']): Promise<void> {
-  // If the server has no free slots for two more connections, the check runs again later
-  // (src/database/connections/pooler-monitor.ts).
-  if (await sharesSessions(database.url).catch(() => false))
-    throw new DatabaseStartError(`The database cannot be used: ${SHARED_SESSIONS}`);
-}
-
 /** Runs before anything is written: a database that holds tables of another application stays unchanged. */
 async function refuseForeignTables(manager: EntityManager): Promise<void> {
   const rows: { name: string }[] = await manager.query(`
@@ -207,7 +186,7 @@ function startError(error: unknown, database: Config['database']): unknown {
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
 }
 
-/** The key of cursors that the database has at the start. The heartbeat notices when a restore replaces it. */
+/** The key of cursors that the database has at the start. Revisions notices when a restore replaces it. */
 async function readCursorKey(writer: Writer): Promise<Buffer> {
   const [row] = await writer.query<{ key: Buffer }[]>('select cursor_key as key from mirror_state');
   // A database that is being restored has no row yet.

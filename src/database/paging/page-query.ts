@@ -64,10 +64,9 @@ export function planPage(
     tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), backward, rowLimit));
   }
   const hasSeveralParents = parent.position.length > 0;
-  const isShort = !hasSeveralParents && isAlongIndex(source, selection);
   const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
   return {
-    statement: statement(text, { returnsRevision: true, isShort }),
+    statement: statement(text, { returnsRevision: true }),
     values: source.values.all,
     source,
     limit,
@@ -112,19 +111,6 @@ function selectPageColumns(
   if (after !== null && hasPreviousPage) pageColumns.set('hasEarlierRows', findAnother(source, rows, after));
   if (before !== null && hasNextPage) pageColumns.set('hasLaterRows', findAnother(source, rows, before));
   return pageColumns;
-}
-
-/** Whether finding the rows takes no longer than reading them. */
-function isAlongIndex(
-  { conditions, unionBranches, parent, total }: PageSource,
-  { totalCount }: PageSelection,
-): boolean {
-  return (
-    parent !== null &&
-    conditions.length === 0 &&
-    unionBranches === undefined &&
-    (!totalCount || total !== undefined)
-  );
 }
 
 function countRows(source: PageSource, conditions: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { opposite, type SelectedCursors, type SortDirection } from '../../common/page.js';
-import { jsonArray } from '../statements/json-array.js';
+import { jsonArray } from '../statements/statement.js';
 import type { OrderColumn, PageOrder, PageParts, PageSource } from './page-source.js';
 
 /**

@@ -1,27 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import pg from 'pg';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Incident } from '../../common/incident.js';
 import { Database } from '../database.js';
-import { type Announcement, announcementIn } from './announcement.js';
+import { type Announcement, announcementIn, REVISION_CHANNEL } from './announcement.js';
 import { Freshness } from './freshness.js';
-import { unencryptedPassword } from '../connections/pool-options.js';
-import { DatabaseHeartbeat } from '../connections/heartbeat.js';
+import { SESSION_SETTINGS, unencryptedPassword, timeLimitsFor } from '../connections/pool-options.js';
 import { type Revision, revisionIn } from './revision.js';
 import {
   freshnessIn,
-  heartbeatQuery,
   type MirrorReading,
   READ_REVISION,
+  READ_STATE,
   readingOf,
   type ReadingRow,
 } from './revision-query.js';
-import { pauseReasonOf } from '../statements/database-error.js';
+import { isIncomplete } from '../statements/database-error.js';
 
-interface Seen extends MirrorReading {
-  readonly takesWrites: boolean;
-}
+/** Some tools copy tables and never fill the view. */
+const INCOMPLETE =
+  'The database is not queried at the moment: its tables are incomplete. If it is not being restored: refresh materialized view database_complete';
 
+/** Milliseconds between two queries without a notification, and before a lost connection is opened again. */
+const INTERVAL_MS = 1000;
 /** Milliseconds that a request waits at most for the primary to report a revision that a statement has read. */
 const LONGEST_SETTLING_MS = 100;
 
@@ -37,8 +40,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private isHeard = false;
   readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
-  /** The database is not used although it answers. */
-  private readonly pausing = new Incident(this.logger);
+  private readonly incomplete = new Incident(this.logger);
+  private pausing = new AbortController();
   private settling: Promise<void> | null = null;
   private readonly listeners: (() => void)[] = [];
 
@@ -55,7 +58,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   onModuleInit(): void {
     const risk = unencryptedPassword(this.config.database);
     if (risk !== null) this.logger.warn(risk);
-    this.listening = this.listen(this.config.database.url);
+    this.listening = this.listen();
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -115,44 +118,56 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.noteState(announcement);
   }
 
-  /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
-  private listen(url: string): Promise<void> {
-    const { revision } = this.database;
-    const heartbeat = new DatabaseHeartbeat<Seen>(heartbeatQuery(url), {
-      onQuery: () => {
-        revision.beginQuery();
-      },
-      onAnswer: (seen) => {
-        if (seen?.takesWrites !== true) this.pause('it can only be read');
-        else if (!this.resume(seen)) heartbeat.queryNow();
-      },
-      onNotification: (payload) => {
-        const announcement = announcementIn(payload);
-        if (announcement === null) heartbeat.queryNow();
-        else this.noteAnnounced(announcement);
-      },
-      onLost: (error) => {
-        this.isHeard = false;
-        const reason = pauseReasonOf(error);
-        if (reason !== null) this.pause(reason);
-        // The server is unavailable. Each reader gets the error of its own statement.
-        else this.database.resume();
-      },
-      onDoubt: () => {
-        this.isHeard = false;
-      },
-      onReconnect: () => {
-        this.database.onReconnect();
-      },
-      onHang: () => {
-        this.database.pauseAndDisconnect();
-      },
-      receivedBytes: () => this.database.receivedBytes,
-    });
-    revision.onUnknownRevision = () => {
-      heartbeat.queryNow();
+  /** Listens on a connection of its own, and queries each second: a notification may be lost. */
+  private async listen(): Promise<void> {
+    this.database.revision.onUnknownRevision = () => {
+      this.queryNow();
     };
-    return heartbeat.run(this.stopping.signal);
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const { url, timeoutSeconds } = this.config.database;
+      const { connection: limit } = timeLimitsFor(timeoutSeconds);
+      const limits = { keepAlive: true, connectionTimeoutMillis: limit, query_timeout: limit };
+      const client = new pg.Client({ connectionString: url, ...limits });
+      try {
+        await this.listenOn(client);
+      } catch (error) {
+        this.isHeard = false;
+        if (isIncomplete(error)) this.incomplete.note(INCOMPLETE);
+        await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+  }
+
+  /** Returns at the end of the service. Throws the error of the connection. */
+  private async listenOn(client: pg.Client): Promise<void> {
+    // The next query then fails.
+    client.on('error', () => {
+      this.queryNow();
+    });
+    client.on('notification', ({ payload }) => {
+      const announcement = announcementIn(payload);
+      if (announcement === null) this.queryNow();
+      else this.noteAnnounced(announcement);
+    });
+    const { revision } = this.database;
+    await client.connect();
+    await client.query(`${SESSION_SETTINGS}; listen ${REVISION_CHANNEL}`);
+    while (!this.stopping.signal.aborted) {
+      this.pausing = new AbortController();
+      revision.beginQuery();
+      const { rows } = await client.query<MirrorReading>(READ_STATE);
+      if (rows[0] === undefined || !this.noteAnswer(rows[0])) continue;
+      const signal = AbortSignal.any([this.stopping.signal, this.pausing.signal]);
+      await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Queries at once. If an answer is pending, queries once more after it. */
+  private queryNow(): void {
+    this.pausing.abort();
   }
 
   private noteAnnounced(announcement: Announcement): void {
@@ -171,8 +186,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /** @returns false if something happened since the query, so that the server has to be queried again */
-  private resume(seen: MirrorReading): boolean {
-    this.database.resume();
+  private noteAnswer(seen: MirrorReading): boolean {
     const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
     if (isReliable) {
       this.isHeard = true;
@@ -180,15 +194,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       this.noteHidden(seen);
       this.database.noteCursorKey(seen.cursorKey);
     }
-    this.pausing.end('The database accepts writes again and is queried');
+    this.incomplete.end('The database is complete');
     return isReliable;
-  }
-
-  /** Stops using a read-only or full database: the age of its data would be unknown. */
-  private pause(reason: string): void {
-    this.isHeard = false;
-    this.database.pause();
-    this.pausing.note(`The database is not queried at the moment: ${reason}`);
   }
 
   private noteHidden({ hides, hidesInLog }: Pick<MirrorReading, 'hides' | 'hidesInLog'>): void {

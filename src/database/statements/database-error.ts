@@ -18,7 +18,6 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
 const UNAVAILABLE = /^(08|53|57P|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
 const INCOMPLETE = /^(42P01|55000)$/;
-const DISK_FULL = '53100';
 const LOCK_NOT_AVAILABLE = '55P03';
 /** Serialization failure and deadlock: two transactions changed the same rows at once. */
 const RACE = /^(40001|40P01)$/;
@@ -55,15 +54,6 @@ export function isIncomplete(error: unknown): boolean {
   return INCOMPLETE.test(driverErrorOf(error).code ?? '');
 }
 
-/** Why the server must not be queried for the moment, although it answers; null for any other error. */
-export function pauseReasonOf(error: unknown): string | null {
-  if (driverErrorOf(error).code === DISK_FULL) return 'its disk is full';
-  // Some tools copy tables and never fill the view.
-  return isIncomplete(error)
-    ? 'its tables are incomplete. If it is not being restored: refresh materialized view database_complete'
-    : null;
-}
-
 /** TypeORM wraps the driver's error; the pool does not. */
 function driverErrorOf(error: unknown): { readonly code?: string; readonly constraint?: string } {
   return (error as { driverError?: object } | null)?.driverError ?? error ?? {};
@@ -90,4 +80,26 @@ export function databaseError(error: unknown): Error {
 
 function isUnavailable(code: string, message: string): boolean {
   return UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code) || UNAVAILABLE_MESSAGES.test(message);
+}
+
+/** The database cannot be used at all. The operator gets one line of explanation, and the process ends. */
+export class DatabaseStartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseStartError';
+  }
+}
+
+/** The database does not answer, or not at the moment. The caller may retry. */
+export class DatabaseAwayError extends DatabaseStartError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseAwayError';
+  }
+}
+
+/** Why a server cannot be used, for the log. Socket errors may have a code but no message. */
+export function reasonOf(error: unknown): string {
+  const { message = '', code } = error as { message?: string; code?: string };
+  return message === '' ? (code ?? 'no answer') : message;
 }

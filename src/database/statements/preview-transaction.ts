@@ -6,7 +6,7 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import type { DatabaseTimeLimits } from '../connections/time-limits.js';
+import type { DatabaseTimeLimits } from '../connections/pool-options.js';
 import type { PageReader, Statement, Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
 import { selectRevision } from '../visibility/rules-in-mirror.js';

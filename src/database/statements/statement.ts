@@ -14,8 +14,6 @@ export interface Statement {
   readonly provesOpen?: boolean;
   /** Whether it reads the log of changes. */
   readonly readsLog?: boolean;
-  /** Whether it reads a few rows along an index, and so may share a connection. */
-  readonly isShort: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
   readonly readsViewer?: boolean;
 }
@@ -45,14 +43,14 @@ const known = new LRUCache<string, Statement>({
   sizeCalculation: (_statement, text) => text.length,
 });
 
-interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision' | 'isShort'>> {
+interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision'>> {
   readonly isRestricted?: boolean;
 }
 
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
 export function statement(
   text: string,
-  { returnsRevision = false, isShort = false, isRestricted = false }: StatementOptions = {},
+  { returnsRevision = false, isRestricted = false }: StatementOptions = {},
 ): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
@@ -66,7 +64,6 @@ export function statement(
       returnsRevision,
       provesOpen: returnsRevision && text.includes(OPEN_REVISION),
       readsLog,
-      isShort,
       readsViewer: text.includes(READS_VIEWER),
     };
     known.set(text, prepared);
@@ -128,3 +125,28 @@ export async function readClock(writer: Writer): Promise<Date> {
   if (row === undefined) throw new Error('The database did not return its time');
   return row.now;
 }
+
+/** The most arguments that PostgreSQL takes in a call. */
+const MOST_ARGUMENTS = 100;
+
+/** SQL for a JSON array of any number of values, each of which has a type. */
+export function jsonArray(values: readonly string[]): string {
+  if (values.length <= MOST_ARGUMENTS) return `json_build_array(${values.join(', ')})`;
+  // One argument, which takes longer: an array whose elements have one type.
+  return `json_build_array(variadic array[${values.map((value) => `to_json(${value})`).join(', ')}])`;
+}
+
+/** SQL for rows, from an array for each column. */
+export function unnest(values: Values, types: readonly string[], arrays: readonly unknown[]): string {
+  const columns = types.map((type, index) => `${values.add(arrays[index])}::${type}[]`);
+  return `unnest(${columns.join(', ')})`;
+}
+
+/** How far the clock of the logs follows the clock of the database at once. */
+export const LEAP_HOURS = 24;
+
+/**
+ * SQL of the present for what expires, in a statement that reads `mirror_state k`. A clock that leaps ahead makes at most one
+ * day of a log expire: the stored clock follows it only when the leap has lasted (src/changes/retention.ts).
+ */
+export const LOG_CLOCK = `greatest(k.changes_clock, least(now(), k.changes_clock + interval '${LEAP_HOURS} hours'))`;

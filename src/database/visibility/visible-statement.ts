@@ -49,14 +49,13 @@ function variantOf(
   }
   let variant = known.get(name);
   if (variant === undefined) {
-    const { text, returnsRevision, isShort } = asked;
+    const { text, returnsRevision } = asked;
     if (/^\s*with\b/i.test(text))
       throw new Error('A statement that is read for a viewer begins with no relations');
     const readsViewer = asked.readsViewer === true;
     const options = { hasRules, isLimited, isFixed, isOpen, readsViewer, mark };
     variant = statement(`${visibleTables(text, width + 1, options)}${text}`, {
       returnsRevision,
-      isShort,
       isRestricted: !isOpen,
     });
     known.set(name, variant);

@@ -1,7 +1,6 @@
 import { type Conditions, conditionsFor } from './conditions.js';
-import { type Relation, relation, relationsOf } from './relations.js';
+import { type Relation, relation, relationsOf, table } from './visible-columns.js';
 import { ifWrittenWith } from './rules-in-mirror.js';
-import { table } from './visible-columns.js';
 import { selectRoles } from './viewer.js';
 
 interface TableOptions {

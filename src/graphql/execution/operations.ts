@@ -18,7 +18,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { timeLimitsFor } from '../../database/connections/time-limits.js';
+import { timeLimitsFor } from '../../database/connections/pool-options.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';

@@ -6,7 +6,7 @@ import {
   type ObjectKind,
   type ReferenceField,
   referenceFields,
-} from '../../database/fields/field-references.js';
+} from '../../database/fields/field-columns.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { DerivedField } from './derived-fields.js';
 

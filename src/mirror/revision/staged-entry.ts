@@ -9,8 +9,7 @@ import {
   memberAttributesOf,
   type NamedBy,
 } from '../../config/model/mapping.js';
-import { FIELD_VALUES, writtenColumns } from '../../database/fields/field-columns.js';
-import { referenceFields } from '../../database/fields/field-references.js';
+import { FIELD_VALUES, writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { storedKeyOf } from '../../sources/reference-key.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { settlesWithin } from '../../database/connections/settles-within.js';
+import { settlesWithin } from '../../common/settles-within.js';
 import { Database } from '../../database/database.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { statement } from '../../database/statements/statement.js';

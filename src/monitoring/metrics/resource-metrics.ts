@@ -8,14 +8,13 @@ import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../database/connections/data-source.js';
-import { PoolerMonitor } from '../../database/connections/pooler-monitor.js';
-import { Replicas } from '../../database/connections/replicas.js';
+import { ReadServer } from '../../database/connections/read-server.js';
 import { Limits } from '../../limits/limits.js';
 
 /** A connection pool, and the server and purpose that it belongs to. */
 type NamedPool = readonly [labels: { readonly server: string; readonly use: string }, pool: pg.Pool];
 
-/** Metrics of the connections to PostgreSQL and of the replication state of read replicas. */
+/** Metrics of the connections to PostgreSQL. */
 @Injectable()
 export class DatabaseMetrics implements MetricGroup {
   readonly metrics: readonly Metric[] = [
@@ -39,32 +38,6 @@ export class DatabaseMetrics implements MetricGroup {
       read: () => this.pools().map(([labels, pool]) => [labels, pool.waitingCount]),
     },
     {
-      name: 'directory_replica_up',
-      help: 'Whether the read replica is healthy and used',
-      aggregator: 'min',
-      read: () => this.ofReplicas(({ revision }) => (revision === null ? 0 : 1)),
-    },
-    {
-      name: 'directory_replica_lag_revisions',
-      help: 'Revisions by which the read replica lags behind',
-      aggregator: 'max',
-      read: () => {
-        const needed = this.replicas?.state.needed ?? null;
-        return this.ofReplicas(({ revision }) =>
-          needed === null || revision === null ? null : Math.max(0, needed.number - revision.number),
-        );
-      },
-    },
-    {
-      name: 'directory_database_sessions_kept',
-      help: 'Whether connections keep their session: 0 behind a pooler that shares sessions',
-      aggregator: 'min',
-      read: () =>
-        this.sessions.state.flatMap(({ server, isShared }): LabelledValue[] =>
-          isShared === null ? [] : [[{ server }, isShared ? 0 : 1]],
-        ),
-    },
-    {
       name: 'directory_limits_shared',
       help: 'Whether limits are shared with other processes',
       aggregator: 'min',
@@ -74,17 +47,9 @@ export class DatabaseMetrics implements MetricGroup {
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    @Optional() @Inject(Replicas) private readonly replicas: Replicas | null,
+    @Optional() @Inject(ReadServer) private readonly reader: ReadServer | null,
     private readonly limits: Limits,
-    private readonly sessions: PoolerMonitor,
   ) {}
-
-  private ofReplicas(read: (replica: Replicas['state']['each'][number]) => number | null): LabelledValue[] {
-    return (this.replicas?.state.each ?? []).flatMap((replica): LabelledValue[] => {
-      const value = read(replica);
-      return value === null ? [] : [[{ server: replica.host }, value]];
-    });
-  }
 
   private pools(): NamedPool[] {
     // The data source is closed while the service shuts down.
@@ -92,9 +57,7 @@ export class DatabaseMetrics implements MetricGroup {
     const { pool, previewPool } = this.dataSource;
     const pools: NamedPool[] = [[{ server: 'primary', use: 'reads' }, pool]];
     if (previewPool !== pool) pools.push([{ server: 'primary', use: 'previews' }, previewPool]);
-    for (const { host, pool: own } of this.replicas?.state.each ?? []) {
-      pools.push([{ server: host, use: 'reads' }, own]);
-    }
+    if (this.reader !== null) pools.push([{ server: 'standby', use: 'reads' }, this.reader.pool]);
     return pools;
   }
 }

@@ -4,7 +4,7 @@ import {
   type ObjectKind,
   type ReferenceField,
   referenceFields,
-} from '../../database/fields/field-references.js';
+} from '../../database/fields/field-columns.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { Identified } from '../reference-key.js';
 import { type EntryKind, KINDS } from '../source.js';

@@ -9,31 +9,26 @@ import { spawnBound } from '../spawn-bound.mjs';
 import { variable } from './store.js';
 import { findProgram } from './system-packages.mjs';
 
-export type PoolMode = 'session' | 'transaction' | 'statement';
-
-/** A PgBouncer in front of the PostgreSQL of the tests. */
+/** A PgBouncer in front of the PostgreSQL of the tests, which pools sessions. */
 export class TestPgBouncer {
   private constructor(
     private readonly child: ChildProcess,
-    private readonly directory: string,
     private readonly port: number,
-    private readonly more: string,
   ) {}
 
-  /** @param more additional lines of the configuration */
-  static async start(mode: PoolMode, more = ''): Promise<TestPgBouncer> {
+  static async start(): Promise<TestPgBouncer> {
     const program = findProgram('pgbouncer');
     if (program === null) throw new Error('PgBouncer is not installed: npm test installs it first');
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'pgbouncer-'));
     giveToPostgres(directory);
     const port = await findFreePort();
-    write(directory, port, mode, more);
+    write(directory, port);
     // PgBouncer refuses to run as root.
     const child = spawnBound(program, ['-q', join(directory, 'pgbouncer.ini')], {
       stdio: 'ignore',
       ...findPostgresUser(),
     });
-    const bouncer = new TestPgBouncer(child, directory, port, more);
+    const bouncer = new TestPgBouncer(child, port);
     await bouncer.untilReady();
     return bouncer;
   }
@@ -46,12 +41,6 @@ export class TestPgBouncer {
     return parsed.href;
   }
 
-  /** Changes the pool mode. */
-  async change(mode: PoolMode): Promise<void> {
-    write(this.directory, this.port, mode, this.more);
-    await this.administrate('reload');
-  }
-
   async stop(): Promise<void> {
     const ended = once(this.child, 'exit');
     this.child.kill('SIGKILL');
@@ -61,7 +50,7 @@ export class TestPgBouncer {
   private async untilReady(): Promise<void> {
     while (this.child.exitCode === null) {
       try {
-        await this.administrate('show version');
+        await this.showVersion();
         return;
       } catch {
         await sleep(50);
@@ -70,18 +59,18 @@ export class TestPgBouncer {
     throw new Error('PgBouncer did not start');
   }
 
-  private async administrate(command: string): Promise<void> {
+  private async showVersion(): Promise<void> {
     const client = new pg.Client(`postgres://postgres@127.0.0.1:${this.port}/pgbouncer`);
     try {
       await client.connect();
-      await client.query(command);
+      await client.query('show version');
     } finally {
       await client.end().catch(() => undefined);
     }
   }
 }
 
-function write(directory: string, port: number, mode: PoolMode, more: string): void {
+function write(directory: string, port: number): void {
   const server = new URL(variable('TEST_POSTGRES_URL'));
   const host = server.searchParams.get('host') ?? (server.hostname === '' ? '127.0.0.1' : server.hostname);
   const file = join(directory, 'pgbouncer.ini');
@@ -95,10 +84,9 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 admin_users = postgres
-pool_mode = ${mode}
+pool_mode = session
 default_pool_size = 50
 ignore_startup_parameters = extra_float_digits
-${more}
 `,
   );
   chmodSync(file, 0o644);

@@ -1,0 +1,74 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import pg from 'pg';
+import { ServiceError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { type CurrentRevision, NothingReadError, revisionOf } from '../revisions/revision.js';
+import type { Statement } from '../statements/statement.js';
+import { reasonOf } from '../statements/database-error.js';
+import { createPool, poolOptions, timeLimitsFor } from './pool-options.js';
+import { StatementPool } from './statement-pool.js';
+
+/** Milliseconds to open a connection: few, because the primary can answer instead. */
+const CONNECTION_TIMEOUT_MS = 500;
+/** After an error the primary answers for this time, so that not every request waits for a server that does not. */
+const REST_MS = 1000;
+
+/** What DATABASE_READ_URL names: the standby of the primary, or the balancer in front of several (docs/adr/0021). */
+export class ReadServer implements OnApplicationShutdown {
+  readonly pool: pg.Pool;
+  private readonly statements: StatementPool;
+  /** On the clock of `performance.now()`. */
+  private restsUntil = 0;
+
+  constructor(url: string, { poolSize, timeoutSeconds }: Config['database']) {
+    const limits = timeLimitsFor(timeoutSeconds);
+    const options = { ...poolOptions(poolSize, limits), connectionTimeoutMillis: CONNECTION_TIMEOUT_MS };
+    this.pool = createPool(url, options);
+    this.statements = new StatementPool(this.pool, limits);
+  }
+
+  /** Requests are answered until this hook runs. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /**
+   * Runs a statement that returns its revision. Null if the primary has to answer: the rows are not of the current revision, which
+   * an empty result never proves, or the server failed.
+   * @throws ServiceError TIMEOUT
+   */
+  async read<Row extends unknown[]>(
+    statement: Statement,
+    values: readonly unknown[],
+    revision: CurrentRevision,
+  ): Promise<Row[] | null> {
+    if (revision.known === null || performance.now() < this.restsUntil) return null;
+    try {
+      const rows = await this.statements.read<Row>(statement, values);
+      const id = revisionOf(statement, rows);
+      return id !== null && id === revision.latest?.id ? rows : null;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
+      if (!(error instanceof NothingReadError)) this.restsUntil = performance.now() + REST_MS;
+      return null;
+    }
+  }
+}
+
+/** Why a server cannot be read; null if it has a revision of the primary. */
+export async function checkReadServer(connectionString: string, primary: pg.Pool): Promise<string | null> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2000, query_timeout: 2000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ id: string | null }>(
+      'select revision_uuid as id from mirror_state',
+    );
+    const known = await primary.query('select from revisions where uuid = $1', [rows[0]?.id ?? null]);
+    return known.rowCount === 0 ? 'it has no revision of the primary' : null;
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

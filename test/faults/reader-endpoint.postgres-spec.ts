@@ -1,0 +1,225 @@
+import { ReadServer } from '../../src/database/connections/read-server.js';
+import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
+import { writeClients } from '../support/clients/clients.js';
+import { runCommand } from '../support/clients/command.js';
+import { dataOf, post, send } from '../support/clients/http.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import {
+  administrate,
+  pause,
+  ReplicatedPostgres,
+  resumeReplay,
+} from '../support/servers/replicated-postgres.js';
+import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
+
+const NAME = '{ user(user: {id: "p1"}) { name } }';
+
+let servers: ReplicatedPostgres;
+let environment: Record<string, string>;
+/** Applies revisions. */
+let service: TestService;
+/** Another process on the same servers. */
+let twin: TwinService;
+/** A third process without a reader endpoint. */
+let alone: TwinService;
+let authorization: string;
+let revision = 1;
+const asked = jest.spyOn(ReadServer.prototype, 'read');
+
+beforeAll(async () => {
+  servers = await ReplicatedPostgres.start();
+  environment = {
+    DATABASE_URL: servers.primary.url('directory'),
+    DATABASE_READ_URL: servers.readUrl,
+    // All data.
+    RESPONSE_CACHE_MEGABYTES: '0',
+    DATABASE_TIMEOUT_SECONDS: '5',
+    AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]),
+  };
+  service = await TestService.start({ ldif: directoryOf(revision), environment, compared: false });
+  await stopFollowing(service);
+  twin = await TwinService.start(service, environment);
+  alone = await TwinService.start(service);
+  expect(alone.app.get(ReadServer)).toBeNull();
+  authorization = await service.serviceAccount('read', 'directory');
+});
+
+afterAll(async () => {
+  try {
+    await alone.stop();
+    await twin.stop();
+    await service.stop();
+  } finally {
+    await servers.stop();
+  }
+});
+
+beforeEach(() => untilUsed());
+
+async function untilUsed(): Promise<void> {
+  for (const each of [service, twin])
+    await service.until(async () => {
+      const { number, byStandby } = await read(each);
+      return number === revision && byStandby === 1;
+    });
+}
+
+/** Number of answers that the standby gave and the process took. */
+async function countTaken(): Promise<number> {
+  const answers = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown>));
+  return answers.filter((each) => each !== null).length;
+}
+
+/** The served revision, and the number of its statements that the standby answered. */
+async function read(from: TestService | TwinService): Promise<{ number: number; byStandby: number }> {
+  asked.mockClear();
+  const query = '{ user(user: {id: "p1"}) { name groups(first: 1) { nodes { group { name } } } } }';
+  const { body } = await post(from, { query }, { authorization });
+  const numbers = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, number]) => Number(number)));
+  expect(numbers.size).toBe(1);
+  return { number: [...numbers][0] ?? NaN, byStandby: await countTaken() };
+}
+
+async function apply(): Promise<void> {
+  service.replaceDirectory(directoryOf(++revision));
+  expect((await service.synchronize()).kind).toBe('applied');
+}
+
+describe('a standby at DATABASE_READ_URL', () => {
+  it('serves all reads with a revision; all other statements go to the primary', async () => {
+    asked.mockClear();
+    const status = await post(service, { query: '{ directoryStatus { state } }' }, { authorization });
+    expect(dataOf(status)).toEqual({ directoryStatus: { state: 'IDLE' } });
+    expect(asked).not.toHaveBeenCalled();
+    const unknown = '{ user(user: {id: "nobody"}) { name } }';
+    expect((await post(service, { query: unknown }, { authorization })).body).toContain('NOT_FOUND');
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    '{ users(first: 50) { totalCount pageInfo { hasNextPage } nodes { id name groups(first: 5) { nodes { group { id } } } } } }',
+    '{ groups(first: 50) { totalCount nodes { id subgroups(first: 5) { nodes { id } } parents(first: 5) { totalCount } } } }',
+    '{ group(group: {id: "all"}) { members(first: 7) { totalCount edges { cursor node { user { name } } } } } }',
+    '{ search(query: "members", first: 5) { nodes { ... on Group { id } } } }',
+    '{ isMember(user: {id: "p1"}, group: {id: "around"}) changes(first: 20) { totalCount edges { cursor } } }',
+  ])('returns the same as the primary: %s', async (query) => {
+    asked.mockClear();
+    const answer = dataOf(await post(twin, { query }, { authorization }));
+    const count = asked.mock.calls.length;
+    expect(count).toBeGreaterThan(0);
+    expect(await countTaken()).toBe(count);
+    expect(answer).toEqual(dataOf(await post(alone, { query }, { authorization })));
+    expect(asked).toHaveBeenCalledTimes(count);
+  });
+
+  it('is not used by previews', async () => {
+    const token = await service.accessToken('profile write', 'app');
+    asked.mockClear();
+    const query = 'mutation { updateProfile(input: {name: "New"}) { profile { name } } }';
+    const { body } = await post(service, { query }, { authorization: token });
+    expect(body).toContain('"New"');
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  it('that lags gives no answer, and gives them again when it has the revision', async () => {
+    await pause(servers.standby);
+    await apply();
+    // The process that applied it, immediately; the other one within a second at worst.
+    expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    await service.until(async () => (await read(twin)).number === revision);
+    expect(await read(twin)).toEqual({ number: revision, byStandby: 0 });
+    await resumeReplay(servers.standby);
+    await untilUsed();
+  });
+
+  it('that lags occasionally never causes a response of two revisions, or one that goes back', async () => {
+    const [here, there] = [
+      new MonotonicReader(service, authorization),
+      new MonotonicReader(twin, authorization),
+    ];
+    try {
+      for (let count = 0; count < 8; count++) {
+        await pause(servers.standby);
+        await apply();
+        here.expect(revision);
+        await service.until(() => Promise.resolve(there.newest === revision));
+        await resumeReplay(servers.standby);
+      }
+    } finally {
+      await Promise.all([here.end(), there.end()]);
+    }
+    for (const { problems, asked: count } of [here, there]) {
+      expect(problems.slice(0, 3)).toEqual([]);
+      expect(count).toBeGreaterThan(8);
+    }
+  });
+
+  it('that refuses or loses connections costs no request', async () => {
+    servers.proxy.refuse();
+    servers.proxy.cut();
+    expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    await apply();
+    expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    servers.proxy.restore();
+    await untilUsed();
+  });
+
+  it('that hangs is waited for until a timeout, and then the primary answers', async () => {
+    servers.standby.hang();
+    try {
+      expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    } finally {
+      servers.standby.resume();
+    }
+    await untilUsed();
+  });
+
+  it('is reported by the check of settings', async () => {
+    const lineOf = async (url: string) => {
+      const { stdout } = await runCommand(['check'], {
+        ...environment,
+        DATABASE_READ_URL: url,
+        DIRECTORY_URL: `file:${service.directoryFile}`,
+      });
+      return stdout.split('\n').filter((line) => line.includes('reader endpoint'));
+    };
+    expect(await lineOf(servers.readUrl)).toEqual([
+      expect.stringContaining(`reader endpoint 127.0.0.1:${servers.proxy.port}`),
+    ]);
+    for (const [url, reason] of [
+      [servers.standby.url('postgres'), /relation "mirror_state" does not exist/],
+      ['postgres://127.0.0.1:1/directory', /ECONNREFUSED/],
+    ] as const)
+      expect(await lineOf(url)).toEqual([expect.stringMatching(reason)]);
+  });
+
+  it('continues while the primary is stopped', async () => {
+    const token = await service.accessToken('read', 'app');
+    await servers.primary.kill();
+    expect(dataOf(await post(service, { query: NAME }, { authorization: token }))).toEqual({
+      user: { name: `p1 of ${revision}` },
+    });
+    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 503);
+    await servers.primary.start();
+    await untilUsed();
+  });
+
+  it('with revisions that the primary never had gives no answer', async () => {
+    await servers.standby.promote();
+    for (const statement of [
+      `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
+        memberships_added, memberships_changed, memberships_removed, confirmed)
+        values (now(), 0, 30, 0, 0, 2, 0, 0, 0, 0, false)`,
+      `update users set name = 'p1 of 9999' where id = 'p1'`,
+      'update mirror_state set revision = (select max(id) from revisions)',
+    ])
+      await administrate(servers.standby, 'directory', statement);
+    for (let time = 0; time < 4; time++)
+      expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    await apply();
+    expect(await read(service)).toEqual({ number: revision, byStandby: 0 });
+    await servers.replaceStandby();
+    await untilUsed();
+  });
+});
