@@ -9,10 +9,7 @@ import {
   storedName,
   type FieldReference,
 } from '../../common/field.js';
-import { comparedName, comparedText } from './value-filters.js';
-
-/** The JSONB column with the values of fields that have no column of their own. */
-export const FIELD_VALUES = 'field_values';
+import { comparedName, comparedText, FIELD_VALUES } from './value-filters.js';
 
 /** SQL for the value of a field, read from the table of users or groups with this alias. */
 export function sqlOfField(field: Field, alias: string): string {

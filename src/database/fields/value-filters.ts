@@ -5,7 +5,9 @@ import { prepareValue } from '../../common/match.js';
 import type { Values } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
 import type { QueryRunner } from 'typeorm';
-import { FIELD_VALUES } from './field-columns.js';
+
+/** The JSONB column with the values of fields that have no column of their own. */
+export const FIELD_VALUES = 'field_values';
 
 /** The input types of filters by the values of custom fields, by the type of the field. */
 const FILTER_TYPES = {

@@ -9,7 +9,8 @@ import {
   memberAttributesOf,
   type NamedBy,
 } from '../../config/model/mapping.js';
-import { FIELD_VALUES, writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
+import { writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
+import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { storedKeyOf } from '../../sources/reference-key.js';
