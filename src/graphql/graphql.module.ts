@@ -26,7 +26,6 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder, RequestAdmission } from './http/request-admission.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { extendSchema, finishSchema } from './schema/schema.js';
-import { FastPath } from './http/fast-path.js';
 import { RequestPipeline } from './http/request-pipeline.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
@@ -86,19 +85,17 @@ import { HttpAdapter } from '../http/http-adapter.js';
     PreviewShares,
     LoadShedder,
     Responses,
-    FastPath,
     RateLimiter,
     RateLimitResolver,
     RequestAdmission,
     RequestPipeline,
   ],
-  exports: [ResponseCache, Documents, FastPath, LoadShedder, NestGraphQLModule, RateLimiter],
+  exports: [ResponseCache, Documents, LoadShedder, NestGraphQLModule, RateLimiter],
 })
 export class GraphQLModule implements OnModuleInit {
   constructor(
     private readonly host: HttpAdapterHost,
     private readonly pipeline: RequestPipeline,
-    private readonly fastPath: FastPath,
     private readonly documents: DocumentParser,
     private readonly trusted: TrustedDocuments,
   ) {}
@@ -109,7 +106,6 @@ export class GraphQLModule implements OnModuleInit {
     // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
     this.pipeline.register(adapter.getInstance<FastifyInstance>());
-    this.fastPath.register(adapter);
     await this.trusted.check((text) => this.documents.findErrors(text));
   }
 }

@@ -38,7 +38,6 @@ export type RawHandler = (request: IncomingMessage, response: ServerResponse, ne
 
 /** Fastify with the limits, the headers and the rejections of this service. */
 export class HttpAdapter extends FastifyAdapter {
-  fastPath: RawHandler | null = null;
   /** Called for each rejection of bytes that could not be parsed as a request. */
   onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
   /** Handles all requests of a start that is not complete. */
@@ -124,26 +123,7 @@ export class HttpAdapter extends FastifyAdapter {
 
   private handleFirst(request: IncomingMessage, response: ServerResponse, next: () => void): void {
     if (this.startupHandler !== null) this.startupHandler(request, response, next);
-    else if (this.fastPath === null || this.held !== null) next();
-    else this.fastPath(request, response, next);
-  }
-
-  /** Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long. */
-  respond(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    answer: { readonly status: number; readonly type: string; readonly body: string | Buffer },
-    headers: readonly (Readonly<Record<string, string>> | null)[],
-  ): void {
-    const { status, type, body } = answer;
-    // Node would reserve three bytes for each character of a string.
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const fields = ['x-request-id', requestId, 'content-type', type, 'content-length', String(bytes.length)];
-    for (const some of [this.headers, this.cors?.of(request) ?? null, ...headers]) {
-      for (const name in some) fields.push(name, some[name] ?? '');
-    }
-    response.writeHead(status, fields).end(bytes);
+    else next();
   }
 
   /** Begins the shutdown: every response from now on closes its connection. */

@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PrincipalKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { FastPath } from '../graphql/http/fast-path.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import type { OperationLabel } from '../graphql/analysis/operation.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
@@ -41,7 +40,6 @@ export class RequestWatch {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly counts: RequestCounts,
-    private readonly fastPath: FastPath,
   ) {
     const log = createLog(config);
     const isLogged = config.monitoring.requestLines && log.lines.isLevelEnabled('info');
@@ -77,15 +75,6 @@ export class RequestWatch {
     });
     adapter.onUnparsed = ({ id, status }) => {
       this.note({ ...UNREAD, id }, status);
-    };
-    this.fastPath.observer = (request, response, began) => {
-      response.on('close', () => {
-        const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
-        const { id, method, operation, principal, rateLimits, statements } = request;
-        const milliseconds = performance.now() - began;
-        const seen = { id, method, operation, principal, rateLimits, statements, milliseconds };
-        this.note({ ...seen, route: GRAPHQL_PATH }, status);
-      });
     };
   }
 

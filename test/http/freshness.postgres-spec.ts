@@ -48,7 +48,7 @@ describe('the freshness of a response', () => {
       .get(DataSource)
       .query(`update mirror_state set as_of = now() - make_interval(secs => $1)`, [seconds]);
 
-  /** On every path: first request, compiled, cached, fast path, and through Fastify. */
+  /** On every path: first request, compiled, cached. */
   const WAYS: Record<string, string>[] = [{}, {}, {}, {}, { origin: 'https://pages.example' }];
 
   it.each([

@@ -1,10 +1,7 @@
 import type { RejectedRequest } from '../../http/rejection.js';
-import type { IncomingMessage } from 'node:http';
-import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Principal } from '../../auth/principal.js';
-import { chooseRequestId } from '../../http/malformed-requests.js';
 import type { OperationLabel, Variables } from '../analysis/operation.js';
 import type { PolicyDecision } from '../analysis/operation-policy.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
@@ -56,8 +53,6 @@ export type CompiledQuery = (
   sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
 
-export type TrustFunction = ReturnType<typeof proxyAddr.compile>;
-
 export class PipelineState {
   /** Null if the request has no token. */
   principal: Principal | null = null;
@@ -89,39 +84,13 @@ export class PipelineState {
   stepsDone = 0;
 }
 
-/** A request as the steps see it: a request of Fastify, or one that Fastify has not seen. */
+/** A request as the steps see it. */
 export type PipelineRequest = PipelineState &
   Pick<FastifyRequest, 'id' | 'method' | 'url' | 'raw' | 'headers'> & { readonly ip: string };
 
 declare module 'fastify' {
   // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- only an interface can be merged
   interface FastifyRequest extends PipelineState {}
-}
-
-/** A request to the endpoint that Fastify does not see. */
-export class PreparsedRequest extends PipelineState implements PipelineRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: FastifyRequest['headers'];
-
-  /** @param isTrusted whether an address is that of a reverse proxy of the operator */
-  constructor(
-    readonly raw: IncomingMessage,
-    private readonly isTrusted: TrustFunction,
-  ) {
-    super();
-    this.id = chooseRequestId(raw);
-    this.headers = raw.headers;
-    this.method = raw.method ?? '';
-    this.url = raw.url ?? '';
-    this.rateLimits = [];
-  }
-
-  /** The address of the client. Only guards read it, because requests of the fast path are counted by their token. */
-  get ip(): string {
-    return proxyAddr(this.raw, this.isTrusted);
-  }
 }
 
 /** A response of the endpoint, before the headers that every response has. */

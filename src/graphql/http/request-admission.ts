@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { Injectable, Logger } from '@nestjs/common';
 import { UnauthenticatedError } from '../../auth/authentication.error.js';
-import type { Principal } from '../../auth/principal.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { toRejection } from '../../http/rejection.js';
 import {
@@ -121,14 +119,8 @@ export class RequestAdmission {
     return this.shedder.rejectsUnread(performance.now()) ? overloaded(request) : undefined;
   }
 
-  /** The principal, if it can be identified and counted synchronously; otherwise null. */
-  findCachedPrincipal(raw: IncomingMessage): Principal | null {
-    return this.limiter.isShared ? null : (this.guard.findCachedPrincipal(raw) ?? null);
-  }
-
   /** Identifies the principal. Returns no promise if the token is cached. */
   authenticate(request: PipelineRequest): void | Promise<void> {
-    if (request.principal !== null) return;
     const principal = this.guard.findCachedPrincipal(request.raw);
     if (principal === undefined) return this.verify(request);
     request.principal = principal;
