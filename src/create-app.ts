@@ -29,28 +29,8 @@ export async function createApp(
   });
   await registerSteps(app, adapter, config);
   app.useGlobalFilters(new RethrowFilter());
-  rejectUndiscoverable(app);
   return app;
 }
-
-/** Makes methods fail whose elements Nest's discovery does not find, so that @Direct methods and cached responses would skip them. */
-function rejectUndiscoverable(app: INestApplication): void {
-  for (const [method, token] of Object.entries(UNDISCOVERABLE)) {
-    const value = () => {
-      throw new Error(
-        `${method}() would not affect every field: provide ${token} in a module (docs/nest.md)`,
-      );
-    };
-    Object.defineProperty(app, method, { value, configurable: true });
-  }
-}
-
-const UNDISCOVERABLE = {
-  useGlobalGuards: 'APP_GUARD',
-  useGlobalInterceptors: 'APP_INTERCEPTOR',
-  useGlobalPipes: 'APP_PIPE',
-  useGlobalFilters: 'APP_FILTER',
-} satisfies Partial<Record<keyof INestApplication, string>>;
 
 /** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/request-pipeline.ts`). */
 async function registerSteps(app: INestApplication, adapter: HttpAdapter, config: Config): Promise<void> {

@@ -2,10 +2,10 @@ import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Module, type OnModuleInit } from '@nestjs/common';
 import {
   DiscoveryModule,
+  ApplicationConfig,
   DiscoveryService,
   ExternalContextCreator,
   HttpAdapterHost,
-  ModuleRef,
 } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
@@ -35,10 +35,10 @@ import { HttpAdapter } from '../http/http-adapter.js';
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
       imports: [DiscoveryModule],
-      inject: [CONFIG, ModuleRef, ExternalContextCreator, DiscoveryService],
+      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService],
       useFactory: (
         config: Config,
-        providers: ModuleRef,
+        application: ApplicationConfig,
         contexts: ExternalContextCreator,
         discovery: DiscoveryService,
       ): Omit<ApolloDriverConfig, 'driver'> => ({
@@ -46,8 +46,8 @@ import { HttpAdapter } from '../http/http-adapter.js';
         autoSchemaFile: true,
         sortSchema: true,
         transformSchema: (schema) =>
-          finishSchema(connectResolvers(extendSchema(schema, config), { providers, contexts, discovery })),
-        fieldResolverEnhancers: ['guards'],
+          finishSchema(connectResolvers(extendSchema(schema, config), { application, contexts, discovery })),
+        fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');
           const { message, ...rest } = config.disclosure.suggestions ? shown : withoutSuggestion(shown);

@@ -8,7 +8,6 @@ import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js'
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
-import { Direct } from '../graphql/schema/resolver-methods.js';
 import { GroupInput, Group, GroupConnection } from './group.model.js';
 import { GroupListArguments } from './group-list.inputs.js';
 import { GROUP_TABLE } from './group.queries.js';
@@ -24,12 +23,10 @@ class GroupArguments {
 export class GroupsResolver {
   constructor(private readonly service: GroupsService) {}
 
-  @Direct()
   @RequireScopes('read')
   @CachePolicy('mirror')
   @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if there is no such group.' })
   async group(
-    _root: unknown,
     @Args() { group: input }: GroupArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,

@@ -2,7 +2,6 @@ import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
 import { type Build, readBuild } from '../config/build.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/resolver-methods.js';
 
 @ObjectType({ description: 'The build of the service.' })
 export class BuildInfo implements Build {
@@ -23,7 +22,6 @@ export class BuildInfoResolver {
   private readonly build = readBuild();
 
   @Public()
-  @Direct()
   @CachePolicy()
   @Query(() => BuildInfo, { description: 'The version and the commit of the service.' })
   buildInfo(): BuildInfo {

@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import { LONGEST_SIDE, PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
@@ -24,7 +23,6 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   return applyDecorators(
     InheritAccess(),
     CachePolicy('period'),
-    Direct(),
     ResolveField(() => String, { nullable: true, description }),
   );
 }

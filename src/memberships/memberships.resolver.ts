@@ -15,7 +15,6 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/resolver-methods.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
@@ -45,7 +44,6 @@ class MembershipInArguments {
 export class GroupMembersResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
-  @Direct()
   @RequireScopes('read')
   @ResolveField(() => GroupMembershipConnection, {
     nullable: true,
@@ -61,7 +59,6 @@ export class GroupMembersResolver {
     return this.memberships.listMembers(group, page, pageSelection(info), batches);
   }
 
-  @Direct()
   @RequireScopes('read')
   @Personal()
   @Extensions({ mostNodes: 1 })
@@ -85,7 +82,6 @@ function GroupsField(): MethodDecorator {
   const description =
     'The groups to which the user belongs, directly or through groups inside them. Each group appears once.';
   return applyDecorators(
-    Direct(),
     InheritAccess(),
     ResolveField(() => GroupMembershipConnection, { nullable: true, description }),
   );
@@ -96,7 +92,6 @@ function MembershipField(): MethodDecorator {
     'The membership of the user in a group. Null if the user does not belong to it. NOT_FOUND if there is no such group, for ' +
     'tokens with the scope `read` or `directory`, and FORBIDDEN if the viewer may not see its members.';
   return applyDecorators(
-    Direct(),
     InheritAccess(),
     Extensions({ mostNodes: 1 }),
     ResolveField(() => GroupMembership, { nullable: true, description }),

@@ -9,7 +9,6 @@ import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js'
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
-import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile, UserInput, User, UserConnection } from './user.model.js';
 import { UserListArguments } from './user-list.inputs.js';
 import { USER_TABLE } from './user.queries.js';
@@ -25,12 +24,10 @@ class UserArguments {
 export class UsersResolver {
   constructor(private readonly service: UsersService) {}
 
-  @Direct()
   @RequireScopes('read')
   @CachePolicy('mirror')
   @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if there is no such user.' })
   async user(
-    _root: unknown,
     @Args() { user: input }: UserArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
@@ -54,7 +51,6 @@ export class UsersResolver {
     return this.service.list(page, selection, reader);
   }
 
-  @Direct()
   @RequireScopes('profile')
   @CachePolicy('mirror', 'subject')
   @Query(() => Profile, {
@@ -63,7 +59,6 @@ export class UsersResolver {
       'The user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of the directory.',
   })
   async profile(
-    _root: unknown,
     _given: unknown,
     @Context() { principal, reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,

@@ -1,9 +1,6 @@
 /** @isolated The suite declares types and resolvers. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   BadRequestException,
-  type CallHandler,
   type CanActivate,
   ConflictException,
   Controller,
@@ -14,32 +11,16 @@ import {
   Injectable,
   InternalServerErrorException,
   Module,
-  type NestInterceptor,
   NotFoundException,
   Param,
   PayloadTooLargeException,
   ServiceUnavailableException,
   type Type,
   UnauthorizedException,
-  UseFilters,
   UseGuards,
-  UseInterceptors,
-  UsePipes,
 } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
-import {
-  Args,
-  Context,
-  Field,
-  Info,
-  ObjectType,
-  Parent,
-  Query,
-  ResolveField,
-  Resolver,
-} from '@nestjs/graphql';
+import { Field, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule } from '../../src/app.module.js';
 import {
   InheritAccess,
   Public,
@@ -48,21 +29,14 @@ import {
   CurrentPrincipal,
   ScopesGuard,
 } from '../../src/auth/access.js';
-import type { Principal, Scope } from '../../src/auth/principal.js';
-import { readConfig } from '../../src/config/config.js';
+import type { Principal, Scope as TokenScope } from '../../src/auth/principal.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
-import { Direct } from '../../src/graphql/schema/resolver-methods.js';
-import { MirrorFollowing } from '../../src/mirror/following.js';
-import { HttpAdapter } from '../../src/http/http-adapter.js';
-import { createApp, REJECTION_FORMS } from '../../src/create-app.js';
-import { RethrowFilter } from '../../src/http/rejection.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import { createAppWith } from '../support/servers/nest-application.js';
 import { challengeOf } from '../support/clients/http.js';
-import { buildLdif } from '../support/builders/directory.js';
-import { readData, sendQuery } from '../support/clients/graphql.js';
-import { findFreePort } from '../support/servers/postgres.mjs';
-import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+import { sendQuery } from '../support/clients/graphql.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 /** Accepts requests with the header `x-allowed`. */
 @Injectable()
@@ -73,13 +47,6 @@ class HeaderGuard implements CanActivate {
         ? context.getArgByIndex<RequestContext>(2).request
         : context.switchToHttp().getRequest<RequestContext['request']>();
     return request.headers['x-allowed'] !== undefined;
-  }
-}
-
-@Injectable()
-class Shout implements NestInterceptor {
-  intercept(_context: ExecutionContext, next: CallHandler) {
-    return next.handle();
   }
 }
 
@@ -107,25 +74,15 @@ class PetQueries {
     return 'guarded';
   }
 
-  @Direct()
-  @Public()
-  @UseGuards(HeaderGuard)
-  @CachePolicy()
-  @Query(() => String, TEXT)
-  guardedDirectly(): string {
-    return 'guarded';
-  }
-
   @Public()
   @Query(() => Pet, TEXT)
   pet(): object {
     return { name: 'Rex' };
   }
 
-  @Direct()
   @RequireScopes('directory')
   @Query(() => String, TEXT)
-  scopedDirectly(): string {
+  scoped(): string {
     return 'scoped';
   }
 
@@ -140,13 +97,6 @@ class PetQueries {
   failure(): string {
     return fail();
   }
-
-  @Direct()
-  @Public()
-  @Query(() => String, TEXT)
-  failureDirectly(): string {
-    return fail();
-  }
 }
 
 @Resolver(() => Pet)
@@ -157,20 +107,11 @@ class PetFields {
   owner(@Parent() { name }: Pet): string {
     return `of ${name}`;
   }
-
-  @Direct()
-  @InheritAccess()
-  @UseGuards(HeaderGuard)
-  @ResolveField(() => String, TEXT)
-  ownerDirectly(@Parent() { name }: Pet): string {
-    return `of ${name}`;
-  }
 }
 
 @UseGuards(HeaderGuard)
 @Resolver(() => Pet)
 class GuardedPetFields {
-  @Direct()
   @InheritAccess()
   @ResolveField(() => String, TEXT)
   chip(): string {
@@ -206,36 +147,11 @@ class PetsController {
   }
 }
 
-@Module({ controllers: [PetsController], providers: [PetQueries, PetFields, GuardedPetFields] })
+@Module({
+  controllers: [PetsController],
+  providers: [PetQueries, PetFields, GuardedPetFields],
+})
 class PetsModule {}
-
-/** The application with another module. */
-async function createAppWith(module: Type, database: TestDatabase): Promise<NestFastifyApplication> {
-  const port = await findFreePort();
-  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'nest-')), 'directory.ldif');
-  writeFileSync(file, buildLdif([{ id: 'anna' }]));
-  const config = readConfig({
-    PORT: String(port),
-    DATABASE_URL: database.url,
-    DIRECTORY_URL: `file:${file}`,
-    LOG_LEVEL: 'fatal',
-  });
-  @Module({})
-  class Root {}
-  const app = await NestFactory.create<NestFastifyApplication>(
-    { module: Root, imports: [AppModule.forRoot(config), module] },
-    new HttpAdapter(config, REJECTION_FORMS),
-    { logger: false, abortOnError: false },
-  );
-  app.useGlobalFilters(new RethrowFilter());
-  await app.listen(port, '127.0.0.1').catch(async (error: unknown) => {
-    await app.close().catch(() => undefined);
-    throw error;
-  });
-  // Without a revision of the mirror nothing is cached.
-  await app.get(MirrorFollowing).start();
-  return app;
-}
 
 interface Outcome {
   status: number;
@@ -262,7 +178,7 @@ describe('an application with a module of another author', () => {
   afterAll(() => app.close());
   afterEach(() => jest.restoreAllMocks());
 
-  async function authorizationWith(...scopes: Scope[]): Promise<string> {
+  async function authorizationWith(...scopes: TokenScope[]): Promise<string> {
     const id = `test-${scopes.join('-')}`;
     const account = { id, name: id, description: null, scopes, expiresAt: null };
     return `Basic ${(await app.get(ServiceAccountsService).create(account)).token}`;
@@ -285,9 +201,7 @@ describe('an application with a module of another author', () => {
   describe('runs @UseGuards', () => {
     it.each([
       ['on a root field', '{ guarded }'],
-      ['on a root field that is @Direct', '{ guardedDirectly }'],
       ['on a nested field', '{ pet { owner } }'],
-      ['on a nested field that is @Direct', '{ pet { ownerDirectly } }'],
       ['on the class of a resolver', '{ pet { chip } }'],
     ])('%s', async (_where, query) => {
       expect(await sendRequest(query)).toMatchObject({ status: 200, code: 'FORBIDDEN' });
@@ -301,7 +215,8 @@ describe('an application with a module of another author', () => {
       expect(await get('pets/guarded', { 'x-allowed': '1' })).toMatchObject({ status: 200 });
     });
 
-    it.each(['{ guarded }', '{ guardedDirectly }'])('also for a cached response: %s', async (query) => {
+    it('also for a cached response', async () => {
+      const query = '{ guarded }';
       for (let time = 0; time < 3; time++)
         await sendRequest(query, { authorization: reader, 'x-allowed': '1' });
       expect(await sendRequest(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
@@ -353,7 +268,7 @@ describe('an application with a module of another author', () => {
   describe('has guards on its root fields', () => {
     it.each([
       ['caller', 'caller'],
-      ['failureDirectly', 'failureDirectly'],
+      ['failure', 'failure'],
       ['buildInfo', 'buildInfo { version }'],
     ])('ScopesGuard: %s', async (name, selection) => {
       const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
@@ -370,7 +285,7 @@ describe('an application with a module of another author', () => {
         caller: 'SERVICE_ACCOUNT_TOKEN',
       });
       expect(await sendRequest('{ caller }')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
-      expect(await sendRequest('{ scopedDirectly }', { authorization: reader })).toMatchObject({
+      expect(await sendRequest('{ scoped }', { authorization: reader })).toMatchObject({
         status: 403,
         code: 'INSUFFICIENT_SCOPE',
       });
@@ -392,7 +307,6 @@ describe('an application with a module of another author', () => {
       thrown.error = exception;
       expect(await get('pets/failure')).toMatchObject({ status, code, message: 'no' });
       expect(await sendRequest('{ failure }')).toMatchObject({ code, message: 'no' });
-      expect(await sendRequest('{ failureDirectly }')).toMatchObject({ code, message: 'no' });
     });
 
     it.each([
@@ -404,14 +318,10 @@ describe('an application with a module of another author', () => {
       ],
     ])('%s shows no internals', async (_what, exception) => {
       thrown.error = exception;
-      const outcomes = [
-        await get('pets/failure'),
-        await sendRequest('{ failure }'),
-        await sendRequest('{ failureDirectly }'),
-      ];
+      const outcomes = [await get('pets/failure'), await sendRequest('{ failure }')];
       expect(JSON.stringify(outcomes)).not.toContain('secret');
       const code = exception instanceof ForbiddenException ? 'FORBIDDEN' : 'INTERNAL_SERVER_ERROR';
-      expect(outcomes.map((outcome) => outcome.code)).toEqual([code, code, code]);
+      expect(outcomes.map((outcome) => outcome.code)).toEqual([code, code]);
     });
 
     it('a route that requires a login sends a challenge', async () => {
@@ -420,49 +330,6 @@ describe('an application with a module of another author', () => {
         'Bearer realm="directory"',
       );
     });
-  });
-});
-
-describe('a global element', () => {
-  @Module({
-    providers: [
-      PetQueries,
-      PetFields,
-      GuardedPetFields,
-      { provide: APP_GUARD, useClass: HeaderGuard },
-      { provide: APP_INTERCEPTOR, useClass: Shout },
-    ],
-  })
-  class GlobalsModule {}
-
-  it('runs on @Direct root fields, and for cached responses', async () => {
-    const intercept = jest.spyOn(Shout.prototype, 'intercept');
-    const app = await createAppWith(GlobalsModule, database);
-    try {
-      const query = '{ buildInfo { version } }';
-      const url = await app.getUrl();
-      for (let time = 0; time < 3; time++) {
-        const data = await readData(url, query, { headers: { 'x-allowed': '1' } });
-        expect(data).toEqual({ buildInfo: { version: expect.any(String) as string } });
-      }
-      expect(intercept).toHaveBeenCalledTimes(3);
-      const { errors } = await sendQuery(url, query);
-      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
-    } finally {
-      await app.close();
-    }
-  });
-});
-
-describe('methods that register a global element', () => {
-  it('fail, because a @Direct field would skip it', async () => {
-    const app = await createApp(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'fatal' }));
-    try {
-      const add = () => app.useGlobalGuards(new HeaderGuard());
-      expect(add).toThrow('useGlobalGuards() would not affect every field: provide APP_GUARD in a module');
-    } finally {
-      await app.close();
-    }
   });
 });
 
@@ -509,90 +376,5 @@ describe('the start fails', () => {
     @Module({ providers: [ForgottenResolver] })
     class ForgottenModule {}
     expect(await startFailure(ForgottenModule)).toContain('Query.forgotten does not say');
-  });
-
-  it('for @Direct methods with elements that would not run, with their names', async () => {
-    const pipe = { transform: (value: unknown) => value };
-    @Resolver()
-    class Wrong {
-      @Direct()
-      @Public()
-      @UseInterceptors(Shout)
-      @Query(() => String, TEXT)
-      intercepted(): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @UsePipes(pipe)
-      @Query(() => String, TEXT)
-      piped(): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @UseFilters(new RethrowFilter())
-      @Query(() => String, TEXT)
-      filtered(): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @Query(() => String, TEXT)
-      exchanged(@Context() _context: unknown, @Info() _info: unknown): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @Query(() => String, TEXT)
-      named(_root: unknown, @Args('name', { type: () => String }) _name: string): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @Query(() => String, TEXT)
-      pipedParameter(
-        @Parent() _root: unknown,
-        @Args('name', { type: () => String }, pipe) _name: string,
-      ): string {
-        return '';
-      }
-
-      @Direct()
-      @Public()
-      @Query(() => String, TEXT)
-      custom(@CurrentPrincipal() _principal: unknown): string {
-        return '';
-      }
-    }
-    @UseInterceptors(Shout)
-    @Resolver()
-    class WrongClass {
-      @Direct()
-      @Public()
-      @Query(() => String, TEXT)
-      inherited(): string {
-        return '';
-      }
-    }
-    @Module({ providers: [Wrong, WrongClass] })
-    class WrongModule {}
-    const order =
-      'must take @Parent(), @Args(), @Context() and @Info() in this order, without names or pipes';
-    expect((await startFailure(WrongModule)).split('\n').slice(1).sort()).toEqual([
-      `Wrong.custom ${order}`,
-      `Wrong.exchanged ${order}`,
-      'Wrong.filtered has filters, which would not run',
-      'Wrong.intercepted has interceptors, which would not run',
-      `Wrong.named ${order}`,
-      'Wrong.piped has pipes, which would not run',
-      `Wrong.pipedParameter ${order}`,
-      'WrongClass.inherited has interceptors, which would not run',
-    ]);
   });
 });

@@ -130,7 +130,7 @@ function argumentsOf(
 function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
   const { visibleTo, isPersonal, resolver, mostNodes } = field;
   return {
-    ...(resolver === undefined ? {} : { resolver, direct: true }),
+    ...(resolver === undefined ? {} : { resolver }),
     ...(mostNodes === undefined ? {} : { mostNodes }),
     ...(visibleTo === undefined
       ? {}

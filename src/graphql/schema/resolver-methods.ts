@@ -6,150 +6,170 @@ import {
   INTERCEPTORS_METADATA,
   PIPES_METADATA,
 } from '@nestjs/common/constants.js';
-import type { DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
+import type { ApplicationConfig, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA, Extensions } from '@nestjs/graphql';
+import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
+import { GqlParamtype } from '@nestjs/graphql/dist/enums/gql-paramtype.enum.js';
+import { createArgsMapper } from '@nestjs/graphql/dist/utils/map-args-to-props.util.js';
 import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { type ResolverMethod, ScopesGuard } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { RethrowFilter } from '../../http/rejection.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
 
-/**
- * Calls a resolver without Nest's pipeline, whose promises cost as much as a small response. Guards still run.
- * The parameters are `@Parent()`, `@Args()`, `@Context()`, `@Info()` in this order (docs/nest.md).
- */
-export function Direct(): MethodDecorator {
-  return Extensions({ direct: true });
-}
-
 type Field = GraphQLFieldConfig<unknown, unknown>;
-type Resolve = GraphQLFieldResolver<unknown, unknown>;
-type Provider = Record<string, Resolve>;
+type Given = Parameters<GraphQLFieldResolver<unknown, unknown>>;
+type Method = (...given: readonly unknown[]) => unknown;
+type Call = (...given: Given) => unknown;
+type Provider = Record<string, Method>;
+type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-interface NestResolvers {
-  readonly providers: Pick<ModuleRef, 'get'>;
+export interface NestResolvers {
+  readonly application: ApplicationConfig;
   readonly contexts: ExternalContextCreator;
   readonly discovery: DiscoveryService;
 }
 
-/** Metadata of enhancers that do not run on a @Direct method. */
-const SKIPPED: Readonly<Record<string, string>> = {
-  [INTERCEPTORS_METADATA]: 'interceptors',
-  [PIPES_METADATA]: 'pipes',
-  [EXCEPTION_FILTERS_METADATA]: 'filters',
-  [FIELD_RESOLVER_MIDDLEWARE_METADATA]: 'field middleware',
-};
-
-/** Nest's parameter types in the order of graphql-js: parent, arguments, context, info. */
-const PARAMETERS = [0, 3, 1, 2];
+/** What Nest can run around a method. A cached response would skip the first two. */
+const OBSERVERS = [GUARDS_METADATA, INTERCEPTORS_METADATA];
+const ENHANCERS = [
+  ...OBSERVERS,
+  PIPES_METADATA,
+  EXCEPTION_FILTERS_METADATA,
+  FIELD_RESOLVER_MIDDLEWARE_METADATA,
+];
 
 /**
- * Connects the resolvers of the schema as their decorators declare. Methods with @Direct are called without
- * Nest's pipeline. Fields with a guard of their own are not cached, because a cached response runs no guard.
- * @throws Error if a @Direct method has an enhancer that would not run, or parameters in another order
+ * Connects the fields of the schema with the methods of their resolvers. Nest's pipeline runs around a method with a guard, an
+ * interceptor, a pipe, a filter or field middleware, and around one with other parameters than Nest's own. Every other method is
+ * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036). Fields with a guard or an
+ * interceptor are not cached.
  */
 export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
-  const globals = nest.discovery.getProviders().filter(isForeignEnhancer);
-  const hasGlobalGuard = globals.some(({ subtype }) => subtype === 'guard');
-  // @Direct must not bypass anything that is registered for all resolvers.
-  const mayBeDirect = globals.every(({ subtype }) => subtype === 'guard');
+  const { isObserved, isEnhanced } = globalsOf(nest.application);
+  const wrappers = nest.discovery.getProviders();
+  const guard = wrappers.find(({ metatype }) => metatype === ScopesGuard)?.instance as ScopesGuard;
   const roots = [schema.getQueryType()?.name, schema.getMutationType()?.name];
-  const problems: string[] = [];
-  const connected = mapSchema(schema, {
+  return mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field: Field, _name, typeName) => {
       const method = field.extensions?.['resolver'] as ResolverMethod | undefined;
       if (method === undefined) return field;
-      const provider = nest.providers.get<Provider>(method.class, { strict: false });
-      const resolve = provider[method.name];
-      if (resolve === undefined) return field;
-      const isGuarded = hasGlobalGuard || isDeclared(GUARDS_METADATA, resolve, method);
-      const declared = isGuarded ? uncached(field) : field;
-      // Nest has made no resolver for a derived field.
-      const isDerived = field.resolve === undefined;
-      if (!isDerived && (field.extensions?.['direct'] !== true || !mayBeDirect)) return declared;
-      problems.push(...problemsOf(resolve, method));
-      if (isGuarded) return { ...declared, resolve: withGuards(provider, method, nest) };
-      const isRoot = roots.includes(typeName);
-      return { ...declared, resolve: isRoot ? withScopes(provider, method, nest) : resolve.bind(provider) };
+      const provider = providerOf(method, wrappers);
+      const connected = isObserved || has(OBSERVERS, method) ? uncached(field) : field;
+      if (provider === null) return connected;
+      if (isEnhanced || has(ENHANCERS, method)) {
+        // Nest has made no resolver for a derived field.
+        return { ...connected, resolve: field.resolve ?? behindEnhancers(provider, method, nest) };
+      }
+      const call = callerOf(provider, method);
+      if (call === null) return connected;
+      const resolve = roots.includes(typeName) ? behindScopes(call, provider, method, guard) : call;
+      return { ...connected, resolve };
     },
   });
-  if (problems.length > 0) throw new Error(`Resolvers cannot be @Direct:\n${problems.join('\n')}`);
-  return connected;
 }
 
-/** Returns the method behind its guards: the global ones, those of its class and its own. */
-function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: NestResolvers): Resolve {
-  const options = { guards: true, interceptors: false, filters: false };
-  const resolve = provider[name] as (...given: unknown[]) => unknown;
-  return contexts.create(
-    provider,
-    resolve,
-    name,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    options,
-    'graphql',
+/** Whether there are global enhancers beside those of this service. */
+function globalsOf(application: ApplicationConfig) {
+  const isForeign = (each: unknown) =>
+    !(each instanceof OAuthGuard || each instanceof ScopesGuard || each instanceof RethrowFilter);
+  const observers = [
+    ...application.getGlobalGuards(),
+    ...application.getGlobalRequestGuards(),
+    ...application.getGlobalInterceptors(),
+    ...application.getGlobalRequestInterceptors(),
+  ].filter(isForeign);
+  const others = [
+    ...application.getGlobalPipes(),
+    ...application.getGlobalRequestPipes(),
+    ...application.getGlobalFilters(),
+    ...application.getGlobalRequestFilters(),
+  ].filter(isForeign);
+  const isObserved = observers.length > 0;
+  return { isObserved, isEnhanced: isObserved || others.length > 0 };
+}
+
+/** The only instance of the class of a method; null if there is none, or one for each request. */
+function providerOf({ class: type }: ResolverMethod, wrappers: readonly Wrapper[]): Provider | null {
+  const wrapper = wrappers.find(({ token, metatype }) => token === type || metatype === type);
+  if (wrapper?.isDependencyTreeStatic() !== true || wrapper.isTransient) return null;
+  return wrapper.instance as Provider;
+}
+
+function has(keys: readonly string[], { class: type, name }: ResolverMethod): boolean {
+  const method = (type.prototype as Provider)[name];
+  return [method, type].some(
+    (target) =>
+      target !== undefined &&
+      keys.some((key) => ((Reflect.getMetadata(key, target) ?? []) as readonly unknown[]).length > 0),
   );
 }
 
-/**
- * The method behind ScopesGuard alone, which is synchronous: Nest's promises cost more than a small resolver
- * (docs/adr/0036). OAuthGuard has already identified the principal.
- */
-function withScopes(provider: Provider, method: ResolverMethod, { providers }: NestResolvers): Resolve {
-  const resolve = provider[method.name] as (...given: unknown[]) => unknown;
-  const guard = providers.get(ScopesGuard, { strict: false });
-  const type = method.class as Type;
-  return (...given) => {
-    const context = new ExecutionContextHost(given, type, resolve);
-    context.setType('graphql');
-    if (!guard.canActivate(context)) throw new ForbiddenException();
-    return resolve.apply(provider, given);
-  };
-}
-
-/** Whether a provider is a global guard, interceptor, pipe or filter that is not of this service. */
-function isForeignEnhancer({
-  subtype,
-  instance,
-}: ReturnType<DiscoveryService['getProviders']>[number]): boolean {
-  return subtype !== undefined && !(instance instanceof OAuthGuard || instance instanceof ScopesGuard);
-}
-
-function isDeclared(key: string, resolve: Resolve, method: ResolverMethod): boolean {
-  return [resolve, method.class].some((target) => {
-    const declared = Reflect.getMetadata(key, target) as readonly unknown[] | undefined;
-    return declared !== undefined && declared.length > 0;
-  });
-}
-
-function problemsOf(resolve: Resolve, method: ResolverMethod): string[] {
-  const place = `${method.class.name}.${method.name}`;
-  const skipped = Object.entries(SKIPPED).filter(([key]) => isDeclared(key, resolve, method));
-  const problems = skipped.map(([, what]) => `${place} has ${what}, which would not run`);
-  if (hasUsualParameters(method)) return problems;
-  return [
-    ...problems,
-    `${place} must take @Parent(), @Args(), @Context() and @Info() in this order, without names or pipes`,
-  ];
-}
-
+/** Nest stores the parameters of a method by «type:index». */
 interface Parameter {
   readonly index: number;
   readonly data?: unknown;
   readonly pipes?: readonly unknown[];
 }
 
-/** Whether the parameters have the order that @Direct requires. Nest stores them by «type:index». */
-function hasUsualParameters({ class: type, name }: ResolverMethod): boolean {
-  const parameters = (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<
-    string,
-    Parameter
-  >;
-  return Object.entries(parameters).every(
-    ([key, { index, data, pipes = [] }]) =>
-      key === `${PARAMETERS[index]}:${index}` && data === undefined && pipes.length === 0,
+/** Where graphql-js gives what a parameter of Nest's own takes. */
+const POSITIONS: Readonly<Record<string, 0 | 1 | 2 | 3>> = {
+  [GqlParamtype.ROOT]: 0,
+  [GqlParamtype.ARGS]: 1,
+  [GqlParamtype.CONTEXT]: 2,
+  [GqlParamtype.INFO]: 3,
+};
+
+/**
+ * Calls a method with what its parameters name. A method without decorated parameters gets those of graphql-js, as in Nest. Null if
+ * only Nest can provide a parameter.
+ */
+function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Call | null {
+  const method = provider[name];
+  if (method === undefined) return null;
+  const declared = Object.entries(
+    (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<string, Parameter>,
   );
+  if (declared.length === 0) return method.bind(provider);
+  const parameters: { readonly at: 0 | 1 | 2 | 3; readonly member: string | undefined }[] = [];
+  for (const [key, { index, data, pipes = [] }] of declared) {
+    const at = POSITIONS[key.split(':')[0] ?? ''];
+    if (at === undefined || pipes.length > 0) return null;
+    parameters[index] = { at, member: data as string | undefined };
+  }
+  // Members of classes can have other names in the schema.
+  const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
+  return (...[parent, args, ...rest]: Given) => {
+    const given = [parent, rename(args), ...rest];
+    const values = parameters.map(({ at, member }) =>
+      member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
+    );
+    return method.apply(provider, values) as unknown;
+  };
+}
+
+/**
+ * A root field behind ScopesGuard, which is synchronous: Nest's promises cost more than a small resolver. OAuthGuard has already
+ * identified the principal.
+ */
+function behindScopes(
+  call: Call,
+  provider: Provider,
+  { class: type, name }: ResolverMethod,
+  guard: ScopesGuard,
+) {
+  const method = provider[name] as Method;
+  return (...given: Given) => {
+    const context = new ExecutionContextHost(given, type as Type, method);
+    context.setType('graphql');
+    if (!guard.canActivate(context)) throw new ForbiddenException();
+    return call(...given);
+  };
+}
+
+function behindEnhancers(provider: Provider, { name }: ResolverMethod, { contexts }: NestResolvers) {
+  const enhancers = { guards: true, interceptors: true, filters: true };
+  const method = provider[name] as Method;
+  const none = undefined;
+  return contexts.create(provider, method, name, none, none, none, none, enhancers, 'graphql');
 }
