@@ -32,7 +32,7 @@ export async function createApp(
   return app;
 }
 
-/** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/request-pipeline.ts`). */
+/** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/endpoint.ts`). */
 async function registerSteps(app: INestApplication, adapter: HttpAdapter, config: Config): Promise<void> {
   app.get(RequestWatch).register(adapter);
   redirectSlashes(adapter.getInstance());

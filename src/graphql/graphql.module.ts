@@ -1,5 +1,6 @@
+import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
 import {
   DiscoveryModule,
   ApplicationConfig,
@@ -7,40 +8,50 @@ import {
   ExternalContextCreator,
   HttpAdapterHost,
 } from '@nestjs/core';
-import type { FastifyInstance } from 'fastify';
-import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { GraphQLModule as NestGraphQLModule, GraphQLSchemaHost } from '@nestjs/graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
+import { findDocumentErrors, parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor, PreviewShares } from './execution/operations.js';
-import { ConditionalResponses, Responses } from './execution/responses.js';
-import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
+import { Responses, writeResult } from './execution/responses.js';
+import { Documents } from './analysis/documents.js';
 import { bounded } from '../common/errors.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
-import { GRAPHQL_PATH } from './http/pipeline-request.js';
+import { GRAPHQL_PATH } from './http/request-state.js';
 import { DocumentStore, PersistedDocuments, TrustedDocuments } from './http/persisted-documents.js';
+import { RequestContext } from './http/request-context.js';
+import { viewerOf } from '../auth/access.js';
+import { Database } from '../database/database.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
-import { LoadShedder, RequestAdmission } from './http/request-admission.js';
+import { LoadShedder, OperationAdmission } from './http/load-shedder.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { extendSchema, finishSchema } from './schema/schema.js';
-import { RequestPipeline } from './http/request-pipeline.js';
+import { Endpoint } from './http/endpoint.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
-/** The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo validates documents. */
+/** Apollo's store of documents, which the options of Apollo need. */
+@Module({ providers: [Documents], exports: [Documents] })
+class DocumentsModule {}
+
+/** The GraphQL endpoint: the schema that Nest builds, and the steps of a request before and in Apollo. */
 @Module({
   imports: [
+    DocumentsModule,
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
-      imports: [DiscoveryModule],
-      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService],
+      imports: [DiscoveryModule, DocumentsModule],
+      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService, Documents, Database],
       useFactory: (
         config: Config,
         application: ApplicationConfig,
         contexts: ExternalContextCreator,
         discovery: DiscoveryService,
+        documents: Documents,
+        database: Database,
       ): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
@@ -55,11 +66,19 @@ import { HttpAdapter } from '../http/http-adapter.js';
         },
         validationRules: validationRulesOf(config),
         parseOptions: parseOptionsOf(config),
-        // The pipeline answers all requests, so Apollo never handles HTTP. No cookies are read, and the guard
-        // rejects Basic credentials of other sites.
+        context: (request: FastifyRequest) =>
+          new RequestContext(
+            request,
+            database,
+            viewerOf(request.principal, config.directory.visibility.bypass),
+          ),
+        stringifyResult: writeResult,
+        documentStore: documents,
+        plugins: [ApolloServerPluginCacheControlDisabled()],
+        // The hooks of Endpoint find the documents that requests name. No cookies are read, and the guard rejects Basic
+        // credentials of other sites.
         csrfPrevention: false,
         persistedQueries: false,
-        documentStore: null,
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
@@ -73,11 +92,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
   providers: [
     OperationValidator,
     ResponseCache,
-    ConditionalResponses,
     Compiler,
-    Documents,
-    DocumentParser,
-    DocumentPlugin,
     DocumentStore,
     PersistedDocuments,
     TrustedDocuments,
@@ -87,16 +102,17 @@ import { HttpAdapter } from '../http/http-adapter.js';
     Responses,
     RateLimiter,
     RateLimitResolver,
-    RequestAdmission,
-    RequestPipeline,
+    OperationAdmission,
+    Endpoint,
   ],
-  exports: [ResponseCache, Documents, LoadShedder, NestGraphQLModule, RateLimiter],
+  exports: [ResponseCache, DocumentsModule, LoadShedder, NestGraphQLModule, RateLimiter],
 })
 export class GraphQLModule implements OnModuleInit {
   constructor(
     private readonly host: HttpAdapterHost,
-    private readonly pipeline: RequestPipeline,
-    private readonly documents: DocumentParser,
+    private readonly endpoint: Endpoint,
+    private readonly schemas: GraphQLSchemaHost,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly trusted: TrustedDocuments,
   ) {}
 
@@ -105,7 +121,7 @@ export class GraphQLModule implements OnModuleInit {
     const adapter = this.host.httpAdapter as unknown;
     // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
-    this.pipeline.register(adapter.getInstance<FastifyInstance>());
-    await this.trusted.check((text) => this.documents.findErrors(text));
+    this.endpoint.register(adapter.getInstance<FastifyInstance>());
+    await this.trusted.check((text) => findDocumentErrors(this.schemas.schema, text, this.config));
   }
 }

@@ -7,7 +7,7 @@ import { CONFIG } from '../config/config.module.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import type { OperationLabel } from '../graphql/analysis/operation.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
-import { GRAPHQL_PATH } from '../graphql/http/pipeline-request.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import { createLog, type Log } from './log.js';
 import { addRequest, RequestCounts } from './metrics/request-metrics.js';
 

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { GRAPHQL_PATH } from '../graphql/http/pipeline-request.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import { RejectionError } from '../http/rejection.js';
 import { printSdl } from '../graphql/schema/access-directive.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';

@@ -59,7 +59,7 @@ describe('the files that one request executes', () => {
 
   it('are few for a known document', async () => {
     const files = await filesOf('emil', 'finn');
-    expect(files).toContain('graphql/http/request-pipeline');
+    expect(files).toContain('graphql/http/endpoint');
     expect(files).toContain('database/connections/statement-pool');
     if (files.length > MAX_KNOWN_DOCUMENT) throw new Error(`${files.length}:\n${files.join('\n')}`);
   });

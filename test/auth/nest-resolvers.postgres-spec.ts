@@ -1,4 +1,6 @@
 /** @isolated The suite declares types and resolvers. */
+import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import { Plugin } from '@nestjs/apollo';
 import {
   type CallHandler,
   ConflictException,
@@ -298,6 +300,45 @@ describe('an element for all resolvers', () => {
       expect(counter.calls).toBeGreaterThan(0);
       if (!failing) expect([errors, data]).toEqual([[], { sized: '2' }]);
       else expect(errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('a plugin of Apollo', () => {
+  it('sees every request and every response, and may reject an operation', async () => {
+    const seen: string[] = [];
+    @Plugin()
+    class Audit implements ApolloServerPlugin<RequestContext> {
+      requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+        return Promise.resolve({
+          didResolveOperation: ({ contextValue, operationName }) => {
+            if (contextValue.request.headers['x-rejected'] !== undefined) throw new ConflictException('no');
+            seen.push(operationName ?? '');
+            return Promise.resolve();
+          },
+          willSendResponse: ({ response }) => {
+            seen.push(JSON.stringify(response.body));
+            return Promise.resolve();
+          },
+        });
+      }
+    }
+    @Module({ providers: [Audit] })
+    class AuditModule {}
+    const app = await createAppWith(AuditModule, database);
+    try {
+      const url = await app.getUrl();
+      const query = 'query Build { buildInfo { __typename } }';
+      const expected = ['Build', expect.stringContaining('{"buildInfo":{"__typename":"BuildInfo"}}')];
+      for (let time = 0; time < 3; time++) {
+        seen.length = 0;
+        expect(await readData(url, query)).toEqual({ buildInfo: { __typename: 'BuildInfo' } });
+        expect(seen).toEqual(expected);
+      }
+      const { status, errors } = await sendQuery(url, query, { headers: { 'x-rejected': '1' } });
+      expect([status, errors]).toMatchObject([409, [{ message: 'no', extensions: { code: 'CONFLICT' } }]]);
     } finally {
       await app.close();
     }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ERROR_CODES } from '../../src/common/errors.js';
 import pg from 'pg';
-import { LoadShedder } from '../../src/graphql/http/request-admission.js';
+import { LoadShedder } from '../../src/graphql/http/load-shedder.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 import { eventually } from '../support/eventually.js';

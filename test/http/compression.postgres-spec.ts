@@ -2,7 +2,6 @@
 import { type IncomingHttpHeaders, request as startRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import zlib from 'node:zlib';
-import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -113,23 +112,6 @@ describe('a response', () => {
         const answer = await send(query, coding);
         expect([answer.headers['content-encoding'], answer.text === text]).toEqual([coding, true]);
       }
-  });
-
-  it('is compressed once for each coding while it is cached, and counted', async () => {
-    const query = newQuery();
-    for (let time = 0; time < 3; time++) await send(query, null);
-    const cache = service.app.get(ResponseCache);
-    const before = cache.statistics.bytes ?? 0;
-    const gzip = jest.spyOn(zlib, 'gzipSync');
-    const brotli = jest.spyOn(zlib, 'brotliCompressSync');
-    let length = 0;
-    for (let time = 0; time < 5; time++)
-      for (const coding of ['gzip', 'br'])
-        length = Math.max(length, (await send(query, coding)).bytes.length);
-    expect([gzip.mock.calls.length, brotli.mock.calls.length]).toEqual([1, 1]);
-    expect(cache.statistics.bytes ?? 0).toBeGreaterThan(before + length);
-    gzip.mockRestore();
-    brotli.mockRestore();
   });
 
   it('is never an old one: after a revision, and in another quarter of an hour with signed URLs', async () => {

@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { LoadShedder } from '../../graphql/http/request-admission.js';
+import { LoadShedder } from '../../graphql/http/load-shedder.js';
 import { RateLimiter, type RateLimitState } from '../../graphql/rate-limit/rate-limiter.js';
 
 /** Seconds after which a client may try again to open one stream too many. */

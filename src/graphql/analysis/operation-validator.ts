@@ -1,26 +1,39 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { Inject, Injectable } from '@nestjs/common';
-import { getVariableValues, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
+import type { IncomingMessage } from 'node:http';
+import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import { Plugin } from '@nestjs/apollo';
+import { Inject } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import {
+  getVariableValues,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type Principal } from '../../auth/principal.js';
 import { nameOfScopes } from '../../auth/access.js';
-import { BadUserInputError, bounded } from '../../common/errors.js';
+import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
+import { RejectionError } from '../../http/rejection.js';
+import { OperationAdmission } from '../http/load-shedder.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/operations.js';
-import type { ValidatedOperation } from '../http/pipeline-request.js';
+import { PersistedDocuments } from '../http/persisted-documents.js';
+import type { RequestContext } from '../http/request-context.js';
+import type { ValidatedOperation } from '../http/request-state.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
-import { withoutSuggestion } from '../errors/error-response.js';
+import { toGraphQLError, withoutSuggestion } from '../errors/error-response.js';
 import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';
 import type { Operation, OperationRequest, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { withOnly } from './dry-run.js';
-import type { PipelineRequest } from '../http/pipeline-request.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import { Staleness } from '../../database/staleness.js';
 
-/** Publishes the RequestContext of each operation before the policy is applied. */
+/** Publishes the RequestContext of each operation that is not cached, before the policy is applied. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** An operation, with everything else that is computed once for a document. */
@@ -31,9 +44,9 @@ const MOST_DECISIONS = 50;
 /** Maximum characters of the key of a cached decision. Lists make it as long as a request. */
 const LONGEST_KEY = 500;
 
-/** Validates an operation as a whole, before it reads anything: variables, limits, scopes and cost. */
-@Injectable()
-export class OperationValidator {
+/** The plugin that decides about an operation as a whole, before it reads anything: variables, limits, scopes and cost. */
+@Plugin()
+export class OperationValidator implements ApolloServerPlugin<RequestContext> {
   private scoped: ScopedSchemas | null = null;
   /** By definition. A short document can unfold to thousands of fields, so the fields are counted. */
   private readonly operations = new LRUCache<OperationDefinitionNode, Operation>({
@@ -48,25 +61,45 @@ export class OperationValidator {
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly staleness: Staleness,
+    private readonly admission: OperationAdmission,
+    private readonly documents: PersistedDocuments,
   ) {}
 
-  /** The step that applies limits and scopes, and charges the cost. Throws ServiceError. */
-  async applyPolicy(request: PipelineRequest): Promise<void> {
-    const { context } = request;
-    if (context === null) throw new Error('Earlier steps are missing');
+  requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+    return Promise.resolve({
+      didResolveOperation: async ({ contextValue: context, schema, document, operation, request }) => {
+        try {
+          if (operation === undefined) throw unclearOperation();
+          const refusal = refusalOf(operation, context.request.raw);
+          if (refusal !== null) throw refusal;
+          context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
+          await this.applyPolicy(context, context.request);
+        } catch (error) {
+          throw toGraphQLError(error, context.requestId);
+        }
+      },
+    });
+  }
+
+  /** Applies limits and scopes, and charges the cost. Throws ServiceError. */
+  private async applyPolicy(context: RequestContext, request: FastifyRequest): Promise<void> {
     const { parsed, principal } = context;
     const operation = this.unfold(parsed);
     request.operation = operation.label;
-    if (operationChannel.hasSubscribers) operationChannel.publish(context);
+    await this.admission.begin(request);
+    if (operationChannel.hasSubscribers && request.cached === null) operationChannel.publish(context);
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(operation, variables, principal);
     const isDryRun = decision.dryRunFields !== null;
     if (!isDryRun && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
     context.cost = decision.cost;
     await this.limiter.charge(request, decision.cost, isDryRun);
-    request.validated = isDryRun
-      ? dryRunOf(parsed, decision, variables)
-      : this.validated(parsed, operation, decision, variables, principal);
+    if (request.cached === null) {
+      request.validated = isDryRun
+        ? dryRunOf(parsed, decision, variables)
+        : this.validated(parsed, operation, decision, variables, principal);
+    }
+    await this.documents.register(request);
   }
 
   /** Variables that lead to the same decision share one cached decision. */
@@ -125,6 +158,21 @@ export class OperationValidator {
     this.scoped ??= new ScopedSchemas(whole);
     return this.scoped.for(principal);
   }
+}
+
+function unclearOperation(): ServiceError {
+  const message = 'The operation to run is not clear: name one of the document in operationName';
+  return new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
+}
+
+/** The rejection of a GET or HEAD that would change something; otherwise null. */
+export function refusalOf(
+  { operation }: OperationDefinitionNode,
+  { method }: Pick<IncomingMessage, 'method'>,
+): RejectionError | null {
+  if (method === 'POST' || operation === OperationTypeNode.QUERY) return null;
+  const message = `A ${operation} is sent by POST`;
+  return new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }
 
 /** Executes only the fields `rateLimit(dryRun: true)`. */

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../../auth/access.js';
@@ -7,26 +8,16 @@ import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import type { OperationCost } from '../analysis/operation-cost.js';
-import type { OperationLabel } from '../analysis/operation.js';
-import type { Coding } from '../http/compression.js';
 import { type CacheDependency, periodOfUrls } from './cache-policy.decorator.js';
 
 export interface CachedResponse {
   /** That of its key: see ResponseCacheKey. */
   readonly name: string;
-  readonly body: Buffer;
-  /** The body by coding, where a client has accepted it. */
-  readonly compressed: Partial<Record<Coding, Buffer>>;
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** A cached response has the cost of the first one. */
-  readonly cost: OperationCost;
+  readonly text: string;
   /** The period of its signed URLs; null if it has none. */
   readonly period: number | null;
   /** Null if no personal data is in it. */
   readonly personalData: PersonalDataAccess | null;
-  readonly operation: OperationLabel | null;
   /** The id of the revision that it was read from; null if it contains nothing of the mirror. */
   readonly revision: string | null;
 }
@@ -74,14 +65,6 @@ export class ResponseCache {
     this.responses.set(response.name, response);
   }
 
-  /** Keeps the compressed body of a cached response. */
-  keepCompressed(response: CachedResponse, coding: Coding, bytes: Buffer): void {
-    if (this.responses.peek(response.name) !== response) return;
-    const compressed = { ...response.compressed, [coding]: bytes };
-    // A new object, because only then the size is counted again.
-    this.responses.set(response.name, { ...response, compressed });
-  }
-
   /**
    * Executes an operation, or takes the result of an equal request under way.
    * @param dependencies those of the operation; null: every request is executed
@@ -126,24 +109,25 @@ function isOfThisPeriod({ period }: CachedResponse): boolean {
   return period === null || period === periodOfUrls(new Date());
 }
 
-/** The measured memory of an entry in bytes, with the overhead of allocations. */
-function bytesOf({ name, body, compressed }: CachedResponse): number {
-  const bytes = body.length + (compressed.br?.length ?? 0) + (compressed.gzip?.length ?? 0);
+/** The measured memory of an entry in bytes, with the overhead of allocations. V8 needs two bytes for each character of some texts. */
+function bytesOf({ name, text }: CachedResponse): number {
+  const bytes = Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
   return Math.ceil(1.25 * bytes) + name.length + ENTRY_BYTES;
 }
 
-/** Identifies a request in the response cache by scopes, subject, method, media type and text. */
+/** Identifies a request in the response cache by scopes, subject and text. */
 export class ResponseCacheKey {
   private shared: string | null = null;
   private own: string | null = null;
 
-  /** `text` is the body as it was sent, or for a GET the request target. */
-  constructor(
+  private constructor(
     private readonly principal: Principal | null,
-    private readonly method: string,
-    private readonly contentType: string,
     private readonly text: string,
   ) {}
+
+  static of({ principal, bodyText, url }: FastifyRequest): ResponseCacheKey {
+    return new ResponseCacheKey(principal, bodyText === null ? `url ${url}` : `body ${bodyText}`);
+  }
 
   /** Equal requests whose callers get the same have the same name: those of one subject, or all with the same scopes. */
   nameFor(isOfSubject: boolean): string {
@@ -154,7 +138,7 @@ export class ResponseCacheKey {
 
   private nameOf(subject: string): string {
     const scopes = this.principal === null ? '-' : partsOf(this.principal).scopes;
-    return `${scopes}\n${subject}\n${this.method} ${this.contentType}\n${this.text}`;
+    return `${scopes}\n${subject}\n${this.text}`;
   }
 }
 

@@ -1,4 +1,5 @@
-import { GRAPHQL_PATH, isEndpoint } from '../http/pipeline-request.js';
+import { GRAPHQL_PATH, isEndpoint } from '../http/request-state.js';
+import { HeaderMap } from '@apollo/server';
 import { Logger } from '@nestjs/common';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import {
@@ -6,7 +7,6 @@ import {
   type ErrorCode,
   type ErrorDetails,
   ServiceError,
-  ServiceUnavailableError,
   asServiceError,
 } from '../../common/errors.js';
 import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
@@ -69,6 +69,16 @@ export function formatError(
   };
 }
 
+/** The error for Apollo, with the status and the headers of the rejection. It is logged here if it is not intended for clients. */
+export function toGraphQLError(error: unknown, requestId: string): GraphQLError {
+  const { status, headers, code, message, details } = toRejection(error);
+  if (status === 500)
+    logger.error(`Request ${requestId} failed: ${error instanceof Error ? error.stack : ''}`);
+  const http = { status, headers: new HeaderMap(Object.entries(headers)) };
+  const originalError = new ServiceError(code as ErrorCode, message, details);
+  return new GraphQLError(message, { originalError, extensions: { http } });
+}
+
 export function countError(code: ErrorCode): void {
   errorCounts.set(code, (errorCounts.get(code) ?? 0) + 1);
 }
@@ -127,23 +137,4 @@ function writeErrors({ code, message, details }: Rejection, requestId: string): 
   countError(code as ErrorCode);
   const extensions = { ...extensionsOf(code as ErrorCode, details), requestId };
   return JSON.stringify({ errors: [{ message, extensions }] });
-}
-
-/** The overloaded response is written once, around the request id, because it must not add to the load. */
-const OVERLOADED = toRejection(
-  new ServiceUnavailableError('The service is overloaded: try again in a second'),
-);
-const [BEFORE_ID = '', AFTER_ID = ''] = JSON.stringify({
-  errors: [
-    {
-      message: OVERLOADED.message,
-      extensions: { ...extensionsOf('SERVICE_UNAVAILABLE', {}), requestId: '{id}' },
-    },
-  ],
-}).split('{id}');
-export const OVERLOADED_HEADERS = { ...OVERLOADED.headers, 'cache-control': 'no-store' };
-
-/** The body of the overloaded response, which has the status 503. */
-export function writeOverloaded(requestId: string): string {
-  return BEFORE_ID + requestId + AFTER_ID;
 }

@@ -11,7 +11,7 @@ import {
   parse,
 } from 'graphql';
 import { Compiler } from './operations.js';
-import type { CompiledQuery } from '../http/pipeline-request.js';
+import type { CompiledQuery } from '../http/request-state.js';
 import type { Operation } from '../analysis/operation.js';
 import { unfoldOperation } from '../analysis/unfold-operation.js';
 import type { RequestContext } from '../http/request-context.js';

@@ -22,7 +22,7 @@ import { timeLimitsFor } from '../../database/connections/pool-options.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { CompiledQuery, ValidatedOperation } from '../http/pipeline-request.js';
+import type { CompiledQuery, ValidatedOperation } from '../http/request-state.js';
 import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */

@@ -1,32 +1,34 @@
-import { hash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import {
+  HeaderMap,
+  type ApolloServerPlugin,
+  type GraphQLRequestListener,
+  type GraphQLResponse,
+} from '@apollo/server';
+import { Plugin } from '@nestjs/apollo';
+import { Inject } from '@nestjs/common';
 import {
   type ExecutionResult,
   type FormattedExecutionResult,
+  getOperationAST,
   GraphQLError,
   type GraphQLFormattedError,
 } from 'graphql';
-import { AccessLog } from '../../access-log/access-log.js';
-import { readBuild } from '../../config/build.js';
+import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Revisions } from '../../database/revisions/revisions.js';
-import { type MirrorRead, Staleness } from '../../database/staleness.js';
-import { seesEverything } from '../../database/visibility/viewer.js';
-import { coversAny, matchesEtag } from '../../http/entity-tags.js';
-import { Executor } from './operations.js';
-import type { ValidatedOperation } from '../http/pipeline-request.js';
+import { Staleness } from '../../database/staleness.js';
+import { completeChallenge } from '../../http/challenges.js';
+import { toRejection } from '../../http/rejection.js';
+import { refusalOf } from '../analysis/operation-validator.js';
 import { insufficientScope, type Withheld } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { periodOfUrls } from '../cache/cache-policy.decorator.js';
-import { type CachedResponse, ResponseCache, ResponseCacheKey } from '../cache/response-cache.js';
-import { countError, formatError, unavailabilityOf } from '../errors/error-response.js';
-import { type Coding, compressed } from '../http/compression.js';
-import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
+import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
+import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
+import { LoadShedder } from '../http/load-shedder.js';
+import { GRAPHQL_PATH, type ValidatedOperation } from '../http/request-state.js';
 import type { RequestContext } from '../http/request-context.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
-
-type Outcome = PipelineResponse | undefined;
+import { Executor } from './operations.js';
 
 interface Executed extends Pick<CachedResponse, 'personalData' | 'revision'> {
   readonly result: FormattedExecutionResult;
@@ -40,206 +42,94 @@ interface Executed extends Pick<CachedResponse, 'personalData' | 'revision'> {
   readonly period: number;
 }
 
-/** Everything that determines a response: equal values have equal responses. */
-type Representation = Pick<CachedResponse, 'name' | 'period'> & { readonly revision: string };
+/** The data of a cached response, as text. Plugins read them as JSON. */
+class CachedData {
+  constructor(readonly text: string) {}
 
-/** Characters of an entity tag, of six bits each. */
-const TAG_LENGTH = 22;
-/** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
-const REVALIDATED = {
-  'cache-control': 'private, no-cache',
-  vary: 'Accept, Accept-Encoding, Authorization, Origin',
-};
-
-/**
- * Conditional requests by GET (RFC 9110 §13.1.2, docs/adr/0048). An entity tag names a revision, the audience and the request, so
- * it can be compared before the operation is executed.
- */
-@Injectable()
-export class ConditionalResponses {
-  /** The hash of what else decides about responses: the release, and the settings of URLs, fields and documents. */
-  private readonly service: string;
-
-  constructor(
-    @Inject(CONFIG) { baseUrl, model, directory, trustedDocuments }: Config,
-    private readonly revisions: Revisions,
-    private readonly staleness: Staleness,
-  ) {
-    const { version, commit } = readBuild();
-    // The name of a request by documentId has the id of the document, and not its text.
-    const documents = [...(trustedDocuments?.documents ?? [])];
-    const parts = [version, commit, baseUrl, directory.server, model, documents];
-    this.service = hash('sha256', JSON.stringify(parts));
-  }
-
-  /**
-   * The response with its entity tag, or 304 if the client has it. Those of POST have none (RFC 9110 §9.3.3), and those that
-   * contain nothing of the mirror: their revision is null.
-   */
-  tag(
-    request: PipelineRequest,
-    response: PipelineResponse,
-    { name, period, revision }: Pick<CachedResponse, 'name' | 'period' | 'revision'>,
-  ): PipelineResponse {
-    if (revision === null || request.method === 'POST') return response;
-    const representation = { name, period, revision };
-    const headers = { ...response.headers, ...REVALIDATED, etag: `W/${this.tagOf(representation)}` };
-    return this.unchanged(request, representation) ?? { ...response, headers };
-  }
-
-  /** 304 without an execution, if the client has the response; otherwise undefined. The operation was charged before. */
-  respond(request: PipelineRequest): undefined | Promise<PipelineResponse> {
-    const known = request.headers['if-none-match'];
-    // Only the execution shows whether there is a response for any tag, and what its tag is.
-    if (request.method === 'POST' || known === undefined || coversAny(known)) return undefined;
-    const revision = this.revisions.current?.id;
-    if (revision === undefined) return undefined;
-    for (const each of this.possible(request)) {
-      const unchanged = this.unchanged(request, { ...each, revision });
-      if (unchanged !== null) return this.describe(request, revision, unchanged);
-    }
-    return undefined;
-  }
-
-  /** What the response of the current revision can be: only the execution shows whether the subject matters. */
-  private possible({
-    validated,
-    cacheKey,
-    context,
-  }: PipelineRequest): Pick<CachedResponse, 'name' | 'period'>[] {
-    const dependencies = validated?.cacheDependencies ?? null;
-    if (dependencies?.has('mirror') !== true || cacheKey === null || context === null) return [];
-    const period = dependencies.has('period') ? periodOfUrls(new Date()) : null;
-    // If the revision may hide something from the viewer, only the tag with the subject was sent.
-    const isOwn = dependencies.has('subject') || (this.revisions.hides && !seesEverything(context.viewer));
-    return (isOwn ? [true] : [false, true]).map((each) => ({ name: cacheKey.nameFor(each), period }));
-  }
-
-  private unchanged(
-    { headers, responseType }: PipelineRequest,
-    representation: Representation,
-  ): PipelineResponse | null {
-    const known = headers['if-none-match'];
-    if (known === undefined) return null;
-    const tag = this.tagOf(representation);
-    if (!matchesEtag(known, tag)) return null;
-    return { status: 304, type: responseType ?? '', headers: { ...REVALIDATED, etag: `W/${tag}` }, body: '' };
-  }
-
-  private async describe(
-    request: PipelineRequest,
-    revision: string,
-    response: PipelineResponse,
-  ): Promise<PipelineResponse> {
-    request.mirrorRead = await this.staleness.describe(revision, this.staleness.asOf);
-    return response;
-  }
-
-  private tagOf({ name, period, revision }: Representation): string {
-    const text = `${this.service}\n${revision}\n${period}\n${name}`;
-    return `"${hash('sha256', text, 'base64url').slice(0, TAG_LENGTH)}"`;
+  toJSON(): unknown {
+    return (JSON.parse(this.text) as FormattedExecutionResult).data;
   }
 }
 
-/** The steps that respond from the cache, or execute a validated operation, write the response and cache it. */
-@Injectable()
-export class Responses {
+/** What to do with the text of a response, by its data. */
+const keepers = new WeakMap<object, (text: string) => void>();
+/** The texts of results that several requests share. */
+const texts = new WeakMap<object, string>();
+
+/** Writes a response. The text of a cached one is not built again. */
+export function writeResult(result: FormattedExecutionResult): string {
+  const data = result.data as object | null | undefined;
+  if (data instanceof CachedData) return data.text;
+  const keep = data ? keepers.get(data) : undefined;
+  if (!data || keep === undefined) return JSON.stringify(result);
+  const text = texts.get(data) ?? JSON.stringify(result);
+  texts.set(data, text);
+  keep(text);
+  return text;
+}
+
+/** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
+@Plugin()
+export class Responses implements ApolloServerPlugin<RequestContext> {
   constructor(
+    @Inject(CONFIG) private readonly config: Pick<Config, 'baseUrl'>,
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
-    private readonly limiter: RateLimiter,
-    private readonly accessLog: AccessLog,
     private readonly staleness: Staleness,
-    private readonly conditional: ConditionalResponses,
+    private readonly shedder: LoadShedder,
   ) {}
 
-  /** Responds from the response cache. The cost stays the same (docs/adr/0017). */
-  respondCached(request: PipelineRequest): Outcome | Promise<Outcome> {
-    const { principal, method, responseType, bodyText, url } = request;
-    // HEAD has the response of GET, from the same entry and with the same entity tag.
-    const form = method === 'HEAD' ? 'GET' : method;
-    const key = new ResponseCacheKey(principal, form, responseType ?? '', bodyText ?? url);
-    request.cacheKey = key;
-    // A statement has read a new revision a moment before it was announced. Waiting is cheaper than an execution.
-    const { settled } = this.cache.revisions;
-    return settled === null ? this.find(key, request) : settled.then(() => this.find(key, request));
+  requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+    return Promise.resolve({
+      responseForOperation: ({ contextValue }) => this.respond(contextValue),
+      willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
+        const { request } = contextValue;
+        // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
+        const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
+        const refusal = definition ? refusalOf(definition, request.raw) : null;
+        if (refusal !== null) Object.assign(response, rejected(refusal, request));
+        this.finish(response, request, errors?.[0]);
+        return Promise.resolve();
+      },
+    });
   }
 
-  private find(key: ResponseCacheKey, request: PipelineRequest): Outcome | Promise<PipelineResponse> {
-    const cached = this.cache.find(key);
-    if (cached === null) return undefined;
-    const { revision } = cached;
-    if (revision === null) return this.charge(cached, null, request);
-    const asOf = this.cache.revisions.freshness.asOfRevision(revision);
-    return asOf === null || request.maxStaleness !== null
-      ? this.respondIfFresh(cached, revision, request)
-      : this.charge(cached, { revision, asOf }, request);
-  }
-
-  /** Responds when the age of the mirror has to be checked in the database first. */
-  private async respondIfFresh(
-    cached: CachedResponse,
-    revision: string,
-    request: PipelineRequest,
-  ): Promise<PipelineResponse> {
-    await this.staleness.refuse(request.maxStaleness);
-    const asOf = await this.cache.revisions.asOfRevision(revision);
-    return this.charge(cached, { revision, asOf }, request);
-  }
-
-  private charge(
-    cached: CachedResponse,
-    read: MirrorRead | null,
-    request: PipelineRequest,
-  ): PipelineResponse | Promise<PipelineResponse> {
-    request.operation = cached.operation;
-    const charged = this.limiter.charge(request, cached.cost, false);
-    return charged instanceof Promise
-      ? charged.then(() => this.writeCached(cached, read, request))
-      : this.writeCached(cached, read, request);
-  }
-
-  private writeCached(
-    cached: CachedResponse,
-    read: MirrorRead | null,
-    request: PipelineRequest,
-  ): PipelineResponse | Promise<PipelineResponse> {
-    // Set after the charge, because a rejection contains nothing of the mirror.
-    request.mirrorRead = read;
-    const { body, contentType: type, headers } = cached;
-    const response = this.conditional.tag(request, { status: 200, type, headers, body }, cached);
-    const keep = (coding: Coding, bytes: Buffer) => {
-      this.cache.keepCompressed(cached, coding, bytes);
-    };
-    return this.send(response, cached, request, { known: cached.compressed, keep });
-  }
-
-  /** Responds with 304 if the client has the response. */
-  respondUnchanged(request: PipelineRequest): undefined | Promise<PipelineResponse> {
-    return this.conditional.respond(request);
-  }
-
-  async execute(request: PipelineRequest): Promise<PipelineResponse> {
-    const { context, validated, responseType: type } = request;
-    if (context === null || validated === null || type === null) throw new Error('Earlier steps are missing');
-    const executed = await this.run(validated, request, context);
-    const body = JSON.stringify(executed.result);
-    const headers = { 'cache-control': 'no-store' };
-    const { errors } = executed.result;
-    const unavailability = errors === undefined ? null : unavailabilityOf(errors);
-    if (unavailability !== null) {
-      const { status, headers: more } = unavailability;
-      this.note(executed, request);
-      return { status, type, headers: { ...headers, ...more }, body };
+  private async respond(context: RequestContext): Promise<GraphQLResponse> {
+    const { request } = context;
+    const { cached, validated } = request;
+    try {
+      if (cached !== null) return await this.reuse(cached, request);
+      if (validated === null) throw new Error('The policy of the operation was not applied');
+      return answer(await this.execute(validated, context));
+    } catch (error) {
+      return rejected(error, request);
     }
-    return this.send(this.write(body, headers, executed, request), executed, request);
   }
 
-  private async run(
+  private async reuse(cached: CachedResponse, request: FastifyRequest): Promise<GraphQLResponse> {
+    const { revision, personalData, text } = cached;
+    if (revision !== null) {
+      const { revisions } = this.cache;
+      const asOf = revisions.freshness.asOfRevision(revision) ?? (await revisions.asOfRevision(revision));
+      request.mirrorRead = { revision, asOf };
+    }
+    request.personalData = personalData;
+    request.isRevalidated = revision !== null;
+    return answer({ data: new CachedData(text) as unknown as Record<string, unknown> });
+  }
+
+  private async execute(
     validated: ValidatedOperation,
-    request: PipelineRequest,
     context: RequestContext,
-  ): Promise<Executed> {
+  ): Promise<FormattedExecutionResult> {
+    const { request } = context;
+    const executed = await this.run(validated, context);
+    request.personalData = executed.personalData;
+    this.keep(executed, validated, request);
+    return executed.result;
+  }
+
+  private async run(validated: ValidatedOperation, context: RequestContext): Promise<Executed> {
     const period = periodOfUrls(new Date());
     const before = this.staleness.asOf;
     const work = async () => {
@@ -247,8 +137,8 @@ export class Responses {
       const { revisions, isPersonal } = context;
       return { executed, revisions, isPersonal };
     };
-    const { cacheDependencies } = validated;
-    const { result, isOwn } = await this.cache.share(request.cacheKey, cacheDependencies, work);
+    const { request } = context;
+    const { result, isOwn } = await this.cache.share(request.cacheKey, validated.cacheDependencies, work);
     const [revision = null, ...others] = result.revisions;
     request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
@@ -265,52 +155,66 @@ export class Responses {
     };
   }
 
-  /** The response, which is cached if an equal request gets the same. */
-  private write(
-    text: string,
-    headers: Readonly<Record<string, string>>,
-    { isComplete, isPersonal, isOwn, personalData, revision, period: began }: Executed,
-    request: PipelineRequest,
-  ): PipelineResponse {
-    const { cacheKey, validated, operation } = request;
-    const contentType = request.responseType ?? '';
-    const plain = { status: 200, type: contentType, headers, body: text };
-    const dependencies = validated?.cacheDependencies ?? null;
-    if (!isComplete || cacheKey === null || validated === null || dependencies === null) return plain;
+  /** Caches the response if an equal request gets the same. */
+  private keep(
+    { result, isComplete, isPersonal, isOwn, personalData, revision, period: began }: Executed,
+    { cacheDependencies: dependencies }: ValidatedOperation,
+    request: FastifyRequest,
+  ): void {
+    const { cacheKey } = request;
+    if (!isComplete || cacheKey === null || dependencies === null || !result.data) return;
     const period = dependencies.has('period') ? began : null;
     // It may have URLs of two periods.
-    if (period !== null && period !== periodOfUrls(new Date())) return plain;
+    if (period !== null && period !== periodOfUrls(new Date())) return;
+    request.isRevalidated = revision !== null;
+    if (!isOwn || (revision === null && dependencies.has('mirror'))) return;
     const name = cacheKey.nameFor(isPersonal || dependencies.has('subject'));
-    let body: string | Buffer = text;
-    if (isOwn && (revision !== null || !dependencies.has('mirror'))) {
-      body = Buffer.from(text);
-      const { cost } = validated;
-      const about = { name, contentType, headers, cost, period, personalData, operation, revision };
-      this.cache.store({ ...about, body, compressed: {} });
+    keepers.set(result.data, (text) => {
+      this.cache.store({ name, text, period, personalData, revision });
+    });
+  }
+
+  /** The head of the response: status and headers of its errors, and their request id. */
+  private finish({ http, body }: GraphQLResponse, request: FastifyRequest, error?: GraphQLError): void {
+    if (request.isUnderWay) this.shedder.end();
+    request.isUnderWay = false;
+    request.isAnswered = true;
+    http.headers.set('content-type', request.responseType ?? '');
+    http.headers.set('cache-control', 'no-store');
+    if (body.kind !== 'single' || body.singleResult.errors === undefined) return;
+    const { singleResult } = body;
+    // formatError does not know the request of errors that Apollo finds.
+    const errors = body.singleResult.errors.map((each) =>
+      each.extensions?.['requestId'] === ''
+        ? { ...each, extensions: { ...each.extensions, requestId: request.id } }
+        : each,
+    );
+    singleResult.errors = errors;
+    // Apollo's own status is for errors of other plugins.
+    const isForeign = !('data' in singleResult) && http.status === 500 && error?.originalError !== undefined;
+    const rejection = isForeign ? toRejection(error.originalError) : unavailabilityOf(errors);
+    if (rejection !== null) {
+      http.status = rejection.status;
+      for (const [name, value] of Object.entries(rejection.headers)) http.headers.set(name, value);
     }
-    return this.conditional.tag(request, { ...plain, body }, { name, period, revision });
-  }
-
-  private send(
-    response: PipelineResponse,
-    read: Pick<CachedResponse, 'personalData'>,
-    request: PipelineRequest,
-    kept?: Parameters<typeof compressed>[2],
-  ): PipelineResponse | Promise<PipelineResponse> {
-    // A response without a body discloses no personal data.
-    if (response.status === 200 && request.method !== 'HEAD') this.note(read, request);
-    const { compression } = request;
-    return compression === null ? response : compressed(response, compression, kept);
-  }
-
-  private note(
-    { personalData }: Pick<CachedResponse, 'personalData'>,
-    { principal }: Pick<PipelineRequest, 'principal'>,
-  ): void {
-    if (personalData !== null && principal !== null) this.accessLog.note(principal, personalData);
+    const challenge = http.headers.get('www-authenticate');
+    if (challenge === undefined) return;
+    const given = { 'www-authenticate': challenge };
+    const completed = completeChallenge(given, true, this.config.baseUrl, GRAPHQL_PATH);
+    http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }
 
+function rejected(error: unknown, { id }: FastifyRequest): GraphQLResponse {
+  const failure = toGraphQLError(error, id);
+  const { status, headers } = failure.extensions['http'] as { status: number; headers: HeaderMap };
+  const errors = [formatError(failure.toJSON(), failure, id)];
+  return { http: { status, headers }, body: { kind: 'single', singleResult: { errors } } };
+}
+
+function answer(singleResult: FormattedExecutionResult): GraphQLResponse {
+  return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult } };
+}
 /** The result for the client, with errors first (GraphQL October 2021, §7.1). */
 function resultOf(
   data: ExecutionResult['data'],

@@ -44,27 +44,15 @@ interface WithBody {
   readonly body: string | Buffer;
 }
 
-/** Where the compressed bodies of a cached response are kept. */
-interface Kept {
-  readonly known: Partial<Record<Coding, Buffer>>;
-  keep(coding: Coding, bytes: Buffer): void;
-}
-
 /** The response with its body compressed, if the body is large enough. */
 export function compressed<Response extends WithBody>(
   response: Response,
   { coding, above }: Compression,
-  kept: Kept | null = null,
 ): Response | Promise<Response> {
   const bytes = Buffer.byteLength(response.body);
   if (bytes <= above) return response;
-  const known = kept?.known[coding];
-  if (known !== undefined) return withBody(response, coding, known);
-  const use = (smaller: Buffer) => {
-    kept?.keep(coding, smaller);
-    return withBody(response, coding, smaller);
-  };
   const { now, later } = compressors[coding];
+  const use = (smaller: Buffer) => withBody(response, coding, smaller);
   return bytes > MAX_SYNCHRONOUS_BYTES ? later(response.body).then(use) : use(now(response.body));
 }
 

@@ -1,4 +1,4 @@
-import { LoadShedder } from './request-admission.js';
+import { LoadShedder } from './load-shedder.js';
 
 /** Simulates operations that arrive and are answered, in steps of ten milliseconds. */
 class Traffic {

@@ -7,7 +7,8 @@ import { CONFIG } from '../../config/config.module.js';
 import { RejectionError } from '../../http/rejection.js';
 import { Limit, Limits, SHARED_COUNTS } from '../../limits/limits.js';
 import type { SharedCounts } from '../../limits/shared-counts.js';
-import type { DocumentReference, PipelineRequest, RequestParameters } from './pipeline-request.js';
+import type { FastifyRequest } from 'fastify';
+import type { DocumentReference, RequestParameters } from './request-state.js';
 
 /** Bytes of all documents of a process. */
 const MAX_BYTES = 20_000_000;
@@ -145,7 +146,7 @@ export class PersistedDocuments {
    * @throws BadUserInputError if the hash is malformed, or not that of the text
    * @throws ServiceError DOCUMENT_NOT_TRUSTED
    */
-  resolve(request: PipelineRequest): void | Promise<void> {
+  resolve(request: FastifyRequest): void | Promise<void> {
     const { parameters } = request;
     if (parameters === null) throw new Error('Earlier steps are missing');
     const { query, reference } = parameters;
@@ -161,12 +162,10 @@ export class PersistedDocuments {
     if (sha256Of(query) !== reference.id)
       throw new BadUserInputError('provided sha does not match query', reference.member);
     request.registers = reference.id;
-    // A cached response would end the next request with this text before its document is registered.
-    request.cacheKey = null;
   }
 
   /** Registers the document of an operation that the policy allows, for principals only. */
-  register({ registers, principal, parameters }: PipelineRequest): void | Promise<void> {
+  register({ registers, principal, parameters }: FastifyRequest): void | Promise<void> {
     if (registers === null || principal === null || parameters === null) return;
     return this.store.keep(registers, parameters.query, principal.countedAs);
   }
@@ -174,7 +173,7 @@ export class PersistedDocuments {
   private find(
     reference: DocumentReference,
     parameters: RequestParameters,
-    request: PipelineRequest,
+    request: FastifyRequest,
   ): void | Promise<void> {
     if (this.trusted.isEnforced) throw notTrusted();
     checkHash(reference);

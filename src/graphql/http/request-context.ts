@@ -7,8 +7,7 @@ import type { Viewer } from '../../database/visibility/viewer.js';
 import { VisibleReader } from '../../database/database.js';
 import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
-import type { OperationRequest, PathKey, OperationLabel, ResponsePath } from '../analysis/operation.js';
-import type { RateLimitState } from '../rate-limit/rate-limiter.js';
+import type { OperationRequest, PathKey, ResponsePath } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
 /** Batches the reads of one level, so that each level of an operation costs one statement. */
@@ -38,14 +37,6 @@ export class Batches {
   }
 }
 
-/** The properties of a request that the context of an operation needs. */
-type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
-  readonly principal: Principal | null;
-  readonly operation: OperationLabel | null;
-  readonly rateLimits: readonly RateLimitState[] | null;
-  statements: number;
-};
-
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements PageReader {
   reader: PageReader = this;
@@ -54,22 +45,33 @@ export class RequestContext implements PageReader {
   cost: OperationCost | null = null;
   /** The paths at which each field was withheld because of a missing scope. Each is an error of the response. */
   withheldAt = new Map<PathKey, ResponsePath[]>();
+  private operation: OperationRequest | null = null;
   private readRevisions = new Set<string | null>();
   private preview: PreviewTransaction | null = null;
   private readonly visible: VisibleReader;
 
   constructor(
-    readonly request: ContextRequest,
-    readonly parsed: OperationRequest,
+    readonly request: FastifyRequest,
     private readonly database: VisibilitySource,
     viewer: Viewer,
   ) {
     this.visible = new VisibleReader(database, viewer);
   }
 
+  /** Begins an operation. Apollo has copied the context, so that everything in it is made again. */
+  begin(operation: OperationRequest): void {
+    this.operation = operation;
+    this.reset();
+  }
+
+  get parsed(): OperationRequest {
+    if (this.operation === null) throw new Error('No operation has begun');
+    return this.operation;
+  }
+
   /** The request of Fastify, under the name that Nest expects. */
   get req(): FastifyRequest {
-    return this.request as unknown as FastifyRequest;
+    return this.request;
   }
 
   get principal(): Principal | null {

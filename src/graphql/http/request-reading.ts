@@ -5,12 +5,8 @@ import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness } from '../../database/staleness.js';
 import { compressionFor } from './compression.js';
-import type {
-  DocumentReference,
-  PipelineRequest,
-  PipelineState,
-  RequestParameters,
-} from './pipeline-request.js';
+import type { FastifyRequest } from 'fastify';
+import type { DocumentReference, RequestParameters, RequestState } from './request-state.js';
 import { RejectionError } from '../../http/rejection.js';
 import { parse as parseJsonSafely } from 'secure-json-parse';
 
@@ -24,10 +20,10 @@ const MAX_CACHED_LENGTH = 500;
 /** Represents a missing field in keys. No field has this value. */
 const NONE = '\0';
 
-type ResponseForm = Pick<PipelineState, 'compression'> & { readonly responseType: string };
+type ResponseForm = Pick<RequestState, 'compression'> & { readonly responseType: string };
 
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
-export function readHead(request: PipelineRequest): void {
+export function readHead(request: FastifyRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
     const headers = { allow: 'GET, HEAD, POST' };
@@ -69,7 +65,7 @@ function sizeOf(rawHeaders: readonly string[]): number {
 }
 
 /** Checks the fields on which the cached result depends. */
-function checkFields({ method, raw }: PipelineRequest): ResponseForm {
+function checkFields({ method, raw }: FastifyRequest): ResponseForm {
   if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
   const mediaType = responseType(raw);
@@ -135,7 +131,7 @@ const EXPECTED: Record<string, string> = {
 };
 
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
-export function readParameters(request: PipelineRequest): RequestParameters {
+export function readParameters(request: FastifyRequest): RequestParameters {
   return request.method === 'POST' ? parse(parseBody(request.bodyText)) : readSearch(request.url);
 }
 

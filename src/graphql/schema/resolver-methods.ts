@@ -140,11 +140,11 @@ function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Ca
   // Members of classes can have other names in the schema.
   const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
   return (...[parent, args, ...rest]: Given) => {
-    const given = [parent, rename(args), ...rest];
+    const given: readonly unknown[] = [parent, rename(args), ...rest];
     const values = parameters.map(({ at, member }) =>
       member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
     );
-    return method.apply(provider, values) as unknown;
+    return method.apply(provider, values);
   };
 }
 

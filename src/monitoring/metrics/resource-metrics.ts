@@ -2,7 +2,7 @@ import { Injectable, Inject, Optional } from '@nestjs/common';
 import { TokenCache } from '../../auth/oauth.guard.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
-import { Documents } from '../../graphql/analysis/document-parser.js';
+import { Documents } from '../../graphql/analysis/documents.js';
 import { SignedUrls } from '../../media/signing/signed-urls.js';
 import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 import type pg from 'pg';

@@ -1,12 +1,13 @@
-import type { RejectedRequest } from '../../http/rejection.js';
 import type { FastifyRequest } from 'fastify';
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import type { Principal } from '../../auth/principal.js';
+import type { MirrorRead } from '../../database/staleness.js';
+import type { RejectedRequest } from '../../http/rejection.js';
 import type { OperationLabel, Variables } from '../analysis/operation.js';
 import type { PolicyDecision } from '../analysis/operation-policy.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import type { ResponseCacheKey } from '../cache/response-cache.js';
-import type { MirrorRead } from '../../database/staleness.js';
+import type { CachedResponse, ResponseCacheKey } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import type { Compression } from './compression.js';
 import type { RequestContext } from './request-context.js';
@@ -53,7 +54,8 @@ export type CompiledQuery = (
   sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
 
-export class PipelineState {
+/** What the steps of the endpoint know of a request. */
+export class RequestState {
   /** Null if the request has no token. */
   principal: Principal | null = null;
   /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */
@@ -66,13 +68,15 @@ export class PipelineState {
   maxStaleness: number | null = null;
   /** The body as it was sent; null if there is none. */
   bodyText: string | null = null;
-  cacheKey: ResponseCacheKey | null = null;
-  /** Whether the load shedder counts the request as an operation in progress. */
-  isUnderWay = false;
   parameters: RequestParameters | null = null;
   /** The SHA-256 under which the document is registered; null if it is not. */
   registers: string | null = null;
-  context: RequestContext | null = null;
+  /** Whether the load shedder counts the request as an operation in progress. */
+  isUnderWay = false;
+  /** Whether Apollo has a response. */
+  isAnswered = false;
+  cacheKey: ResponseCacheKey | null = null;
+  cached: CachedResponse | null = null;
   validated: ValidatedOperation | null = null;
   /** The label for logs and metrics; null if there is no operation. */
   operation: OperationLabel | null = null;
@@ -80,23 +84,15 @@ export class PipelineState {
   statements = 0;
   /** The state from which the response was read; null if it contains nothing of the mirror. */
   mirrorRead: MirrorRead | null = null;
-  /** Number of completed steps of the pipeline. */
-  stepsDone = 0;
+  /** The personal data in the response; null if there is none. */
+  personalData: PersonalDataAccess | null = null;
+  /** Whether clients may keep the response, and ask whether it has changed. */
+  isRevalidated = false;
 }
-
-/** A request as the steps see it. */
-export type PipelineRequest = PipelineState &
-  Pick<FastifyRequest, 'id' | 'method' | 'url' | 'raw' | 'headers'> & { readonly ip: string };
 
 declare module 'fastify' {
   // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- only an interface can be merged
-  interface FastifyRequest extends PipelineState {}
+  interface FastifyRequest extends RequestState {}
 }
 
-/** A response of the endpoint, before the headers that every response has. */
-export interface PipelineResponse {
-  readonly status: number;
-  readonly type: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer;
-}
+export type EndpointRequest = FastifyRequest;

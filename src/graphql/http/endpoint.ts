@@ -1,0 +1,137 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Injectable, Logger } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AccessLog } from '../../access-log/access-log.js';
+import { UnauthenticatedError } from '../../auth/authentication.error.js';
+import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { headersOfRead } from '../../database/staleness.js';
+import { matchesEtag } from '../../http/entity-tags.js';
+import { toRejection } from '../../http/rejection.js';
+import { GRAPHQL_REJECTIONS } from '../errors/error-response.js';
+import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
+import { compressed } from './compression.js';
+import { LoadShedder, overloaded } from './load-shedder.js';
+import { PersistedDocuments } from './persisted-documents.js';
+import { isEndpoint, RequestState } from './request-state.js';
+import { readHead, readParameters } from './request-reading.js';
+
+/** Characters of an entity tag, of six bits each. */
+const TAG_LENGTH = 22;
+
+/** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
+const REVALIDATED = {
+  'cache-control': 'private, no-cache',
+  vary: 'Accept, Accept-Encoding, Authorization, Origin',
+};
+
+/** The steps of the endpoint before and behind Apollo, as hooks of Fastify. */
+@Injectable()
+export class Endpoint {
+  private readonly logger = new Logger('GraphQL');
+
+  constructor(
+    private readonly shedder: LoadShedder,
+    private readonly guard: OAuthGuard,
+    private readonly limiter: RateLimiter,
+    private readonly documents: PersistedDocuments,
+    private readonly accessLog: AccessLog,
+  ) {}
+
+  register(fastify: FastifyInstance): void {
+    for (const [name, value] of Object.entries(new RequestState())) {
+      if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
+    }
+    fastify.addHook('onRequest', async (request) => {
+      if (isEndpoint(request)) await this.admit(request);
+    });
+    fastify.addHook('preHandler', async (request) => {
+      if (isEndpoint(request)) await this.read(request);
+    });
+    fastify.addHook('onSend', async (request, reply, payload) =>
+      request.rateLimits === null ? payload : this.finish(request, reply, payload),
+    );
+  }
+
+  /** Before the body is read. */
+  private async admit(request: FastifyRequest): Promise<void> {
+    request.rateLimits = [];
+    if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
+    readHead(request);
+    const principal = this.guard.findCachedPrincipal(request.raw);
+    request.principal = principal === undefined ? await this.verify(request) : principal;
+    await this.limiter.countRequest(request);
+  }
+
+  private async verify(request: FastifyRequest) {
+    try {
+      return await this.guard.authenticate(request.raw, request.ip);
+    } catch (error) {
+      // Requests with invalid tokens count against their address.
+      if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
+      throw error;
+    }
+  }
+
+  /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
+  private async read(request: FastifyRequest): Promise<void> {
+    request.parameters = readParameters(request);
+    await this.documents.resolve(request);
+    const { query, operationName, variables } = request.parameters;
+    request.body = { query, operationName, variables };
+    Object.defineProperty(request, 'method', { value: 'POST', configurable: true });
+  }
+
+  private async finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+    Reflect.deleteProperty(request, 'method');
+    const late = await this.settle(request, reply);
+    const { rateLimits, mirrorRead } = request;
+    const limits = rateLimitHeaders(rateLimits ?? []);
+    if (limits !== null) void reply.headers(limits);
+    if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
+    if (late !== null || typeof payload !== 'string') return late ?? payload;
+    if (isUnchanged(request, reply, payload)) {
+      void reply.code(304).removeHeader('content-type');
+      // Without a body, there is no length either (RFC 9110 §8.6). For HEAD, Fastify announces one unless it is a stream.
+      return request.raw.method === 'HEAD' ? Readable.from([]) : null;
+    }
+    const { principal, personalData } = request;
+    // A response without a body discloses no personal data.
+    if (personalData !== null && principal !== null && request.raw.method !== 'HEAD')
+      this.accessLog.note(principal, personalData);
+    if (request.compression === null || reply.statusCode !== 200) return payload;
+    const { headers, body } = await compressed({ headers: {}, body: payload }, request.compression);
+    void reply.headers(headers);
+    return body;
+  }
+
+  /** Counts a request that was not counted yet: one that is rejected before its cost is known. Resolves to another rejection. */
+  private async settle(request: FastifyRequest, reply: FastifyReply): Promise<string | null> {
+    if (this.limiter.isSettled(request)) return null;
+    try {
+      await this.limiter.settle(request);
+      return null;
+    } catch (error) {
+      const rejection = toRejection(error);
+      if (rejection.status === 500)
+        this.logger.error(`Request ${request.id} failed: ${error instanceof Error ? error.stack : ''}`);
+      const { type, body } = GRAPHQL_REJECTIONS.write(rejection, request.id, request);
+      void reply
+        .code(rejection.status)
+        .headers({ ...rejection.headers, 'cache-control': 'no-store' })
+        .type(type)
+        .removeHeader('content-length')
+        .removeHeader('www-authenticate');
+      return body;
+    }
+  }
+}
+
+/** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0048). */
+function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string): boolean {
+  if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
+  const digest = hash('sha256', `${request.responseType}\n${body}`, 'base64url');
+  const tag = `"${digest.slice(0, TAG_LENGTH)}"`;
+  void reply.headers({ ...REVALIDATED, etag: `W/${tag}` });
+  return matchesEtag(request.headers['if-none-match'], tag);
+}
