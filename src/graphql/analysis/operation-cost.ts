@@ -1,11 +1,9 @@
 import { Extensions } from '@nestjs/graphql';
 import { getArgumentValues, getNullableType, GraphQLError, isListType } from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
-import { decideAccess } from '../../auth/access.js';
-import type { Principal } from '../../auth/principal.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
-import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
+import type { Operation, SelectedField, Variables } from './operation.js';
 
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
@@ -36,50 +34,6 @@ export function SizedBy(argument: string): MethodDecorator {
   return Extensions({ sizedBy: argument });
 }
 
-/**
- * The cost of an operation for a principal. It counts what depth and page sizes multiply, however much that is.
- * @throws ServiceError QUERY_TOO_COMPLEX for other limits, or BAD_USER_INPUT
- */
-export function computeCost(
-  operation: Operation,
-  variables: Variables,
-  principal: Principal | null,
-  limits: LimitsConfig,
-): OperationCost {
-  const rootFields = [...selectedAmong(operation.roots, variables)].length;
-  const repetition =
-    excessOf('aliases', operation.aliases, limits.aliases) ??
-    excessOf('directives', operation.directives, limits.directives) ??
-    excessOf('root fields', rootFields, limits.rootFields);
-  if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
-  const root: Page = { path: [], nodes: 0, values: 0 };
-  const counting = { variables, principal, pages: [root], deepest: root.path };
-  countSelected(operation.roots, counting, { nodes: 1, values: 1, page: root, isPage: false });
-  const { pages, deepest } = counting;
-  const nodeCount = sumOf(pages, ({ nodes }) => nodes);
-  const values = sumOf(pages, (page) => page.values);
-  const largest = largestOf(pages, 'nodes');
-  const deep = `The deepest field is ${nameOf(deepest)}`;
-  const mostValues = shareIn(largestOf(pages, 'values'), 'values');
-  return {
-    nodeCount,
-    nodeLimit: limits.nodes,
-    largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
-    points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)),
-    rejection:
-      excessOf('levels', deepest.length, limits.depth, deep) ??
-      excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
-      excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, mostValues),
-  };
-}
-
-interface Counting {
-  readonly variables: Variables;
-  readonly principal: Principal | null;
-  readonly pages: Page[];
-  deepest: readonly string[];
-}
-
 /** A connection or a list of nodes, with its nodes, and the values in them and not in those of other pages. */
 interface Page {
   readonly path: readonly string[];
@@ -88,7 +42,7 @@ interface Page {
 }
 
 /** How often the fields of a level occur in the response: as nodes of connections, and with other lists. */
-interface Occurrences {
+export interface Occurrences {
   readonly nodes: number;
   readonly values: number;
   readonly page: Page;
@@ -96,13 +50,25 @@ interface Occurrences {
   readonly isPage: boolean;
 }
 
-/** Adds the nodes and values of fields to the counts. Aliases multiply values, but no nodes. */
-function countSelected(fields: Map<string, SelectedField>, counting: Counting, at: Occurrences): void {
-  const { variables, principal, pages } = counting;
-  for (const selected of selectedAmong(fields, variables)) {
+/** Counts what depth and page sizes multiply, however much that is. */
+export class CostCount {
+  readonly root: Occurrences;
+  private readonly pages: Page[];
+  private deepest: readonly string[] = [];
+
+  constructor(private readonly limits: LimitsConfig) {
+    const page = { path: [], nodes: 0, values: 0 };
+    this.pages = [page];
+    this.root = { nodes: 1, values: 1, page, isPage: false };
+  }
+
+  /**
+   * Adds the nodes and values of a field. Aliases multiply values, but no nodes.
+   * @returns how often the fields below it occur
+   */
+  add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
     const { field, responsePath: path } = selected;
-    if (path.length > counting.deepest.length) counting.deepest = path;
-    const given = coerceArguments(selected, variables);
+    if (path.length > this.deepest.length) this.deepest = path;
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -110,12 +76,35 @@ function countSelected(fields: Map<string, SelectedField>, counting: Counting, a
     // An empty page is a value, too, and so are its totals.
     const values = product(at.values, isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
     const page = size === null ? at.page : { path, nodes, values: 0 };
-    if (size !== null) pages.push(page);
+    if (size !== null) this.pages.push(page);
     // A page below each of several parents is planned with its arguments for each of them.
     page.values += values + (at.values > 1 ? product(at.values, weightOf(given)) : 0);
-    // Each place of a withheld field has an error.
-    if (decideAccess(accessOf(field), principal) === 'scope needed') page.values += at.values;
-    countSelected(selected.children, counting, { nodes, values, page, isPage });
+    return { nodes, values, page, isPage };
+  }
+
+  /** @throws ServiceError QUERY_TOO_COMPLEX for what is repeated too often */
+  total({ aliases, directives }: Operation, rootFields: number): OperationCost {
+    const { pages, deepest, limits } = this;
+    const repetition =
+      excessOf('aliases', aliases, limits.aliases) ??
+      excessOf('directives', directives, limits.directives) ??
+      excessOf('root fields', rootFields, limits.rootFields);
+    if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
+    const nodeCount = sumOf(pages, ({ nodes }) => nodes);
+    const values = sumOf(pages, (page) => page.values);
+    const largest = largestOf(pages, 'nodes');
+    const deep = `The deepest field is ${nameOf(deepest)}`;
+    const mostValues = shareIn(largestOf(pages, 'values'), 'values');
+    return {
+      nodeCount,
+      nodeLimit: limits.nodes,
+      largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
+      points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)),
+      rejection:
+        excessOf('levels', deepest.length, limits.depth, deep) ??
+        excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
+        excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, mostValues),
+    };
   }
 }
 
@@ -144,7 +133,7 @@ function product(left: number, right: number): number {
 }
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
-function coerceArguments(
+export function coerceArguments(
   { field, fieldNodes }: SelectedField,
   variables: Variables,
 ): Record<string, unknown> {

@@ -1,6 +1,5 @@
 import {
   OperationTypeNode,
-  getArgumentValues,
   getNamedType,
   getNullableType,
   type GraphQLInputField,
@@ -11,10 +10,14 @@ import {
 } from 'graphql';
 import { type Principal, grantedScopes, type Scope } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
-import { findDryRunFields } from './dry-run.js';
-import { type OperationCost, computeCost } from './operation-cost.js';
+import { coerceArguments, CostCount, type Occurrences, type OperationCost } from './operation-cost.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables, accessOf } from './operation.js';
-import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
+import {
+  type Level,
+  levelBelow,
+  PersonalDataSearch,
+  type PersonalDataSelection,
+} from './personal-data-selection.js';
 import { decideAccess, scopesOf, type Access } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ServiceError } from '../../common/errors.js';
@@ -32,8 +35,9 @@ export interface PolicyDecision {
 }
 
 /**
- * Decides by limits and scopes.
- * @throws ServiceError when the operation must not run at all
+ * Decides by limits and scopes, in one walk over what the operation selects with these variables. Fragments, aliases and directives
+ * are resolved, so no spelling of a field bypasses it.
+ * @throws ServiceError when the operation must not run at all; UnauthenticatedError if a field requires a token and there is none
  */
 export function evaluatePolicy(
   operation: Operation,
@@ -41,30 +45,32 @@ export function evaluatePolicy(
   principal: Principal | null,
   { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
 ): PolicyDecision {
-  const cost = computeCost(operation, variables, principal, limits);
-  const dryRunFields = findDryRunFields(operation, variables);
+  const walk = new Walk(variables, principal, limits, accessLogDays > 0);
+  const roots = [...selectedAmong(operation.roots, variables)];
+  const isMutation = operation.definition.operation === OperationTypeNode.MUTATION;
+  walk.visit(operation.roots, walk.root(isMutation));
+  const cost = walk.cost.total(operation, roots.length);
+  const dryRunFields = findDryRunFields(roots, variables);
   if (cost.rejection !== null && dryRunFields === null)
     throw new ServiceError('QUERY_TOO_COMPLEX', cost.rejection);
-  const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
-  if (nothingLeft) throw insufficientScope(withheld);
-  const isMutation = operation.definition.operation === OperationTypeNode.MUTATION;
-  refuseGuardedInputs(operation.roots, variables, principal, isMutation);
-  const hidden = new Set(withheld.map(({ selected }) => selected.key));
+  if (walk.tokenNeeded !== null) throw walk.tokenNeeded;
+  const { withheld } = walk;
+  const withheldRoots = withheld.filter(({ selected }) => selected.responsePath.length === 1);
+  if (roots.length > 0 && withheldRoots.length === roots.length) throw insufficientScope(withheld);
+  if (walk.guardedInput !== null) throw walk.guardedInput;
   return {
     cost,
     withheld,
     dryRunFields,
-    isMutation: changesAnything(operation, variables),
-    personalData: accessLogDays === 0 ? null : findPersonalData(operation, variables, hidden),
+    isMutation: isMutation && roots.some(({ field }) => field.resolve !== undefined),
+    personalData: walk.personalData?.found ?? null,
   };
 }
 
-/** Whether it is a mutation that selects more than `__typename`. */
-function changesAnything({ definition, roots }: Operation, variables: Variables): boolean {
-  return (
-    definition.operation === OperationTypeNode.MUTATION &&
-    [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined)
-  );
+/** Returns the fields `rateLimit` if one has `dryRun: true`: only they are executed then. Null: the whole operation is. */
+function findDryRunFields(roots: readonly SelectedField[], variables: Variables): SelectedField[] | null {
+  const fields = roots.filter(({ field }) => field.name === 'rateLimit');
+  return fields.some((each) => coerceArguments(each, variables)['dryRun'] === true) ? fields : null;
 }
 
 /** A selection that requires scopes that the token does not have. */
@@ -74,49 +80,75 @@ export interface Withheld {
   readonly grantedScopes: readonly Scope[];
 }
 
-interface ScopeDecision {
-  readonly withheld: readonly Withheld[];
-  /** Whether every selected root field is withheld. */
-  readonly nothingLeft: boolean;
+/** Where a selection set is. */
+interface Place {
+  readonly occurrences: Occurrences;
+  readonly level: Level;
+  readonly isWithheld: boolean;
+  /** Whether the arguments of its fields are changes, in which null removes a value. */
+  readonly nullRemoves: boolean;
 }
 
-/**
- * Decides which fields a principal may read. Fragments, aliases and directives are resolved, so no spelling of
- * a field bypasses it. Throws UnauthenticatedError if a field requires a token and there is none.
- */
-function decideScopes(
-  operation: Operation,
-  variables: Variables,
-  principal: Principal | null,
-): ScopeDecision {
-  const withheld: Withheld[] = [];
-  const roots = [...selectedAmong(operation.roots, variables)];
-  for (const root of roots) decide(root, variables, principal, withheld);
-  const withheldRoots = withheld.filter(({ selected }) => selected.responsePath.length === 1);
-  return { withheld, nothingLeft: roots.length > 0 && withheldRoots.length === roots.length };
-}
+class Walk {
+  readonly cost: CostCount;
+  readonly personalData: PersonalDataSearch | null;
+  readonly withheld: Withheld[] = [];
+  tokenNeeded: UnauthenticatedError | null = null;
+  guardedInput: ServiceError | null = null;
 
-function decide(
-  selected: SelectedField,
-  variables: Variables,
-  principal: Principal | null,
-  withheld: Withheld[],
-): void {
-  const access = accessOf(selected.field);
-  const decision = decideAccess(access, principal);
-  if (decision === 'token needed') {
-    throw UnauthenticatedError.tokenNeeded(`The field ${coordinateOf(selected)}`, scopesOf(access));
+  constructor(
+    private readonly variables: Variables,
+    private readonly principal: Principal | null,
+    limits: Config['limits'],
+    findsPersonalData: boolean,
+  ) {
+    this.cost = new CostCount(limits);
+    this.personalData = findsPersonalData ? new PersonalDataSearch() : null;
   }
-  if (decision === 'scope needed') {
-    withheld.push({
-      selected,
-      requiredScopes: scopesOf(access),
-      grantedScopes: grantedScopes(principal),
-    });
-    return;
+
+  root(isMutation: boolean): Place {
+    const level = { path: [], counted: [], isAbstract: false };
+    return { occurrences: this.cost.root, level, isWithheld: false, nullRemoves: isMutation };
   }
-  for (const child of selectedAmong(selected.children, variables))
-    decide(child, variables, principal, withheld);
+
+  visit(fields: Map<string, SelectedField>, place: Place): void {
+    const shown: SelectedField[] = [];
+    for (const selected of selectedAmong(fields, this.variables)) {
+      const given = coerceArguments(selected, this.variables);
+      const occurrences = this.cost.add(selected, given, place.occurrences);
+      const decision = decideAccess(accessOf(selected.field), this.principal);
+      // Each place of a withheld field has an error.
+      if (decision === 'scope needed') occurrences.page.values += place.occurrences.values;
+      if (!place.isWithheld) this.decide(decision, selected);
+      this.checkInputs(selected, given, place.nullRemoves);
+      const isWithheld = place.isWithheld || decision !== 'granted';
+      if (!isWithheld) shown.push(selected);
+      const level = levelBelow(selected, place.level);
+      this.visit(selected.children, { occurrences, level, isWithheld, nullRemoves: false });
+    }
+    this.personalData?.addLevel(shown, fields, place.level);
+  }
+
+  private decide(decision: ReturnType<typeof decideAccess>, selected: SelectedField): void {
+    if (decision === 'granted') return;
+    const requiredScopes = scopesOf(accessOf(selected.field));
+    if (decision === 'token needed')
+      this.tokenNeeded ??= UnauthenticatedError.tokenNeeded(
+        `The field ${coordinateOf(selected)}`,
+        requiredScopes,
+      );
+    else this.withheld.push({ selected, requiredScopes, grantedScopes: grantedScopes(this.principal) });
+  }
+
+  /**
+   * Finds arguments that select or order by a field that the token cannot read, or change it: the result would show its values.
+   */
+  private checkInputs({ field }: SelectedField, given: Record<string, unknown>, nullRemoves: boolean): void {
+    for (const { name, type } of field.args) {
+      if (this.guardedInput !== null) return;
+      if (hasGuards(type)) this.guardedInput = refusalOf(type, given[name], this.principal, nullRemoves);
+    }
+  }
 }
 
 /** The error of withheld selections: of one, or of a request whose root fields are all withheld. */
@@ -143,41 +175,23 @@ function accessOfInput({ extensions }: GraphQLInputField): Access | undefined {
   return extensions['access'] as Access | undefined;
 }
 
-/**
- * Rejects operations whose arguments select or order by a field that the token cannot read, or change it: the result would show
- * its values. The arguments are valid.
- * @param nullRemoves whether the arguments of these fields, but not of those below, are changes, in which null removes a value
- * @throws ServiceError INSUFFICIENT_SCOPE
- */
-export function refuseGuardedInputs(
-  fields: Map<string, SelectedField>,
-  variables: Variables,
-  principal: Principal | null,
-  nullRemoves: boolean,
-): void {
-  for (const { field, fieldNodes, children } of selectedAmong(fields, variables)) {
-    const [node] = fieldNodes;
-    if (node !== undefined && field.args.some(({ type }) => hasGuards(type))) {
-      const given = getArgumentValues(field, node, variables);
-      for (const { name, type } of field.args) refuse(type, given[name], principal, nullRemoves);
-    }
-    refuseGuardedInputs(children, variables, principal, false);
-  }
-}
-
-function refuse(
+/** The error of a value with a member that the token must not give; null if there is none. */
+function refusalOf(
   declared: GraphQLInputType,
   value: unknown,
   principal: Principal | null,
   nullRemoves: boolean,
-): void {
+): ServiceError | null {
   const type = getNullableType(declared);
-  if (value === null || value === undefined) return;
+  if (value === null || value === undefined) return null;
   if (isListType(type)) {
-    for (const each of [value].flat()) refuse(type.ofType, each, principal, nullRemoves);
-    return;
+    for (const each of [value].flat()) {
+      const refusal = refusalOf(type.ofType, each, principal, nullRemoves);
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
-  if (!isInputObjectType(type)) return;
+  if (!isInputObjectType(type)) return null;
   for (const member of Object.values(type.getFields())) {
     const given = (value as Readonly<Record<string, unknown>>)[member.name];
     const access = accessOfInput(member);
@@ -186,10 +200,12 @@ function refuse(
       const requiredScopes = scopesOf(access);
       const message = scopeNeeded(`The input ${type.name}.${member.name}`, requiredScopes);
       const details = { argument: member.name, requiredScopes, grantedScopes: grantedScopes(principal) };
-      throw new ServiceError('INSUFFICIENT_SCOPE', message, details);
+      return new ServiceError('INSUFFICIENT_SCOPE', message, details);
     }
-    refuse(member.type, given, principal, nullRemoves);
+    const refusal = refusalOf(member.type, given, principal, nullRemoves);
+    if (refusal !== null) return refusal;
   }
+  return null;
 }
 
 const guarded = new WeakMap<GraphQLNamedType, boolean>();

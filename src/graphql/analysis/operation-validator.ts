@@ -5,6 +5,7 @@ import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import {
+  type DocumentNode,
   getVariableValues,
   type GraphQLSchema,
   Kind,
@@ -26,10 +27,9 @@ import type { ValidatedOperation } from '../http/request-state.js';
 import { evaluatePolicy, type PolicyDecision, type Withheld } from './operation-policy.js';
 import { toGraphQLError, withoutSuggestion } from '../errors/error-response.js';
 import { CHARACTERS_OF_VALUE, weightOf } from './operation-cost.js';
-import type { Operation, OperationRequest, Variables } from './operation.js';
+import type { Operation, OperationRequest, SelectedField, Variables } from './operation.js';
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { withOnly } from './dry-run.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import { Staleness } from '../../database/staleness.js';
 
@@ -235,4 +235,18 @@ function shapeInside(value: unknown): string {
   if (typeof value !== 'object' || value === null) return '';
   const present = Object.entries(value).filter(([, each]) => each !== undefined);
   return `{${present.map(([name, each]) => `${name}${each === null ? '-' : shapeInside(each)}`).join(' ')}}`;
+}
+
+/** Returns the document with only these fields at the root of an operation. */
+function withOnly(
+  fields: readonly SelectedField[],
+  definition: OperationDefinitionNode,
+  document: DocumentNode,
+): DocumentNode {
+  const selections = fields.flatMap(({ fieldNodes }) => fieldNodes);
+  const reduced = { ...definition, selectionSet: { kind: Kind.SELECTION_SET, selections } as const };
+  return {
+    ...document,
+    definitions: document.definitions.map((node) => (node === definition ? reduced : node)),
+  };
 }

@@ -1,13 +1,7 @@
 import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
 import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
 import { nameOfOriginal } from '../schema/preview-types.js';
-import {
-  type Operation,
-  type PathKey,
-  type SelectedField,
-  selectedAmong,
-  type Variables,
-} from './operation.js';
+import type { SelectedField } from './operation.js';
 
 /** The personal data that an operation selects, shared by all requests with the same decision. */
 export interface PersonalDataSelection {
@@ -30,7 +24,7 @@ interface Place {
 type Shown = Readonly<Record<string, unknown>>;
 
 /** The location of the objects of one level in a response. */
-interface Level {
+export interface Level {
   /** Response keys from the root to the objects. */
   readonly path: readonly string[];
   /** The same path, or a shorter one to the same number of objects. */
@@ -38,59 +32,65 @@ interface Level {
   readonly isAbstract: boolean;
 }
 
-/** Finds the personal data that an operation selects, without withheld fields. Null: none. */
-export function findPersonalData(
-  { roots }: Operation,
-  variables: Variables,
-  withheld: ReadonlySet<PathKey>,
-): PersonalDataSelection | null {
-  const names: string[] = [];
-  const places: Place[] = [];
-  const indexOf = ({ parentType, field }: SelectedField): number => {
-    const name = `${nameOfOriginal(parentType)}.${field.name}`;
-    const index = names.indexOf(name);
-    return index < 0 ? names.push(name) - 1 : index;
-  };
-  const visit = (fields: Map<string, SelectedField>, level: Level): void => {
+/** Finds the personal data that an operation selects, level by level. */
+export class PersonalDataSearch {
+  private readonly names: string[] = [];
+  private readonly places: Place[] = [];
+
+  get found(): PersonalDataSelection | null {
+    const { names: fields, places } = this;
+    return places.length === 0 ? null : { fields, places, last: null };
+  }
+
+  /**
+   * @param shown the fields of the level that are not withheld
+   * @param all all that its document selects
+   */
+  addLevel(shown: readonly SelectedField[], all: Map<string, SelectedField>, level: Level): void {
     const types = new Map<GraphQLObjectType, SelectedField[]>();
-    for (const selected of selectedAmong(fields, variables)) {
-      if (withheld.has(selected.key)) continue;
+    for (const selected of shown)
       types.set(selected.parentType, [...(types.get(selected.parentType) ?? []), selected]);
-      visit(selected.children, levelBelow(selected, level));
-    }
     for (const [type, own] of types) {
       if (isPersonal(type)) {
-        const mark = level.isAbstract ? findMark(own, fields) : null;
+        const mark = level.isAbstract ? findMark(own, all) : null;
         const isShown = mark === null ? null : (object: Shown) => object[mark] !== undefined;
         const personal = own.filter(({ field }) => field.extensions['personal'] !== false);
-        if (personal.length > 0)
-          places.push({ ...placeOf(level, isShown), fields: [...new Set(personal.map(indexOf))] });
+        if (personal.length > 0) this.addPlace(level, isShown, personal);
         continue;
       }
       for (const selected of own.filter(({ field }) => isPersonal(field))) {
         const key = keyOf(selected);
         const isThere = (object: Shown) => object[key] !== undefined && object[key] !== null;
-        const isShown = isNonNullType(selected.field.type) && !level.isAbstract ? null : isThere;
-        places.push({ ...placeOf(level, isShown), fields: [indexOf(selected)] });
+        const isOneEach = isNonNullType(selected.field.type) && !level.isAbstract;
+        this.addPlace(level, isOneEach ? null : isThere, [selected]);
       }
     }
-  };
-  visit(roots, { path: [], counted: [], isAbstract: false });
-  return places.length === 0 ? null : { fields: names, places, last: null };
+  }
+
+  private addPlace(
+    { path, counted }: Level,
+    isShown: Place['isShown'],
+    selected: readonly SelectedField[],
+  ): void {
+    const fields = [...new Set(selected.map((each) => this.indexOf(each)))];
+    this.places.push({ path: isShown === null ? counted : path, isShown, fields });
+  }
+
+  private indexOf({ parentType, field }: SelectedField): number {
+    const name = `${nameOfOriginal(parentType)}.${field.name}`;
+    const index = this.names.indexOf(name);
+    return index < 0 ? this.names.push(name) - 1 : index;
+  }
 }
 
 /** A non-null field occurs once in each parent object, so the parents can be counted instead. */
-function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
+export function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
   const isOneEach = isNonNullType(field.type) && !isListType(field.type.ofType) && !above.isAbstract;
   return {
     path: responsePath,
     counted: isOneEach ? above.counted : responsePath,
     isAbstract: isAbstractType(getNamedType(field.type)),
   };
-}
-
-function placeOf({ path, counted }: Level, isShown: Place['isShown']): Omit<Place, 'fields'> {
-  return { path: isShown === null ? counted : path, isShown };
 }
 
 /**
