@@ -18,7 +18,7 @@ export function isConnection(field: GraphQLField<unknown, unknown>): boolean {
 
 /**
  * A validation rule: a connection takes exactly one of `first` and `last`, from 0 to 100. Values of variables
- * are not known here and are checked by computeCost.
+ * are not known here and are checked by CostCount.
  */
 export function ConnectionArgumentsRule(context: ValidationContext): ASTVisitor {
   return {

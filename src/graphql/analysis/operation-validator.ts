@@ -36,7 +36,6 @@ import { Staleness } from '../../database/staleness.js';
 /** Publishes the RequestContext of each operation that is not cached, before the policy is applied. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
-/** An operation, with everything else that is computed once for a document. */
 /** The fields of all cached operations together. One takes about a kilobyte. */
 const MAX_FIELDS = 50_000;
 /** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
