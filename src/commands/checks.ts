@@ -8,9 +8,7 @@ import type { Config } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
-import { QuarantineStatistics } from '../mirror/map/quarantine-statistics.js';
-import { checkDirectory } from '../sources/check/check-directory.js';
-import { checkFile } from '../sources/check/check-file.js';
+import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import { configProblems } from '../start/preconditions.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
@@ -44,15 +42,13 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
     show(`Checking the directory: ${entries.toLocaleString('en')} entries read`);
   };
   show('Checking the directory');
-  const more = [new QuarantineStatistics(config.mapping)];
-  if (source.kind === 'ldap')
-    return checkDirectory(config, source, new AbortController().signal, { progress, more });
+  if (source.kind === 'ldap') return checkDirectory(config, source, new AbortController().signal, progress);
   const isThere = await access(source.file).then(
     () => true,
     () => false,
   );
   return isThere
-    ? checkFile(config, source, progress, more)
+    ? checkFile(config, source, progress)
     : [problem('directory file', `it cannot be read: ${source.file}`)];
 }
 
