@@ -4,7 +4,7 @@ import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
@@ -19,7 +19,6 @@ export async function runChecks(config: Config, show: Show): Promise<Finding[]> 
   const findings = await checkDirectorySource(config.directory, show);
   if (config.trustedDocuments !== null) {
     show('Checking the trusted documents');
-    const { checkDocuments } = await import('./check-documents.js');
     findings.push(...(await checkDocuments(config)));
   }
   show('Checking the database');
@@ -50,6 +49,24 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
   return isThere
     ? checkFile(config, source, progress)
     : [problem('directory file', `it cannot be read: ${source.file}`)];
+}
+
+/** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */
+async function checkDocuments(config: Config): Promise<Finding[]> {
+  const [{ buildServedSchema }, { findDocumentErrors }, { TrustedDocuments }] = await Promise.all([
+    import('../schema.js'),
+    import('../graphql/analysis/document-rules.js'),
+    import('../graphql/persisted/trusted-documents.js'),
+  ]);
+  const what = 'trusted documents';
+  const schema = await buildServedSchema(config);
+  try {
+    await new TrustedDocuments(config).check((text) => findDocumentErrors(schema, text, config));
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((each) => problem(what, each));
+    throw error;
+  }
+  return [ok(what, String(config.trustedDocuments?.documents.size))];
 }
 
 async function checkRedis(config: RedisConfig): Promise<Finding> {

@@ -10,7 +10,7 @@ import type { Mapped } from '../map/entry-reader.js';
 import type { MappedPerson } from '../map/map.js';
 import { SAME_ID } from '../revision/staging.js';
 import type { EntryKind } from '../../sources/source.js';
-import { LISTS } from './causes.js';
+import { LISTS } from './references.js';
 
 export const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<EntryKind, string>;
