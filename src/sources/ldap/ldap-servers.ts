@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isLoopback } from '../../common/url.js';
 import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import {
@@ -78,4 +79,13 @@ function summarize(errors: readonly LdapError[]): LdapError {
     // It decides when the next attempt is made.
     cause: errors.find((error) => error instanceof LockingRejectionError) ?? first,
   });
+}
+
+/** A warning if the password of the account crosses the network unencrypted; null when it does not (pure). */
+export function passwordRisk({ bind, servers }: LdapSourceConfig): string | null {
+  const hosts = servers.flatMap(({ security, host }) =>
+    security === 'none' && !isLoopback(host) ? [host] : [],
+  );
+  if (bind === null || hosts.length === 0) return null;
+  return `The password of ${bind.dn} crosses the network to ${hosts.join(' and ')} unencrypted: set DIRECTORY_STARTTLS=true, or an ldaps:// URL`;
 }

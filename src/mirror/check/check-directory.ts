@@ -1,31 +1,37 @@
 import { codeOf, type Finding, ok, problem, warning } from '../../common/finding.js';
 import { mappingOf } from '../../config/model/mapping.js';
-import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import type {
+  DirectoryConfig,
+  FileSourceConfig,
+  LdapServerConfig,
+  LdapSourceConfig,
+} from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import { readOne } from '../../ldap/client/read-one.js';
 import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
-import { LdapServers } from '../ldap/ldap-servers.js';
-import { ServerDirectory } from '../ldap/server-directory.js';
-import { passwordRisk } from './password-risk.js';
-import type { EntryStatistics } from './entry-statistics.js';
-import { EntryCheck } from './check-entries.js';
-import { compareServers, type ConnectedServer } from './compare-servers.js';
-import { SourceError } from '../source.error.js';
-import { KINDS } from '../source.js';
+import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { LdapServers, passwordRisk } from '../../sources/ldap/ldap-servers.js';
+import { ServerDirectory } from '../../sources/ldap/server-directory.js';
+import { FileDirectory } from '../../sources/ldif/file-directory.js';
+import { SourceError } from '../../sources/source.error.js';
+import { type EntryKind, KINDS } from '../../sources/source.js';
+import { compareServers } from './compare-servers.js';
+import { CountedEntries } from './counted-entries.js';
+import { PLURALS } from './counted-kind.js';
+
+/** Called at intervals with the number of entries that have been read. */
+type Progress = (entries: number) => void;
+/** Number of entries between two progress reports. */
+const PROGRESS_INTERVAL = 1000;
 
 const ENCRYPTION = {
   none: 'not encrypted',
   starttls: 'encrypted by StartTLS',
   ldaps: 'encrypted (ldaps)',
 } as const satisfies Record<LdapServerConfig['security'], string>;
-
-interface CheckOptions {
-  /** Called at intervals with the number of entries that have been read. */
-  readonly progress?: (entries: number) => void;
-  /** What else is counted. */
-  readonly more?: readonly EntryStatistics[];
-}
 
 /**
  * Checks that a directory server provides everything that the service needs, with the same kinds of requests
@@ -36,20 +42,19 @@ export async function checkDirectory(
   config: DirectoryConfig,
   source: LdapSourceConfig,
   signal: AbortSignal,
-  options: CheckOptions = {},
+  progress: Progress = () => undefined,
 ): Promise<Finding[]> {
-  const servers = new LdapServers(source);
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  const first = await enterAll(servers, source, signal, findings);
+  const first = await enterAll(source, signal, findings);
   if (first === null) return findings;
   const { connection } = first;
   findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
   try {
     const directory = new ServerDirectory(config, connection);
-    const check = new DirectoryCheck(config, directory, connection, signal, options);
+    const check = new DirectoryCheck(config, directory, signal, progress);
     for await (const finding of check.run()) findings.push(finding);
-    const others = compareServers(config, servers, source, directory, first, signal);
+    const others = compareServers(source, directory, first.server, signal);
     for await (const finding of others) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
@@ -60,16 +65,21 @@ export async function checkDirectory(
   return findings;
 }
 
+interface ConnectedServer {
+  readonly connection: LdapConnection;
+  readonly server: LdapServerConfig;
+}
+
 /**
  * Checks every server, because each may have to replace the others.
  * @returns a connection to the first server that accepts the account; null when none does
  */
 async function enterAll(
-  servers: LdapServers,
   source: LdapSourceConfig,
   signal: AbortSignal,
   findings: Finding[],
 ): Promise<ConnectedServer | null> {
+  const servers = new LdapServers(source);
   let first: ConnectedServer | null = null;
   for (const server of source.servers) {
     let connection: LdapConnection | null = null;
@@ -110,30 +120,90 @@ async function describeServer(
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
+/**
+ * Reads a directory file completely, as the service does.
+ * @param progress called at intervals with the number of entries that have been read
+ */
+export async function checkFile(
+  config: DirectoryConfig,
+  source: FileSourceConfig,
+  progress: Progress = () => undefined,
+): Promise<Finding[]> {
+  const what = 'directory file';
+  const entries = new CountedEntries(config);
+  try {
+    for await (const page of new FileDirectory(config, source).scan()) {
+      for (const { kind, entry } of page) if (entry !== null) entries.add(kind, entry);
+      progress(entries.total);
+    }
+  } catch (error) {
+    if (error instanceof LdifError || error instanceof SourceError)
+      return [problem(what, `${source.file}: ${error.message}`)];
+    throw error;
+  }
+  const ofKinds = KINDS.flatMap((kind) => [...entries.describe(kind)]);
+  return [ok(what, source.file), ...ofKinds, ...(await entries.findings(null))];
+}
+
 class DirectoryCheck {
+  private readonly entries: CountedEntries;
+  private readonly connection: LdapConnection;
+
   constructor(
     private readonly config: DirectoryConfig,
     private readonly directory: ServerDirectory,
-    private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
-    private readonly options: CheckOptions,
-  ) {}
+    private readonly progress: Progress,
+  ) {
+    this.entries = new CountedEntries(config);
+    this.connection = directory.connection;
+  }
 
   async *run(): AsyncGenerator<Finding> {
-    const { config, directory, connection } = this;
-    const { progress = () => undefined } = this.options;
     const missing = yield* this.findMissingBases();
-    const entries = new EntryCheck(config, directory, connection, this.options.more ?? []);
     let isWhole = missing.size === 0;
     for (const kind of KINDS) {
-      const { bases } = mappingOf(config.mapping, kind);
+      const { bases } = mappingOf(this.config.mapping, kind);
       if (bases.some((base) => missing.has(base))) continue;
-      const isRead = yield* entries.check(kind, this.signal, progress);
-      isWhole &&= isRead;
+      const trouble = await this.read(kind);
+      isWhole &&= trouble === null;
+      yield* trouble === null ? this.entries.describe(kind) : [trouble];
     }
     // Missing references can only be determined if everything was read.
-    if (isWhole) yield* await entries.findings(this.signal);
-    if (missing.size === 0) yield* this.describeChanges(entries);
+    if (isWhole) yield* await this.entries.findings((dn) => this.sees(dn));
+    if (missing.size === 0) yield* this.describeChanges();
+  }
+
+  /**
+   * Counts the entries with the kind of request that the service will use, because the limits of an account
+   * differ between kinds.
+   * @returns why they cannot be read; null when all were read
+   */
+  private async read(kind: EntryKind): Promise<Finding | null> {
+    const { connection, directory, entries, signal } = this;
+    const request = { ...directory.searches[kind], attributes: entries.attributesOf(kind) };
+    try {
+      for await (const entry of readPaged(connection, request, { signal })) {
+        if (!directory.covers(kind, entry.dn)) continue;
+        entries.add(kind, entry);
+        if (entries.total % PROGRESS_INTERVAL === 0) this.progress(entries.total);
+      }
+      return null;
+    } catch (error) {
+      if (!(error instanceof LdapResultError)) throw error;
+      const text = `${entries.totalOf(kind)} were read, and then: ${error.message}`;
+      return problem(PLURALS[kind], text, error.codeName);
+    }
+  }
+
+  private async sees(dn: string): Promise<boolean> {
+    try {
+      return (await readOne(this.connection, dn, ['1.1'], { signal: this.signal })) !== null;
+    } catch (error) {
+      // Such as a DN that the server does not accept.
+      if (error instanceof LdapResultError) return false;
+      throw error;
+    }
   }
 
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
@@ -164,8 +234,9 @@ class DirectoryCheck {
     }
   }
 
-  private async *describeChanges({ total, dated }: EntryCheck): AsyncGenerator<Finding> {
+  private async *describeChanges(): AsyncGenerator<Finding> {
     const { directory, config } = this;
+    const { total, dated } = this.entries;
     try {
       await directory.begin(this.signal);
     } catch (error) {
