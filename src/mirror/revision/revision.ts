@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
-import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
+import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
-import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
+import { pruneChanges } from '../prune-changes.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
@@ -79,16 +79,17 @@ interface Summary {
   readonly counts: RevisionCounts;
 }
 
-interface State extends LogState {
+interface State {
   readonly id: string | null;
   readonly state: string;
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly leader: string;
+  readonly now: Date;
 }
 
 const READ_STATE = `
-  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${LOG_STATE}
+  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${NOW} as now
   from mirror_state s where ${IS_COMPLETE}`;
 
 /**
@@ -150,7 +151,10 @@ class Revision {
     const isEmpty = (await staging.count()) === 0;
     const isSameModel = state.fingerprint === this.fingerprint;
     if (await this.needsScan(staging, isSameModel)) return { kind: 'partial' };
-    if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
+    if (isEmpty && !isFirst && isPlain) {
+      await this.writeState(null, 0, state, { users: 0, groups: 0 });
+      return { kind: 'unchanged' };
+    }
     const hash = isFirst && isPlain ? '' : await readHash(writer);
     const decided = this.decide(state, hash, isEmpty);
     if (decided !== null) return decided;
@@ -207,9 +211,7 @@ class Revision {
   }
 
   private async readState(lock: string): Promise<State> {
-    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [
-      this.request.config.changesDays,
-    ]);
+    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`);
     if (state === undefined) throw new Error('The mirror has no state');
     return state;
   }
@@ -218,11 +220,6 @@ class Revision {
     const { leader } = this.request;
     const isLeading = leader === null || Number(state.leader) === leader;
     if (state.id !== begun.id || !isLeading) throw new OutdatedRevisionError();
-  }
-
-  private async confirmUnchanged(state: State): Promise<RevisionOutcome> {
-    await this.writeState(null, 0, state, { users: 0, groups: 0 });
-    return { kind: 'unchanged' };
   }
 
   private async conclude(
@@ -265,8 +262,7 @@ class Revision {
     difference: { readonly users: number; readonly groups: number },
   ): Promise<Announcement | null> {
     const { config, asOf } = this.request;
-    const expired = await followClock(this.writer, state, config.changesDays);
-    await deleteExpired(this.writer, expired);
+    await pruneChanges(this.writer, config.changesDays);
     const [row] = await this.writer.query<{ text: string | null }[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
