@@ -11,7 +11,6 @@ import { ServerBehindError, SourceError } from '../sources/source.error.js';
 import { fingerprintOf } from '../sources/source.js';
 import { PictureStore } from './revision/pictures.js';
 import {
-  type Fetched,
   OutdatedRevisionError,
   type RevisionOutcome,
   type RevisionRequest,
@@ -157,7 +156,7 @@ export class Synchronizer {
         const state = directory.contextCsns.join();
         if (lag !== null && state !== accepted) throw new ServerBehindError(lag, state);
       },
-      fetch: (identities) => this.fetch(directory, identities),
+      stageAgain: (staging, identities, isForced) => this.stage(directory, staging, identities, isForced),
       isRewritten: directory.mode !== null,
     };
     const outcome = await writeRevision(session, request);
@@ -190,32 +189,20 @@ export class Synchronizer {
     identities: readonly Identity[],
     isForced = false,
   ): Promise<void> {
-    const { entries, missing } = await this.fetch(directory, identities, async (some) => {
-      await staging.add(some, isForced);
-    });
-    await staging.add(entries, isForced);
-    await staging.remove(missing);
-  }
-
-  /** @param take receives entries early, so that not all of them are in memory */
-  private async fetch(
-    directory: Directory,
-    identities: readonly Identity[],
-    take?: (entries: readonly StagedEntry[]) => Promise<void>,
-  ): Promise<Fetched> {
-    if (identities.length === 0) return { entries: [], missing: [] };
+    if (identities.length === 0) return;
     const stager = await this.stager(false);
-    const found = new Set<string>();
+    const missing = new Set(identities.map(({ uuid }) => uuid));
     let entries: StagedEntry[] = [];
     for await (const { kind, uuid, entry, stamp } of directory.fetch(identities)) {
-      found.add(uuid);
+      missing.delete(uuid);
       entries.push(await stager.stage(kind, uuid, entry, stamp));
-      if (take === undefined || entries.length < STAGED_TOGETHER) continue;
-      await take(entries);
+      if (entries.length < STAGED_TOGETHER) continue;
+      await staging.add(entries, isForced);
       entries = [];
     }
+    await staging.add(entries, isForced);
     await stager.finish();
-    return { entries, missing: identities.map(({ uuid }) => uuid).filter((uuid) => !found.has(uuid)) };
+    await staging.remove([...missing]);
   }
 
   /** Stages every entry of the directory. What it does not list is deleted if it is not found either. */

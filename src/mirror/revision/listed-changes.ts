@@ -48,12 +48,8 @@ interface LeftOut {
   readonly reason: string;
 }
 
-const DIFFERING = `create temporary table if not exists differing (key integer not null, dn text not null, name text not null, fields text[] not null)
-  on commit drop`;
-
 /** Notes, for a dry run, the DNs and names of entries that change or vanish, and the fields that differ, before the rows are written. */
 export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): Promise<void> {
-  await writer.query(DIFFERING);
   for (const kind of ['person', 'group'] as const) {
     const table = kind === 'person' ? 'users' : 'groups';
     const names = mappingOf(mapping, kind)

@@ -11,7 +11,7 @@ import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
 import { MOST_NAMING, readHash, Staging } from './staging.js';
-import { MEMBERS, type StagedEntry } from './staged-entry.js';
+import { MEMBERS } from './staged-entry.js';
 
 /** Another process has written a revision, or leads, since this one was begun. */
 export class OutdatedRevisionError extends Error {
@@ -19,13 +19,6 @@ export class OutdatedRevisionError extends Error {
     super('Another process has changed the mirror meanwhile');
     this.name = 'OutdatedRevisionError';
   }
-}
-
-/** Reads entries of the directory again. */
-export interface Fetched {
-  readonly entries: readonly StagedEntry[];
-  /** The identities that do not exist. */
-  readonly missing: readonly string[];
 }
 
 export interface RevisionRequest {
@@ -36,7 +29,12 @@ export interface RevisionRequest {
   readonly asOf: Date | null;
   /** Stages what differs. */
   readonly stage: (staging: Staging) => Promise<void>;
-  readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
+  /** Stages the present state of entries, also of those that do not differ if it is forced (Staging.add). */
+  readonly stageAgain: (
+    staging: Staging,
+    identities: readonly Identity[],
+    isForced: boolean,
+  ) => Promise<void>;
   /** Whether the directory may rewrite groups when an entry is renamed. */
   readonly isRewritten?: boolean;
   /** Whether only entries are read that hints name: the others must have been read with the same model. */
@@ -192,9 +190,7 @@ class Revision {
       const claimants = (await staging.match()).filter(({ uuid }) => !known.has(uuid));
       if (claimants.length === 0) return;
       for (const { uuid } of claimants) known.add(uuid);
-      const { entries, missing } = await this.request.fetch(claimants);
-      await staging.add(entries, true);
-      await staging.remove(missing);
+      await this.request.stageAgain(staging, claimants, true);
     }
   }
 
@@ -204,8 +200,7 @@ class Revision {
       const naming = await staging.findNaming();
       if (naming.length === 0 || (pause > 0 && naming.length > MOST_AWAITED)) return;
       await sleep(pause, undefined, { signal: this.request.signal });
-      const { entries } = await this.request.fetch(naming);
-      await staging.add(entries);
+      await this.request.stageAgain(staging, naming, false);
       await this.addClaimants(staging);
     }
   }
