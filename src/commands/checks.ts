@@ -9,8 +9,7 @@ import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
 import { QuarantineStatistics } from '../mirror/map/quarantine-statistics.js';
-import { checkDirectory } from '../sources/check/check-directory.js';
-import { checkFile } from '../sources/check/check-file.js';
+import { checkDirectory, checkFile } from '../sources/check/check-directory.js';
 import { configProblems } from '../start/preconditions.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
@@ -52,7 +51,7 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
     () => false,
   );
   return isThere
-    ? checkFile(config, source, progress, more)
+    ? checkFile(config, source, { progress, more })
     : [problem('directory file', `it cannot be read: ${source.file}`)];
 }
 

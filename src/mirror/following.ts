@@ -16,7 +16,7 @@ import type { DirectoryDataSource } from '../database/connections/data-source.js
 import { settlesWithin } from '../common/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
 import { valueIndexesOf } from '../database/fields/value-filters.js';
-import { passwordRisk } from '../sources/check/password-risk.js';
+import { passwordRisk } from '../sources/ldap/ldap-servers.js';
 import { Follower } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';
 import { pruneChanges } from './prune-changes.js';

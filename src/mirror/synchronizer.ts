@@ -4,10 +4,17 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { readClock } from '../database/statements/statement.js';
-import { LdifError } from '../ldap/ldif/ldif-error.js';
+import { LdifError } from '../ldap/ldif/ldif.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
-import type { Directory, Found, Identity, KnownStamp, Listed } from '../sources/directory.js';
-import { ServerBehindError, SourceError } from '../sources/source.error.js';
+import {
+  type Directory,
+  type Found,
+  type Identity,
+  type KnownStamp,
+  type Listed,
+  ServerBehindError,
+  SourceError,
+} from '../sources/directory.js';
 import { fingerprintOf } from '../sources/source.js';
 import { PictureStore } from './revision/pictures.js';
 import {

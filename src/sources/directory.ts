@@ -1,3 +1,4 @@
+import type { PresetName } from '../config/model/presets/presets.js';
 import type { Entry } from '../ldap/entry.js';
 import type { EntryKind } from './source.js';
 
@@ -66,4 +67,37 @@ export interface Directory {
   /** Succeeds if the directory answers, after all hints of earlier changes have been sent. */
   ping(): Promise<void>;
   close(): void;
+}
+
+/**
+ * The source cannot be mirrored. The message is shown to all clients, so it contains nothing from the
+ * directory.
+ */
+export class SourceError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SourceError';
+  }
+}
+
+/** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. To apply it would undo them. */
+export class ServerBehindError extends SourceError {
+  /** @param state its contextCSN: whether it moves */
+  constructor(
+    message: string,
+    readonly state: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The server is of another kind than the one whose preset applies. */
+export class OtherServerError extends SourceError {
+  constructor(
+    readonly kind: PresetName,
+    expected: PresetName,
+  ) {
+    super(`The directory server is of the kind ${kind}, and no longer of the kind ${expected}`);
+    this.name = 'OtherServerError';
+  }
 }

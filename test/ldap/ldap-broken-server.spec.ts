@@ -5,6 +5,7 @@ import {
   type ConnectionOptions,
   LdapConnection,
   type SearchMessage,
+  ANY_ENTRY,
 } from '../../src/ldap/client/ldap-connection.js';
 import {
   LdapClosedError,
@@ -13,7 +14,6 @@ import {
   LdapResultError,
   LdapTimeoutError,
 } from '../../src/ldap/client/ldap-error.js';
-import { ANY_ENTRY } from '../../src/ldap/client/requests.js';
 import { errorOf } from '../support/error-of.js';
 import {
   answerWith,

@@ -3,7 +3,7 @@ import { foldId } from '../../common/identity.js';
 import { type Finding, problem, warning } from '../../common/finding.js';
 import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import type { EntryStatistics } from '../../sources/check/entry-statistics.js';
+import type { EntryStatistics } from '../../sources/check/entry-counts.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { mapGroup, mapPerson } from './map.js';
 import { SAME_ID } from '../revision/staging.js';

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { BerInput } from '../../../src/ldap/client/ber.js';
-import { MessageFrames } from '../../../src/ldap/client/ber.js';
+import { BerInput, MessageFrames } from '../../../src/ldap/client/message.js';
 import { ber, entry, FakeLdapServer, message as messageOf, octets, result } from './fake-ldap-server.js';
 
 const SEARCH_REQUEST = 0x63;

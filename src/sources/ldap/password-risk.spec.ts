@@ -1,5 +1,5 @@
 import { readConfig } from '../../config/config.js';
-import { passwordRisk } from './password-risk.js';
+import { passwordRisk } from './ldap-servers.js';
 
 function riskOf(url: string, more: Record<string, string> = {}): string | null {
   const { source } = readConfig({

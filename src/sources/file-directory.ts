@@ -2,18 +2,23 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mappingOf } from '../../config/model/mapping.js';
-import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
-import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { compileFilter } from '../../ldap/filter/filter.js';
-import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { type LdifRecord, parseRecord, splitLdif } from '../../ldap/ldif/ldif.js';
-import { isBelow } from '../../ldap/naming/dn.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import type { Directory, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
-import { SourceError } from '../source.error.js';
-import { type EntryKind, KINDS } from '../source.js';
+import { mappingOf } from '../config/model/mapping.js';
+import type { DirectoryConfig, FileSourceConfig } from '../config/settings/directory.js';
+import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import { compileFilter } from '../ldap/filter/filter.js';
+import { LdifError, type LdifRecord, parseRecord, splitLdif } from '../ldap/ldif/ldif.js';
+import { isBelow } from '../ldap/naming/dn.js';
+import { keyOfDn, uuidOfEntry } from '../ldap/naming/identifiers.js';
+import {
+  type Directory,
+  type Found,
+  type Hint,
+  type Identity,
+  type KnownStamps,
+  type Listed,
+  SourceError,
+} from './directory.js';
+import { type EntryKind, KINDS } from './source.js';
 
 const CHUNK = 1 << 18;
 const POLL_INTERVAL_MS = 100;
@@ -46,7 +51,7 @@ export class FileDirectory implements Directory {
     const seen = new Set<string>();
     for await (const records of this.read()) {
       const named = records.flatMap((record) => {
-        const dn = dnOfRecord(record.bytes) ?? parseRecord(record)?.dn;
+        const dn = dnOfRecord(record.text) ?? parseRecord(record)?.dn;
         return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
       });
       for (const { record, dnKey } of named) {
@@ -72,7 +77,7 @@ export class FileDirectory implements Directory {
       : null;
     for await (const records of this.read())
       for (const record of records) {
-        const dn = dnKeys === null ? null : dnOfRecord(record.bytes);
+        const dn = dnKeys === null ? null : dnOfRecord(record.text);
         if (dn !== null && dnKeys?.has(keyOfDn(dn)) === false) continue;
         const found = this.findIn(record, stampOf(record));
         if (found !== null && uuids.has(found.uuid)) yield found;
@@ -138,17 +143,15 @@ export class FileDirectory implements Directory {
 }
 
 /** The first record may have a version, with which the same bytes are an error in another place: it has another stamp. */
-function stampOf({ bytes, line }: LdifRecord): string {
-  return `${line === 1 ? 'first ' : ''}${hash('sha256', bytes, 'base64url')}`;
+function stampOf({ text, isFirst }: LdifRecord): string {
+  return `${isFirst ? 'first ' : ''}${hash('sha256', Buffer.from(text, 'latin1'), 'base64url')}`;
 }
 
 /** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */
 const FIRST_LINE = /^dn: +([^\r\n\0]+)\r?\n[^ ]/;
-/** More bytes than most DNs have. */
-const FIRST_BYTES = 1024;
 
 /** Returns the DN of a record without parsing the rest; null if that is not possible. */
-function dnOfRecord(bytes: Buffer): string | null {
-  const [, dn] = FIRST_LINE.exec(bytes.toString('latin1', 0, FIRST_BYTES)) ?? [];
+function dnOfRecord(text: string): string | null {
+  const [, dn] = FIRST_LINE.exec(text) ?? [];
   return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
 }

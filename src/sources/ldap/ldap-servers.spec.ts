@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readPassword, waitForPassword } from './password-file.js';
+import { readPassword, waitForPassword } from './ldap-servers.js';
 
 describe('a rejected password', () => {
   let directory: string;
