@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory, checkFile } from '../../src/sources/check/check-directory.js';
+import { checkDirectory, checkFile } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
@@ -36,8 +36,7 @@ describe('diagnostics of the references of groups', () => {
   const warned = (text: string, cure = '') => [
     `warning ${text} name no mirrored entry, and are ignored${cure === '' ? '' : `: ${cure}`}`,
   ];
-  const outsideFilters =
-    'set users.filter so that it selects what is named, let the account read it, or remove the DNs of deleted entries';
+  const outsideFilters = `set users.filter so that it selects what is named below ou=people,${SUFFIX}, or remove the DNs of deleted entries`;
 
   it.each([
     ['says nothing if all entries exist', withOthers(), []],
@@ -51,6 +50,14 @@ describe('diagnostics of the references of groups', () => {
         { id: 'two', owners: ['gone'], members: ['@one'] },
       ]),
       warned('2 of 4 DNs in groups (50 %)', outsideFilters),
+    ],
+    [
+      'counts users who are skipped because of their id',
+      [
+        buildLdif(PEOPLE, [{ id: 'club', members: IDS.slice(0, 10) }]),
+        `dn: cn=twin,ou=people,${SUFFIX}\nobjectClass: inetOrgPerson\nuid: Person-0\ncn: twin\n`,
+      ].join('\n'),
+      warned('1 of 10 DNs in groups (10 %)'),
     ],
   ])('%s', async (_, ldif, expected) => {
     expect(await examineLdif(ldif)).toEqual(expected);
@@ -83,7 +90,7 @@ describe('diagnostics of the references of groups', () => {
       'a base',
       clubOf('staff', (id) => `uid=${id},ou=staff,${SUFFIX}`),
       '',
-      allOf('add ou=staff to users.base or groups.base'),
+      allOf('set users.base to ["ou=people", "ou=staff"], or groups.base to ["ou=groups", "ou=staff"]'),
     ],
     [
       'the base DN',
@@ -95,13 +102,13 @@ describe('diagnostics of the references of groups', () => {
       'by, for values that are ids',
       clubOf('people', (id) => id),
       '',
-      allOf('set groups.members.by to id, because its values are of this form'),
+      allOf('set groups.members.by to id, because its values are ids of users'),
     ],
     [
       'by, for values that are DNs',
       clubOf('people', (id) => `uid=${id},ou=people,${SUFFIX}`),
       'groups: {members: {attribute: member, by: uuid}}',
-      allOf('set groups.members.by to dn, because its values are of this form'),
+      allOf('set groups.members.by to dn, because its values are DNs'),
     ],
     [
       'the attribute, for values that are neither',
@@ -124,14 +131,16 @@ describe('diagnostics of the references of groups', () => {
       bosses('person-1'),
       field('manager'),
       [
-        'warning users.boss: 0 of 10 values name a mirrored user: set users.fields.boss.type to String, because its values are not DNs',
+        'warning users.boss: 0 of 10 values name a mirrored user: set users.fields.boss.type to String, because its values are ids of users',
       ],
     ],
     [
       'the base of a field of users',
       bosses(`uid=boss,ou=staff,${SUFFIX}`),
       field('manager'),
-      ['warning users.boss: 0 of 10 values name a mirrored user: add ou=staff to users.base'],
+      [
+        'warning users.boss: 0 of 10 values name a mirrored user: set users.base to ["ou=people", "ou=staff"]',
+      ],
     ],
   ])('say to set %s if more than a fifth dangle', async (_, ldif, model, expected) => {
     expect(await examineLdif(ldif, model)).toEqual(expected);
@@ -159,7 +168,23 @@ describe('diagnostics of the references of groups', () => {
       };
       expect(await examine({})).toEqual(warned('2 of 21 DNs in groups (9.5 %)'));
       expect(await examine(modelSetting('users: {filter: (uid=person-1*)}'))).toEqual(
-        warned('11 of 21 DNs in groups (52.3 %)', outsideFilters),
+        warned(
+          '11 of 21 DNs in groups (52.3 %)',
+          outsideFilters.replace(', or remove the DNs of deleted entries', ''),
+        ),
+      );
+      await slapd.restart({
+        syncprov,
+        acl: [
+          `access to dn.regex="^uid=person-1.*" by * none`,
+          `access to * by dn.exact="${MIRROR_DN}" read by * auth`,
+        ],
+      });
+      expect(await examine({})).toEqual(
+        warned(
+          '12 of 21 DNs in groups (57.1 %)',
+          `let the account read what is named below ou=people,${SUFFIX}, or remove the DNs of deleted entries`,
+        ),
       );
     } finally {
       await slapd.remove();

@@ -150,7 +150,7 @@ export class ServerDirectory implements Directory {
       const attributes = isWhole
         ? this.searches[kind].attributes
         : isHashed
-          ? this.withoutPictures(kind)
+          ? this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)))
           : [this.uuid, this.modifiedAt, ENTRY_CSN];
       let page: Listed[] = [];
       for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
@@ -200,11 +200,6 @@ export class ServerDirectory implements Directory {
 
   close(): void {
     this.connection.close();
-  }
-
-  /** The attributes that can be read often. */
-  withoutPictures(kind: EntryKind): string[] {
-    return this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)));
   }
 
   /** Whether an entry that a search of a kind found is below one of the bases of the kind. */

@@ -1,7 +1,7 @@
 import { entryOf } from '../../../test/support/builders/model-entry.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../../config/config.js';
-import { QuarantineStatistics } from './quarantine-statistics.js';
+import { CountedEntries } from './counted-entries.js';
 
 type Attributes = Record<string, string[]>;
 
@@ -13,12 +13,16 @@ function findingsOf(
   groups: readonly Attributes[] = [],
   model = BUILT_IN,
 ): string[] {
-  const statistics = new QuarantineStatistics(readConfig(modelSetting(model)).directory.mapping);
+  const entries = new CountedEntries(readConfig(modelSetting(model)).directory);
   for (const [index, each] of people.entries())
-    statistics.add('person', entryOf(`uid=u${index},ou=people,dc=example,dc=org`, each));
+    entries.add('person', entryOf(`uid=u${index},ou=people,dc=example,dc=org`, each));
   for (const [index, each] of groups.entries())
-    statistics.add('group', entryOf(`cn=g${index},ou=groups,dc=example,dc=org`, each));
-  return [...statistics.findings()].map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
+    entries.add('group', entryOf(`cn=g${index},ou=groups,dc=example,dc=org`, each));
+  return (['person', 'group'] as const)
+    .filter((kind) => entries.totalOf(kind) > 0)
+    .flatMap((kind) => [...entries.describe(kind)])
+    .filter(({ result }) => result !== 'ok')
+    .map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
 }
 
 const person = (id: string, attributes: Attributes = {}): Attributes => ({
@@ -29,17 +33,29 @@ const person = (id: string, attributes: Attributes = {}): Attributes => ({
 const PEOPLE = ['a', 'b', 'c', 'd', 'e'].map((id) => person(id));
 
 describe('entries that would be quarantined', () => {
-  it('are none in a sound directory, and up to a fifth are not reported', () => {
+  it('are none in a sound directory, and are reported however few they are, with each cause', () => {
     expect(findingsOf(PEOPLE, [{ cn: ['club'] }])).toEqual([]);
-    expect(findingsOf([...PEOPLE.slice(1), {}])).toEqual([]);
+    expect(findingsOf([...PEOPLE, {}, {}, { uid: ['f'] }])).toEqual([
+      'warning people: 3 of 8 entries would be quarantined: an entry has no usable uid, which is its id (2), or has no usable displayName or cn, which is its name (1). Set users.id to an attribute that each entry has',
+    ]);
+  });
+
+  it('are not reported if up to a fifth of the values of an attribute do not fit', () => {
+    const model = 'users: {fields: {desk: {attribute: roomNumber, type: Int, description: The desk.}}}';
+    const desks = ['1', '2', '3', '4'].map((desk) => person(`desk-${desk}`, { roomNumber: [desk] }));
+    expect(findingsOf([...desks, person('f', { roomNumber: ['12b'] })], [], model)).toEqual([]);
   });
 
   it('are none if two have one DN, which is reported however few there are', () => {
-    const statistics = new QuarantineStatistics(readConfig(modelSetting(BUILT_IN)).directory.mapping);
+    const entries = new CountedEntries(readConfig(modelSetting(BUILT_IN)).directory);
     for (const [index, cn] of ['cn=Anna', 'cn=anna', 'cn=b', 'cn=c'].entries())
-      statistics.add('group', entryOf(cn, { cn: [`g${index}`] }));
-    expect([...statistics.findings()].map(({ result, text }) => `${result} ${text ?? ''}`)).toEqual([
-      'warning 1 entry has the DN of another entry if case is ignored, such as cn=anna. References to them name no entry. Rename one of each',
+      entries.add('group', entryOf(cn, { cn: [`g${index}`] }));
+    expect([...entries.describe('group')]).toMatchObject([
+      { result: 'ok' },
+      {
+        result: 'warning',
+        text: '1 entry has the DN of another entry if case is ignored, such as cn=anna. References to them name no entry. Rename one of each',
+      },
     ]);
   });
 
