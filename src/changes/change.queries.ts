@@ -16,24 +16,16 @@ import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js
 import { type ChangeFilter, Change } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
-/** The entryUUID of the user or group of a change. Earlier releases recorded none. */
-function identityOf(noun: 'user' | 'group'): string {
-  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
-  return `coalesce(c.${noun}_uuid, (select o.entry_uuid from ${noun}s o where o.key = c.${noun}_key),
-    (select d.${noun}_uuid from changes d where d.${noun}_key = c.${noun}_key and d.kind = ${deletion}
-     order by d.id desc limit 1))`;
-}
-
 const COLUMNS = [
   'c.id::text',
   'c.kind',
   'c.at',
   'c.user_key',
   'c.user_id',
-  identityOf('user'),
+  'c.user_uuid',
   'c.group_key',
   'c.group_id',
-  identityOf('group'),
+  'c.group_uuid',
   'c.id_before',
   'c.role_before',
   'c.role_after',
