@@ -9,6 +9,7 @@ import {
   writeRevision,
 } from '../../src/mirror/revision/revision.js';
 import { EntryStager, type StagedEntry } from '../../src/mirror/revision/staged-entry.js';
+import type { Staging } from '../../src/mirror/revision/staging.js';
 import { Session } from '../../src/mirror/session.js';
 import type { EntryKind } from '../../src/sources/source.js';
 import { builtInConfig } from '../support/builders/built-in-config.js';
@@ -86,20 +87,21 @@ class Mirror {
     options: Partial<Pick<RevisionRequest, 'confirm' | 'dryRun' | 'leader'>> = {},
     guard = config.guard,
   ): Promise<RevisionOutcome> {
-    const read = async (uuids: readonly string[]) => ({
-      entries: await stage(uuids.flatMap((uuid) => entries.get(uuid) ?? [])),
-      missing: uuids.filter((uuid) => !entries.has(uuid)),
-    });
+    const read = async (staging: Staging, uuids: readonly string[], isForced: boolean) => {
+      await staging.add(await stage(uuids.flatMap((uuid) => entries.get(uuid) ?? [])), isForced);
+      await staging.remove(uuids.filter((uuid) => !entries.has(uuid)));
+    };
     return writeRevision(this.session, {
       config: { ...config, guard },
       leader: null,
       asOf: new Date(),
-      stage: async (staging) => {
-        const { entries: found, missing } = await read(changed);
-        await staging.add(found);
-        await staging.remove(missing);
-      },
-      fetch: (identities) => read(identities.map(({ uuid }) => uuid)),
+      stage: (staging) => read(staging, changed, false),
+      stageAgain: (staging, identities, isForced) =>
+        read(
+          staging,
+          identities.map(({ uuid }) => uuid),
+          isForced,
+        ),
       ...options,
     });
   }

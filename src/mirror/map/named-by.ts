@@ -50,16 +50,3 @@ export function waysOfNaming(groups: DirectoryMapping['groups']): NamedBy[] {
 export function keysOfEntry(kind: EntryKind, entry: Identified, ways: readonly NamedBy[]): string[] {
   return ways.flatMap((by) => keyOfEntry(by, kind, entry) ?? []);
 }
-
-/** The keys by which a group names an entry in these attributes, each with those that have it. */
-export function keysWithNaming(
-  kind: EntryKind,
-  entry: Identified,
-  namedAs: NamedAs,
-): { key: string; namedAs: NamedAs }[] {
-  return NAMED_BY.flatMap((by) => {
-    const held = namedAs & namedBy(by, NAMED_AS_EACH);
-    const key = held === 0 ? null : keyOfEntry(by, kind, entry);
-    return key === null ? [] : [{ key, namedAs: held }];
-  });
-}

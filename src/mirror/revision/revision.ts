@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
-import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
+import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
-import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
+import { pruneChanges } from '../prune-changes.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
 import { MOST_NAMING, readHash, Staging } from './staging.js';
-import { MEMBERS, type StagedEntry } from './staged-entry.js';
+import { MEMBERS } from './staged-entry.js';
 
 /** Another process has written a revision, or leads, since this one was begun. */
 export class OutdatedRevisionError extends Error {
@@ -19,13 +19,6 @@ export class OutdatedRevisionError extends Error {
     super('Another process has changed the mirror meanwhile');
     this.name = 'OutdatedRevisionError';
   }
-}
-
-/** Reads entries of the directory again. */
-export interface Fetched {
-  readonly entries: readonly StagedEntry[];
-  /** The identities that do not exist. */
-  readonly missing: readonly string[];
 }
 
 export interface RevisionRequest {
@@ -36,7 +29,12 @@ export interface RevisionRequest {
   readonly asOf: Date | null;
   /** Stages what differs. */
   readonly stage: (staging: Staging) => Promise<void>;
-  readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
+  /** Stages the present state of entries, also of those that do not differ if it is forced (Staging.add). */
+  readonly stageAgain: (
+    staging: Staging,
+    identities: readonly Identity[],
+    isForced: boolean,
+  ) => Promise<void>;
   /** Whether the directory may rewrite groups when an entry is renamed. */
   readonly isRewritten?: boolean;
   /** Whether only entries are read that hints name: the others must have been read with the same model. */
@@ -79,16 +77,17 @@ interface Summary {
   readonly counts: RevisionCounts;
 }
 
-interface State extends LogState {
+interface State {
   readonly id: string | null;
   readonly state: string;
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly leader: string;
+  readonly now: Date;
 }
 
 const READ_STATE = `
-  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${LOG_STATE}
+  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${NOW} as now
   from mirror_state s where ${IS_COMPLETE}`;
 
 /**
@@ -150,7 +149,10 @@ class Revision {
     const isEmpty = (await staging.count()) === 0;
     const isSameModel = state.fingerprint === this.fingerprint;
     if (await this.needsScan(staging, isSameModel)) return { kind: 'partial' };
-    if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
+    if (isEmpty && !isFirst && isPlain) {
+      await this.writeState(null, 0, state, { users: 0, groups: 0 });
+      return { kind: 'unchanged' };
+    }
     const hash = isFirst && isPlain ? '' : await readHash(writer);
     const decided = this.decide(state, hash, isEmpty);
     if (decided !== null) return decided;
@@ -188,9 +190,7 @@ class Revision {
       const claimants = (await staging.match()).filter(({ uuid }) => !known.has(uuid));
       if (claimants.length === 0) return;
       for (const { uuid } of claimants) known.add(uuid);
-      const { entries, missing } = await this.request.fetch(claimants);
-      await staging.add(entries, true);
-      await staging.remove(missing);
+      await this.request.stageAgain(staging, claimants, true);
     }
   }
 
@@ -200,16 +200,13 @@ class Revision {
       const naming = await staging.findNaming();
       if (naming.length === 0 || (pause > 0 && naming.length > MOST_AWAITED)) return;
       await sleep(pause, undefined, { signal: this.request.signal });
-      const { entries } = await this.request.fetch(naming);
-      await staging.add(entries);
+      await this.request.stageAgain(staging, naming, false);
       await this.addClaimants(staging);
     }
   }
 
   private async readState(lock: string): Promise<State> {
-    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [
-      this.request.config.changesDays,
-    ]);
+    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`);
     if (state === undefined) throw new Error('The mirror has no state');
     return state;
   }
@@ -218,11 +215,6 @@ class Revision {
     const { leader } = this.request;
     const isLeading = leader === null || Number(state.leader) === leader;
     if (state.id !== begun.id || !isLeading) throw new OutdatedRevisionError();
-  }
-
-  private async confirmUnchanged(state: State): Promise<RevisionOutcome> {
-    await this.writeState(null, 0, state, { users: 0, groups: 0 });
-    return { kind: 'unchanged' };
   }
 
   private async conclude(
@@ -265,8 +257,7 @@ class Revision {
     difference: { readonly users: number; readonly groups: number },
   ): Promise<Announcement | null> {
     const { config, asOf } = this.request;
-    const expired = await followClock(this.writer, state, config.changesDays);
-    await deleteExpired(this.writer, expired);
+    await pruneChanges(this.writer, config.changesDays);
     const [row] = await this.writer.query<{ text: string | null }[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),

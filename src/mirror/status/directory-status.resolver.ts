@@ -115,18 +115,13 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf } = status;
+    const { state, asOf, mode, refusals } = status;
     const isPermitted = principal !== null && this.seesDetails(principal, status);
-    const { mode, refusals } = status;
-    const following = {
+    const reason = isPermitted ? this.reasonOf(status) : describeTrouble(status);
+    return {
+      ...{ state, asOf, reason, blockedReason: reason },
       mode: mode === null ? null : FollowMode[mode],
       refusals: isPermitted ? refusals : null,
-    };
-    return {
-      state,
-      asOf,
-      ...withReason(isPermitted ? this.reasonOf(status) : describeTrouble(status)),
-      ...following,
     };
   }
 
@@ -143,8 +138,4 @@ export class DirectoryStatusResolver {
     const viewer = viewerOf(principal, visibility.bypass);
     return seesEverything(viewer) || (viewer.limitedTo === null && !hides && !hasRules(mapping));
   }
-}
-
-function withReason(reason: string | null): Pick<DirectoryStatus, 'reason' | 'blockedReason'> {
-  return { reason, blockedReason: reason };
 }

@@ -98,17 +98,6 @@ export class MirrorState {
     return Object.fromEntries(values) as unknown as MirrorStatus;
   }
 
-  /** What the next scan needs to know. */
-  async readScanState(
-    writer: Writer,
-  ): Promise<{ readonly contextCsns: readonly string[]; readonly wholeAt: Date | null; readonly now: Date }> {
-    const [state] = await writer.query<{ contextCsns: string[]; wholeAt: Date | null; now: Date }[]>(
-      `select context_csns as "contextCsns", read_whole_at as "wholeAt", ${NOW} as now from mirror_state where ${IS_COMPLETE}`,
-    );
-    if (state === undefined) throw new Error('The mirror has no state');
-    return state;
-  }
-
   /** The groups whose members the server may find by a search: they have an LDAP URL of the same server (RFC 4516). */
   async readDynamicGroups(writer: Writer): Promise<string[]> {
     const rows = await writer.query<{ uuid: string }[]>(
