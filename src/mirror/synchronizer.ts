@@ -10,7 +10,6 @@ import {
   type Directory,
   type Found,
   type Identity,
-  type KnownStamp,
   type Listed,
   ServerBehindError,
   SourceError,
@@ -221,7 +220,7 @@ export class Synchronizer {
   ): Promise<void> {
     const stager = await this.stager(true);
     let count = 0;
-    for await (const page of directory.scan(null)) {
+    for await (const page of directory.scan(true)) {
       signal?.throwIfAborted();
       await seen.note(page);
       const staged: StagedEntry[] = [];
@@ -245,7 +244,7 @@ export class Synchronizer {
   ): Promise<Identity[]> {
     const differing: Identity[] = [];
     let count = 0;
-    for await (const page of directory.scan((dnKeys) => readStamps(session, dnKeys))) {
+    for await (const page of directory.scan(false)) {
       signal?.throwIfAborted();
       differing.push(...(await seen.note(page)));
       count += page.length;
@@ -296,12 +295,6 @@ export class Synchronizer {
       [directory.mode, directory.refusals.join('. ') || null, isWhole, leader],
     );
   }
-}
-
-async function readStamps(session: Session, dnKeys: readonly string[]): Promise<Map<string, KnownStamp>> {
-  const text = `select dn_key as "dnKey", kind, uuid, stamp from entries where dn_key = any ($1::uuid[])`;
-  const rows = await session.query<(KnownStamp & { dnKey: string })[]>(text, [dnKeys]);
-  return new Map(rows.map(({ dnKey, ...stamp }) => [dnKey, stamp]));
 }
 
 /** The entries of the mirror that a scan has listed. */

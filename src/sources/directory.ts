@@ -29,15 +29,6 @@ export type Hint = readonly string[] | 'scan' | 'scanSoon';
 /** How the changes of a directory are noticed. */
 export type HintMode = 'PUSHED' | 'COUNTED' | 'POLLED';
 
-/** The stamps of known entries by the key of their DN (keyOfDn). Those whose records are the same need not be parsed. */
-export type KnownStamps = (dnKeys: readonly string[]) => Promise<ReadonlyMap<string, KnownStamp>>;
-
-export interface KnownStamp {
-  readonly kind: EntryKind;
-  readonly uuid: string;
-  readonly stamp: string;
-}
-
 /**
  * All that the mirror needs of a directory: a file, or a connection to a server. Nothing that it says about changes is trusted to be
  * complete: a hint only names entries to look at.
@@ -57,9 +48,9 @@ export interface Directory {
   describeLag(known: readonly string[]): Promise<string | null>;
   /**
    * Yields every user and group once, in pages. If it ends without an error, it is complete.
-   * @param known of a scan of identities; null: entries are read with their attributes
+   * @param isWhole whether entries are read with their attributes
    */
-  scan(known: KnownStamps | null): AsyncIterable<readonly Listed[]>;
+  scan(isWhole: boolean): AsyncIterable<readonly Listed[]>;
   /** Reads entries, complete. Those that are not found do not exist, or are neither users nor groups. */
   fetch(identities: readonly Identity[]): AsyncIterable<Found>;
   /** Yields hints until the signal is aborted, or the connection ends. */

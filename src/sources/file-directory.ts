@@ -8,16 +8,8 @@ import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import { compileFilter } from '../ldap/filter/filter.js';
 import { LdifError, type LdifRecord, parseRecord, splitLdif } from '../ldap/ldif/ldif.js';
 import { isBelow } from '../ldap/naming/dn.js';
-import { keyOfDn, uuidOfEntry } from '../ldap/naming/identifiers.js';
-import {
-  type Directory,
-  type Found,
-  type Hint,
-  type Identity,
-  type KnownStamps,
-  type Listed,
-  SourceError,
-} from './directory.js';
+import { keyOfDn, uuidOfDn, uuidOfEntry } from '../ldap/naming/identifiers.js';
+import { type Directory, type Found, type Hint, type Identity, SourceError } from './directory.js';
 import { type EntryKind, KINDS } from './source.js';
 
 const CHUNK = 1 << 18;
@@ -44,30 +36,21 @@ export class FileDirectory implements Directory {
   }
 
   /**
-   * Yields the users and groups in the order of the file. A record with the same bytes as before is not parsed.
+   * Yields the users and groups in the order of the file.
    * @throws LdifError when the file is malformed, also for a second record with one DN
    */
-  async *scan(known: KnownStamps | null = null): AsyncGenerator<readonly Listed[]> {
+  async *scan(): AsyncGenerator<readonly Found[]> {
     const seen = new Set<string>();
-    for await (const records of this.read()) {
-      const named = records.flatMap((record) => {
-        const dn = dnOfRecord(record.text) ?? parseRecord(record)?.dn;
-        return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
-      });
-      for (const { record, dnKey } of named) {
+    for await (const records of this.read())
+      yield records.flatMap((record) => {
+        const entry = parseRecord(record);
+        if (entry === null) return [];
         // The key itself is many small strings until it is written somewhere, which take six times as much memory.
-        const compact = Buffer.from(dnKey.replaceAll('-', ''), 'hex').toString('latin1');
-        if (seen.has(compact)) throw new LdifError(record.line, 'a dn that occurs in the file already');
-        seen.add(compact);
-      }
-      const stamps = await known?.(named.map(({ dnKey }) => dnKey));
-      yield named.flatMap(({ record, dn, dnKey, stamp }): Listed[] => {
-        const same = stamps?.get(dnKey);
-        if (same?.stamp === stamp) return [{ kind: same.kind, uuid: same.uuid, dn, stamp, entry: null }];
-        const found = this.findIn(record, stamp);
-        return found === null ? [] : [found];
+        const dnKey = Buffer.from(keyOfDn(entry.dn).replaceAll('-', ''), 'hex').toString('latin1');
+        if (seen.has(dnKey)) throw new LdifError(record.line, 'a dn that occurs in the file already');
+        seen.add(dnKey);
+        return this.foundIn(record, entry);
       });
-    }
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -79,8 +62,9 @@ export class FileDirectory implements Directory {
       for (const record of records) {
         const dn = dnKeys === null ? null : dnOfRecord(record.text);
         if (dn !== null && dnKeys?.has(keyOfDn(dn)) === false) continue;
-        const found = this.findIn(record, stampOf(record));
-        if (found !== null && uuids.has(found.uuid)) yield found;
+        const entry = parseRecord(record);
+        for (const found of entry === null ? [] : this.foundIn(record, entry))
+          if (uuids.has(found.uuid)) yield found;
       }
   }
 
@@ -129,22 +113,16 @@ export class FileDirectory implements Directory {
     if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
   }
 
-  private findIn(record: LdifRecord, stamp: string): Found | null {
-    const entry = parseRecord(record);
-    if (entry === null) return null;
+  /** The user or group that an entry is, if it is one. */
+  private foundIn({ text, isFirst }: LdifRecord, entry: Entry): Found[] {
     const [kind] = this.choosers.find(([, isOfKind]) => isOfKind(entry)) ?? [];
-    if (kind === undefined) return null;
+    if (kind === undefined) return [];
     // An entry with a malformed identifier is left out with its reason, under one that is made of its DN.
-    const uuid =
-      uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
-      uuidOfEntry(entry, 'no such attribute');
-    return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
+    const uuid = uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ?? uuidOfDn(entry.dn);
+    // The first record may have a version, with which the same bytes are an error in another place: it has another stamp.
+    const stamp = `${isFirst ? 'first ' : ''}${hash('sha256', Buffer.from(text, 'latin1'), 'base64url')}`;
+    return uuid === null ? [] : [{ kind, uuid, dn: entry.dn, stamp, entry }];
   }
-}
-
-/** The first record may have a version, with which the same bytes are an error in another place: it has another stamp. */
-function stampOf({ text, isFirst }: LdifRecord): string {
-  return `${isFirst ? 'first ' : ''}${hash('sha256', Buffer.from(text, 'latin1'), 'base64url')}`;
 }
 
 /** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */

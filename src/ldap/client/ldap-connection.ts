@@ -44,8 +44,8 @@ export type ServerKind = PresetName | 'other';
 /** The longest wait for the next message of a search, in milliseconds. */
 const IDLE_TIMEOUT = 45_000;
 
-/** The number of unread messages of a search at which the socket is paused. Each may have a picture of several megabytes. */
-const HIGH_WATER = 32;
+/** The number of unread bytes of all searches above which the socket is paused. */
+const MOST_UNREAD = 8 * 1024 * 1024;
 
 /** The parameters of a search (RFC 4511 §4.5.1). Aliases are not followed. */
 export interface SearchRequest {
@@ -106,6 +106,7 @@ export class LdapConnection {
   private readonly frames = new MessageFrames();
   /** The unread messages of each operation, or the error with which it ends, by message ID. */
   private readonly inboxes = new Map<number, Readable>();
+  private unreadBytes = 0;
   private lastId = 0;
   /** As far as the root DSE was read. It decides what an error says. */
   kind: ServerKind = 'other';
@@ -206,8 +207,7 @@ export class LdapConnection {
   private send(encode: (id: number) => Buffer): number {
     if (this.reason !== null) throw this.reason;
     const id = this.nextId();
-    const read = () => undefined;
-    this.inboxes.set(id, new Readable({ objectMode: true, highWaterMark: HIGH_WATER, read }));
+    this.inboxes.set(id, new Readable({ objectMode: true, read: () => undefined }));
     this.socket.write(encode(id));
     return id;
   }
@@ -221,8 +221,7 @@ export class LdapConnection {
     if (inbox === undefined) throw new LdapClosedError('The operation has ended');
     for (;;) {
       signal?.throwIfAborted();
-      const message = inbox.read() as LdapMessage | LdapError | null;
-      this.resume();
+      const message = this.take(inbox);
       if (message instanceof LdapError) throw message;
       if (message !== null) return message;
       const tooLate = `The directory server did not answer within ${milliseconds} ms`;
@@ -230,15 +229,18 @@ export class LdapConnection {
     }
   }
 
-  private end(id: number): void {
-    this.inboxes.get(id)?.destroy();
-    this.inboxes.delete(id);
-    this.resume();
+  /** Null: nothing has arrived. */
+  private take(inbox: Readable): LdapMessage | LdapError | null {
+    const message = inbox.read() as LdapMessage | LdapError | null;
+    if (message !== null && 'size' in message) this.unreadBytes -= message.size;
+    if (this.unreadBytes <= MOST_UNREAD && this.socket.isPaused()) this.socket.resume();
+    return message;
   }
 
-  private resume(): void {
-    const isFull = (inbox: Readable) => inbox.readableLength >= HIGH_WATER;
-    if (this.socket.isPaused() && ![...this.inboxes.values()].some(isFull)) this.socket.resume();
+  private end(id: number): void {
+    const inbox = this.inboxes.get(id);
+    this.inboxes.delete(id);
+    while (inbox !== undefined && this.take(inbox) !== null);
   }
 
   private nextId(): number {
@@ -265,8 +267,12 @@ export class LdapConnection {
       return;
     }
     if (message.id > this.lastId) throw new LdapProtocolError('a response to an unknown request');
+    const inbox = this.inboxes.get(message.id);
     // The server may still send messages for an abandoned search.
-    if (this.inboxes.get(message.id)?.push(message) === false) this.socket.pause();
+    if (inbox === undefined) return;
+    inbox.push(message);
+    this.unreadBytes += message.size;
+    if (this.unreadBytes > MOST_UNREAD) this.socket.pause();
   }
 
   /** Handles an unsolicited notification. Only the Notice of Disconnection has a meaning (RFC 4511 §4.4). */

@@ -169,7 +169,12 @@ export interface ResponseControl {
 }
 
 /** A message from a server, of the kinds that a client receives that only reads. */
-export type LdapMessage = { readonly id: number; readonly controls: readonly ResponseControl[] } & (
+export type LdapMessage = {
+  readonly id: number;
+  /** Number of bytes. */
+  readonly size: number;
+  readonly controls: readonly ResponseControl[];
+} & (
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'reference' }
   | { readonly kind: 'intermediate'; readonly oid: string | null; readonly value: Buffer }
@@ -195,7 +200,7 @@ const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
 
 type Operation = LdapMessage extends infer Each
   ? Each extends unknown
-    ? Omit<Each, 'id' | 'controls'>
+    ? Omit<Each, 'id' | 'size' | 'controls'>
     : never
   : never;
 
@@ -209,7 +214,7 @@ export function parseMessage(frame: Buffer): LdapMessage {
   if (id < 0) throw new LdapProtocolError('a negative message number');
   const operation = parseOperation(message);
   const controls = message.isAtEnd ? [] : message.enter(ProtocolOperation.LDAP_CONTROLS).all(parseControl);
-  return { id, controls, ...operation };
+  return { id, size: frame.length, controls, ...operation };
 }
 
 function parseOperation(message: BerInput): Operation {

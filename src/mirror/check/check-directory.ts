@@ -134,7 +134,7 @@ export async function checkFile(
   const entries = new CountedEntries(config);
   try {
     for await (const page of new FileDirectory(config, source).scan()) {
-      for (const { kind, entry } of page) if (entry !== null) entries.add(kind, entry);
+      for (const { kind, entry } of page) entries.add(kind, entry);
       progress(entries.total);
     }
   } catch (error) {
@@ -325,8 +325,7 @@ async function openOther(server: LdapServerConfig, opening: Opening): Promise<Se
 async function readContent(url: string, directory: ServerDirectory): Promise<Content> {
   const entry = await readOne(directory.connection, directory.config.baseDn, [directory.uuid]);
   const identities = new Set<string>();
-  for await (const page of directory.scan(() => Promise.resolve(new Map())))
-    for (const { uuid } of page) identities.add(uuid);
+  for await (const page of directory.scan(false)) for (const { uuid } of page) identities.add(uuid);
   return { url, directory, base: entry === null ? null : uuidOfEntry(entry, directory.uuid), identities };
 }
 

@@ -23,7 +23,6 @@ import {
   type Hint,
   type HintMode,
   type Identity,
-  type KnownStamps,
   type Listed,
   OtherServerError,
   SourceError,
@@ -141,8 +140,7 @@ export class ServerDirectory implements Directory {
     return this.csns.describeLag(PRESETS[this.config.server].counter === null ? known : []);
   }
 
-  async *scan(known: KnownStamps | null): AsyncGenerator<readonly Listed[]> {
-    const isWhole = known === null;
+  async *scan(isWhole: boolean): AsyncGenerator<readonly Listed[]> {
     const seen = new Set<string>();
     for (const kind of KINDS) {
       // Servers rewrite groups without another time of change (refint), so groups are compared by all that they have but pictures.
