@@ -103,11 +103,4 @@ describe('connecting', () => {
       await server?.stop();
     }
   });
-
-  it.each([
-    ['no certificate', 'x'],
-    ['a malformed one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
-  ])('with an authority that is %s reports it', async (_, ca) => {
-    expect(await errorOf(connectTo(() => undefined, { tls: 'ldaps', ca }))).toBeInstanceOf(LdapTlsError);
-  });
 });

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { on, once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +21,7 @@ export interface SocketOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMode;
-  /** Certificates (PEM) of the trusted authorities. Defaults to those that Node trusts. */
+  /** Certificates (PEM) of the trusted authorities, which the settings have checked. Defaults to those that Node trusts. */
   readonly ca?: Buffer | string | undefined;
   /** Client certificate with its chain, and its key (PEM). */
   readonly client?: { readonly cert: Buffer | string; readonly key: Buffer | string } | undefined;
@@ -40,7 +39,6 @@ const START_TLS = '1.3.6.1.4.1.1466.20037';
 const START_TLS_ID = 1;
 /** Bound on the StartTLS response, which normally has a few dozen bytes. */
 const MAXIMUM_ANSWER_BYTES = 65_536;
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
  * Opens a socket, with TLS if configured. The certificate and the host name are then verified.
@@ -104,25 +102,11 @@ function wrapInTls(socket: Socket, { host, ca, client }: SocketOptions): Socket 
 }
 
 function contextOf(ca: SocketOptions['ca'], client: SocketOptions['client']): SecureContext {
-  const trusted = ca === undefined ? {} : { ca: readCertificates(ca.toString()) };
   try {
-    return createSecureContext({ ...trusted, ...client });
+    return createSecureContext({ ca, ...client });
   } catch (error) {
     throw new LdapTlsError('The client certificate or its key cannot be used', { cause: error });
   }
-}
-
-/** Node silently ignores invalid certificates, and then trusts no authority. */
-function readCertificates(pem: string): string[] {
-  const certificates = pem.match(CERTIFICATE) ?? [];
-  try {
-    for (const certificate of certificates) new X509Certificate(certificate);
-  } catch (error) {
-    throw new LdapTlsError('A certificate of the authorities to trust cannot be read', { cause: error });
-  }
-  if (certificates.length === 0)
-    throw new LdapTlsError('There is no certificate (PEM) of an authority to trust');
-  return certificates;
 }
 
 /** Destroys a socket and ignores its later errors. */
