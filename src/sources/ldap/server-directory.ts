@@ -57,7 +57,12 @@ export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
   /** The first user and group, with their identifiers. */
   readonly firsts = new Map<EntryKind, Entry>();
-  private readonly csns: ContextCsns;
+  /** The contextCSN that the server shows of each server ID, sorted by ID. */
+  shownCsns: readonly string[] = [];
+  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
+  private newerCsns: readonly string[] = [];
+  /** Those of the databases that have users or groups. */
+  private suffixes: ReadonlySet<string> = new Set();
   private source: HintSource | null = null;
   private readonly pictures: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
@@ -73,7 +78,6 @@ export class ServerDirectory implements Directory {
     readonly connection: LdapConnection,
   ) {
     this.searches = searchesOf(config.mapping, config.baseDn);
-    this.csns = new ContextCsns(connection);
     this.pictures = new Set(
       pictureFields(config.mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
     );
@@ -95,8 +99,8 @@ export class ServerDirectory implements Directory {
       const root = await readRootDse(this.connection);
       requireKind(this.config, root);
       const suffixes = KINDS.map((kind) => suffixOf(this.searches[kind].base, root.namingContexts));
-      this.csns.suffixes = new Set(suffixes.filter((suffix) => suffix !== undefined));
-      await this.csns.read();
+      this.suffixes = new Set(suffixes.filter((suffix) => suffix !== undefined));
+      await this.readCsns();
       await this.probe();
       this.source = await choose(this, root);
     } catch (error) {
@@ -127,17 +131,32 @@ export class ServerDirectory implements Directory {
   }
 
   get contextCsns(): readonly string[] {
-    return this.csns.all;
+    return [...newestOf([...this.shownCsns, ...this.newerCsns]).values()];
   }
 
-  /** The contextCSN that the server shows of each server ID. */
-  get shownCsns(): readonly string[] {
-    return this.csns.shown;
-  }
-
-  describeLag(known: readonly string[]): Promise<string | null> {
+  async describeLag(known: readonly string[]): Promise<string | null> {
     // Servers that number their changes have no contextCSN.
-    return this.csns.describeLag(PRESETS[this.config.server].counter === null ? known : []);
+    const before = newestOf(PRESETS[this.config.server].counter === null ? known : []);
+    if (before.size > 0 && this.shownCsns.length === 0)
+      return 'The directory server no longer shows its contextCSN';
+    const findMissing = () => {
+      const present = newestOf(this.contextCsns);
+      return [...before].filter(([id, csn]) => (present.get(id) ?? '') < csn);
+    };
+    const [oldest] = findMissing()
+      .map(([, csn]) => csn)
+      .sort();
+    if (oldest === undefined) return null;
+    await this.readNewerCsns(oldest);
+    const missing = findMissing();
+    const last = missing
+      .map(([, csn]) => csn)
+      .sort()
+      .at(-1);
+    if (last === undefined) return null;
+    const since = last.replace(/^(....)(..)(..)(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z');
+    const ids = missing.map(([id]) => id).join(', ');
+    return `The directory server is behind what is known since ${since} (server ID ${ids})`;
   }
 
   async *scan(isWhole: boolean): AsyncGenerator<readonly Listed[]> {
@@ -163,7 +182,7 @@ export class ServerDirectory implements Directory {
       if (page.length > 0) yield page;
     }
     // After the entries, so that another server that has it has all that was read.
-    await this.csns.read();
+    await this.readCsns();
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -184,7 +203,7 @@ export class ServerDirectory implements Directory {
         }
       yield* found.values();
     }
-    if (this.csns.shown.length > 0) await this.csns.read();
+    if (this.shownCsns.length > 0) await this.readCsns();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -205,6 +224,30 @@ export class ServerDirectory implements Directory {
     const { bases } = mappingOf(this.config.mapping, kind);
     // The search had the only base.
     return bases.length === 1 || bases.some((base) => isBelow(dn, base));
+  }
+
+  private async readCsns(): Promise<void> {
+    const csns: string[] = [];
+    for (const suffix of this.suffixes) {
+      const entry = await readOne(this.connection, suffix, ['contextCSN'], { idleTimeout: READ_TIMEOUT_MS });
+      csns.push(...(entry?.text('contextCSN') ?? []));
+    }
+    this.shownCsns = [...newestOf(csns).values()];
+  }
+
+  /** Reads the CSNs of entries from one on; none if the server does not permit the search. */
+  private async readNewerCsns(csn: string): Promise<void> {
+    const newer: string[] = [];
+    const filter = { kind: 'greaterOrEqual', attribute: 'entryCSN', value: Buffer.from(csn) } as const;
+    for (const base of this.suffixes)
+      try {
+        const request = { base, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
+        for await (const message of this.connection.search(request, { idleTimeout: READ_TIMEOUT_MS }))
+          if (message.kind === 'entry') newer.push(...message.entry.text('entryCSN'));
+      } catch (error) {
+        if (!(error instanceof LdapResultError)) throw error;
+      }
+    this.newerCsns = newer.filter((each) => each >= csn);
   }
 
   private searchFor(kind: EntryKind, identities: readonly Identity[]): SearchRequest {
@@ -312,72 +355,6 @@ export function isEqual(attribute: string, value: Buffer): Filter {
 }
 
 const CSN = /^\d{14}(?:\.\d{1,6})?Z#[0-9a-f]{6}#([0-9a-f]{2,3})#[0-9a-f]{6}$/i;
-
-/** The newest changes that an OpenLDAP server has, by the server ID where they were first written (0 where none is configured). */
-class ContextCsns {
-  /** The contextCSN of each server ID, sorted by ID. */
-  shown: readonly string[] = [];
-  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
-  private newer: readonly string[] = [];
-
-  /** Those of the databases that have users or groups. */
-  suffixes: ReadonlySet<string> = new Set();
-
-  constructor(private readonly connection: LdapConnection) {}
-
-  get all(): readonly string[] {
-    return [...newestOf([...this.shown, ...this.newer]).values()];
-  }
-
-  async read(): Promise<void> {
-    const csns: string[] = [];
-    for (const suffix of this.suffixes) {
-      const entry = await readOne(this.connection, suffix, ['contextCSN'], { idleTimeout: READ_TIMEOUT_MS });
-      csns.push(...(entry?.text('contextCSN') ?? []));
-    }
-    this.shown = [...newestOf(csns).values()];
-  }
-
-  /** See Directory.describeLag. */
-  async describeLag(known: readonly string[]): Promise<string | null> {
-    const before = newestOf(known);
-    if (before.size > 0 && this.shown.length === 0)
-      return 'The directory server no longer shows its contextCSN';
-    const findMissing = () => {
-      const present = newestOf(this.all);
-      return [...before].filter(([id, csn]) => (present.get(id) ?? '') < csn);
-    };
-    const [oldest] = findMissing()
-      .map(([, csn]) => csn)
-      .sort();
-    if (oldest === undefined) return null;
-    await this.readNewer(oldest);
-    const missing = findMissing();
-    const last = missing
-      .map(([, csn]) => csn)
-      .sort()
-      .at(-1);
-    if (last === undefined) return null;
-    const since = last.replace(/^(....)(..)(..)(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z');
-    const ids = missing.map(([id]) => id).join(', ');
-    return `The directory server is behind what is known since ${since} (server ID ${ids})`;
-  }
-
-  /** Reads the CSNs of entries from one on; none if the server does not permit the search. */
-  private async readNewer(csn: string): Promise<void> {
-    const newer: string[] = [];
-    const filter = { kind: 'greaterOrEqual', attribute: 'entryCSN', value: Buffer.from(csn) } as const;
-    for (const base of this.suffixes)
-      try {
-        const request = { base, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
-        for await (const message of this.connection.search(request, { idleTimeout: READ_TIMEOUT_MS }))
-          if (message.kind === 'entry') newer.push(...message.entry.text('entryCSN'));
-      } catch (error) {
-        if (!(error instanceof LdapResultError)) throw error;
-      }
-    this.newer = newer.filter((each) => each >= csn);
-  }
-}
 
 /** The newest CSN of each server ID, in the order of the IDs. CSNs of one ID have the order of their text. */
 function newestOf(csns: readonly string[]): ReadonlyMap<number, string> {
