@@ -9,7 +9,7 @@ import { databaseError } from './database/statements/database-error.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
-import { recognize } from './sources/ldap/recognize.js';
+import { recognize } from './sources/ldap/ldap-servers.js';
 import { logBeginning, logShutdown } from './start/lifecycle-log.js';
 import { describeStart } from './start/message.js';
 import { isInTerminal, readSettingsAgain, type SettingsInUse } from './start/preconditions.js';

@@ -5,10 +5,16 @@ import { CONFIG } from '../config/config.module.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { readClock } from '../database/statements/statement.js';
-import { LdifError } from '../ldap/ldif/ldif-error.js';
+import { LdifError } from '../ldap/ldif/ldif.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
-import type { Directory, Found, Identity, KnownStamp, Listed } from '../sources/directory.js';
-import { ServerBehindError, SourceError } from '../sources/source.error.js';
+import {
+  type Directory,
+  type Found,
+  type Identity,
+  type Listed,
+  ServerBehindError,
+  SourceError,
+} from '../sources/directory.js';
 import { fingerprintOf } from '../sources/source.js';
 import { PictureStore } from './revision/pictures.js';
 import {
@@ -211,7 +217,7 @@ class Reading {
     const { progress, signal } = this.options;
     const stager = await this.stager(true);
     let count = 0;
-    for await (const page of this.directory.scan(null)) {
+    for await (const page of this.directory.scan(true)) {
       signal?.throwIfAborted();
       await seen.note(page);
       const staged: StagedEntry[] = [];
@@ -231,7 +237,7 @@ class Reading {
     const { progress, signal } = this.options;
     const differing: Identity[] = [];
     let count = 0;
-    for await (const page of this.directory.scan((dnKeys) => readStamps(this.session, dnKeys))) {
+    for await (const page of this.directory.scan(false)) {
       signal?.throwIfAborted();
       differing.push(...(await seen.note(page)));
       count += page.length;
@@ -275,12 +281,6 @@ class Reading {
       [mode, refusals.join('. ') || null, isWhole, this.options.leader ?? null],
     );
   }
-}
-
-async function readStamps(session: Session, dnKeys: readonly string[]): Promise<Map<string, KnownStamp>> {
-  const text = `select dn_key as "dnKey", kind, uuid, stamp from entries where dn_key = any ($1::uuid[])`;
-  const rows = await session.query<(KnownStamp & { dnKey: string })[]>(text, [dnKeys]);
-  return new Map(rows.map(({ dnKey, ...stamp }) => [dnKey, stamp]));
 }
 
 /** The entries of the mirror that a scan has listed. */

@@ -5,7 +5,7 @@ import { GrantedCounts, type GrantRequest, type UnusedGrant } from '../limits/gr
 import { NestLog } from '../monitoring/log.js';
 import { EndedMetrics } from '../monitoring/metrics/ended-metrics.js';
 import type { MetricFamilies } from '../monitoring/metrics/registry.js';
-import { recognize } from '../sources/ldap/recognize.js';
+import { recognize } from '../sources/ldap/ldap-servers.js';
 import { EXIT_FAILED } from './failure.js';
 import { logBeginning, logShutdown } from './lifecycle-log.js';
 import { describeStart } from './message.js';

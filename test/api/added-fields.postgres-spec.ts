@@ -10,7 +10,7 @@ import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { describeSchema } from '../../src/reference/described-schema.js';
 import { buildPages } from '../../tools/reference/pages.js';
 import { readSources } from '../../tools/reference/sources.js';
-import { searchesOf } from '../../src/sources/ldap/entry-searches.js';
+import { searchesOf } from '../../src/sources/ldap/server-directory.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { QueryRunner } from 'typeorm';
 import { Initial1763683200100 } from '../../src/database/migrations/0001-initial.js';
 import { Entry } from '../../src/ldap/entry.js';
-import { uuidOfDn } from '../../src/ldap/naming/entry-uuid.js';
+import { uuidOfDn } from '../../src/ldap/naming/identifiers.js';
 import {
   type RevisionOutcome,
   type RevisionRequest,

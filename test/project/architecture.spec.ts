@@ -90,7 +90,6 @@ const PURE = [
   'ldap/ldif/ldif-record.ts',
   'ldap/filter/filter.ts',
   'ldap/client/message.ts',
-  'ldap/client/ber.ts',
   'groups/group.fields.ts',
   'mirror/map/entry-reader.ts',
   'mirror/map/map.ts',

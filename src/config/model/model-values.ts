@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { compileFilter } from '../../ldap/filter/filter.js';
-import { InvalidFilterError, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { compileFilter, InvalidFilterError, parseFilter } from '../../ldap/filter/filter.js';
 import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
 
 // Schemas of single values of the model file. A message is the end of a sentence whose subject is the value, and the cure.

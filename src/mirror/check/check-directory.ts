@@ -6,19 +6,18 @@ import type {
   LdapServerConfig,
   LdapSourceConfig,
 } from '../../config/settings/directory.js';
-import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { type LdapConnection, readOne, ANY_ENTRY } from '../../ldap/client/ldap-connection.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
-import { readOne } from '../../ldap/client/read-one.js';
-import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
-import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { LdapServers, passwordRisk } from '../../sources/ldap/ldap-servers.js';
+import { LdifError } from '../../ldap/ldif/ldif.js';
+import { uuidOfEntry } from '../../ldap/naming/identifiers.js';
+import { chooseHints } from '../../sources/ldap/hints.js';
+import { connectTo, passwordRisk } from '../../sources/ldap/ldap-servers.js';
 import { ServerDirectory } from '../../sources/ldap/server-directory.js';
-import { FileDirectory } from '../../sources/ldif/file-directory.js';
-import { SourceError } from '../../sources/source.error.js';
+import { FileDirectory } from '../../sources/file-directory.js';
+import { SourceError } from '../../sources/directory.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
-import { compareServers } from './compare-servers.js';
 import { CountedEntries } from './counted-entries.js';
 import { PLURALS } from './counted-kind.js';
 
@@ -26,6 +25,9 @@ import { PLURALS } from './counted-kind.js';
 type Progress = (entries: number) => void;
 /** Number of entries between two progress reports. */
 const PROGRESS_INTERVAL = 1000;
+
+/** The name of the findings about all servers. */
+const SERVERS = 'directory servers';
 
 const ENCRYPTION = {
   none: 'not encrypted',
@@ -79,12 +81,11 @@ async function enterAll(
   signal: AbortSignal,
   findings: Finding[],
 ): Promise<ConnectedServer | null> {
-  const servers = new LdapServers(source);
   let first: ConnectedServer | null = null;
   for (const server of source.servers) {
     let connection: LdapConnection | null = null;
     try {
-      connection = await servers.connectTo(server, signal);
+      connection = await connectTo(source, server, signal);
       findings.push(await describeServer(connection, server));
       first ??= { connection, server };
     } catch (error) {
@@ -133,7 +134,7 @@ export async function checkFile(
   const entries = new CountedEntries(config);
   try {
     for await (const page of new FileDirectory(config, source).scan()) {
-      for (const { kind, entry } of page) if (entry !== null) entries.add(kind, entry);
+      for (const { kind, entry } of page) entries.add(kind, entry);
       progress(entries.total);
     }
   } catch (error) {
@@ -238,7 +239,7 @@ class DirectoryCheck {
     const { directory, config } = this;
     const { total, dated } = this.entries;
     try {
-      await directory.begin(this.signal);
+      await directory.begin(chooseHints, this.signal);
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
       yield problem('changes', error.message);
@@ -261,4 +262,103 @@ class DirectoryCheck {
           );
     }
   }
+}
+
+/** What the servers of one directory have in common. */
+interface Content {
+  readonly url: string;
+  readonly directory: ServerDirectory;
+  /** The identity of the base DN, which replication keeps; null when the account does not see it. */
+  readonly base: string | null;
+  /** The identities of all users and groups. */
+  readonly identities: ReadonlySet<string>;
+}
+
+/**
+ * Compares the contents of all servers of DIRECTORY_URL with those of one: each may have to replace the others, and the mirror
+ * would follow another content. Servers that are not available are left out.
+ * @param directory that of the server `first`, and begun
+ * @throws the signal's reason
+ */
+async function* compareServers(
+  source: LdapSourceConfig,
+  directory: ServerDirectory,
+  first: LdapServerConfig,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  const others = source.servers.filter((server) => server !== first);
+  let known: Content | null = null;
+  for (const server of others.length === 0 ? [] : [first, ...others]) {
+    const found = server === first ? directory : await openOther(server, { source, directory, signal });
+    if (found === null) continue;
+    try {
+      if (found !== directory) await found.begin(chooseHints, signal);
+      const content = await readContent(server.url, found);
+      if (known === null) known = content;
+      else yield* describeDifference(known, content);
+    } catch (error) {
+      if (!(error instanceof LdapError || error instanceof SourceError)) throw error;
+      yield warning(SERVERS, `${server.url}: its content could not be compared: ${error.message}`);
+      if (found === directory) return;
+    } finally {
+      if (found !== directory) found.connection.close();
+    }
+  }
+}
+
+interface Opening {
+  readonly source: LdapSourceConfig;
+  readonly directory: ServerDirectory;
+  readonly signal: AbortSignal;
+}
+
+async function openOther(server: LdapServerConfig, opening: Opening): Promise<ServerDirectory | null> {
+  const { source, directory, signal } = opening;
+  try {
+    return new ServerDirectory(directory.config, await connectTo(source, server, signal));
+  } catch (error) {
+    if (error instanceof LdapError) return null;
+    throw error;
+  }
+}
+
+async function readContent(url: string, directory: ServerDirectory): Promise<Content> {
+  const entry = await readOne(directory.connection, directory.config.baseDn, [directory.uuid]);
+  const identities = new Set<string>();
+  for await (const page of directory.scan(false)) for (const { uuid } of page) identities.add(uuid);
+  return { url, directory, base: entry === null ? null : uuidOfEntry(entry, directory.uuid), identities };
+}
+
+/** Describes how the content of a server differs from that of the first one. */
+async function* describeDifference(first: Content, other: Content): AsyncGenerator<Finding> {
+  const { baseDn } = first.directory.config;
+  const missing = [...first.identities].filter((uuid) => !other.identities.has(uuid)).length;
+  const added = [...other.identities].filter((uuid) => !first.identities.has(uuid)).length;
+  const counts = `${missing} users and groups of ${first.url} are missing there, and ${added} are only there`;
+  if (first.base !== null && other.base !== null && first.base !== other.base)
+    yield problem(
+      SERVERS,
+      `${other.url} has another directory than ${first.url}: ${baseDn} has another identity. ${counts}`,
+    );
+  else if (await lacks(other, first))
+    yield warning(SERVERS, `${other.url} lags behind ${first.url} by its contextCSN. ${counts}`);
+  else if (await lacks(first, other))
+    yield warning(SERVERS, `${first.url} lags behind ${other.url} by its contextCSN. ${counts}`);
+  else if (missing + added === 0)
+    yield ok(SERVERS, `${other.url} has the same ${first.identities.size} users and groups as ${first.url}`);
+  else
+    yield problem(
+      SERVERS,
+      `${other.url} has other content than ${first.url}, or one of them lags. ${counts}`,
+    );
+  for (const { url, directory } of [first, other])
+    if (directory.contextCsns.length === 0)
+      yield warning(
+        SERVERS,
+        `${url} does not show which changes of the others it has: it is not known whether it lags`,
+      );
+}
+
+async function lacks({ directory }: Content, known: Content): Promise<boolean> {
+  return (await directory.describeLag(known.directory.contextCsns)) !== null;
 }

@@ -18,7 +18,7 @@ import {
   NAMED_GROUPS,
 } from '../map/map.js';
 import { keysOfEntry } from '../map/named-by.js';
-import { namingAttributesOf } from '../../sources/named-groups.js';
+import { namingAttributesOf } from '../../sources/references.js';
 import type { EntryKind } from '../../sources/source.js';
 import { CountedKind } from './counted-kind.js';
 import { References } from './references.js';

@@ -5,7 +5,7 @@ import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { type ReferenceField, referenceFields } from '../../database/fields/field-columns.js';
 import type { Entry } from '../../ldap/entry.js';
 import { escapeDnValue, InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
-import { type Identified, nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
+import { type Identified, nameInValue, referenceKeyOf } from '../../sources/references.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
 import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
 

@@ -10,10 +10,9 @@ import { LONGEST_ID } from '../../common/identity.js';
 import { inOneLine } from '../../common/printable.js';
 import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
+import { nameInValue, referenceKeyOf } from '../../sources/references.js';
 import { Misfit, parseRfc3339, parseValue } from './parse-value.js';
 import { type NamedAs, namedBy, type RoleSum } from './named-by.js';
 

@@ -1,5 +1,5 @@
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Entry } from '../../ldap/entry.js';
 import { parseRfc3339 } from './parse-value.js';
 import { mapGroup, mapPerson } from './map.js';

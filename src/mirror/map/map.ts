@@ -4,7 +4,7 @@ import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visib
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';
-import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
+import { groupKeysOf, namedGroupsOf } from '../../sources/references.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
 
 /**

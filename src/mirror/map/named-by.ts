@@ -1,5 +1,5 @@
 import { type DirectoryMapping, formsOf, NAMED_BY, type NamedBy } from '../../config/model/mapping.js';
-import { type Identified, keyOfEntry } from '../../sources/reference-key.js';
+import { type Identified, keyOfEntry } from '../../sources/references.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** A sum of roles: 1 member, 2 admin, 4 owner. */

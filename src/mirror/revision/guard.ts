@@ -9,7 +9,7 @@ import { AUDIENCE_LEVELS } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
-import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
 import type { EntryKind } from '../../sources/source.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, namedBy, type RoleSum } from '../map/named-by.js';
 import { MEMBERS } from './staged-entry.js';

@@ -11,9 +11,9 @@ import {
 } from '../../config/model/mapping.js';
 import { writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { storedKeyOf } from '../../sources/reference-key.js';
-import { searchesOf } from '../../sources/ldap/entry-searches.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
+import { storedKeyOf } from '../../sources/references.js';
+import { searchesOf } from '../../sources/ldap/server-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
 import { COMPARED, comparedName, FIELD_VALUES } from '../../database/fields/value-filters.js';

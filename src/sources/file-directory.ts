@@ -2,18 +2,15 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mappingOf } from '../../config/model/mapping.js';
-import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
-import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { compileFilter } from '../../ldap/filter/filter.js';
-import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { type LdifRecord, parseRecord, splitLdif } from '../../ldap/ldif/ldif.js';
-import { isBelow } from '../../ldap/naming/dn.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import type { Directory, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
-import { SourceError } from '../source.error.js';
-import { type EntryKind, KINDS } from '../source.js';
+import { mappingOf } from '../config/model/mapping.js';
+import type { DirectoryConfig, FileSourceConfig } from '../config/settings/directory.js';
+import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import { compileFilter } from '../ldap/filter/filter.js';
+import { LdifError, type LdifRecord, parseRecord, splitLdif } from '../ldap/ldif/ldif.js';
+import { isBelow } from '../ldap/naming/dn.js';
+import { keyOfDn, uuidOfDn, uuidOfEntry } from '../ldap/naming/identifiers.js';
+import { type Directory, type Found, type Hint, type Identity, SourceError } from './directory.js';
+import { type EntryKind, KINDS } from './source.js';
 
 const CHUNK = 1 << 18;
 const POLL_INTERVAL_MS = 100;
@@ -39,30 +36,21 @@ export class FileDirectory implements Directory {
   }
 
   /**
-   * Yields the users and groups in the order of the file. A record with the same bytes as before is not parsed.
+   * Yields the users and groups in the order of the file.
    * @throws LdifError when the file is malformed, also for a second record with one DN
    */
-  async *scan(known: KnownStamps | null = null): AsyncGenerator<readonly Listed[]> {
+  async *scan(): AsyncGenerator<readonly Found[]> {
     const seen = new Set<string>();
-    for await (const records of this.read()) {
-      const named = records.flatMap((record) => {
-        const dn = dnOfRecord(record.bytes) ?? parseRecord(record)?.dn;
-        return dn === undefined ? [] : [{ record, dn, dnKey: keyOfDn(dn), stamp: stampOf(record) }];
-      });
-      for (const { record, dnKey } of named) {
+    for await (const records of this.read())
+      yield records.flatMap((record) => {
+        const entry = parseRecord(record);
+        if (entry === null) return [];
         // The key itself is many small strings until it is written somewhere, which take six times as much memory.
-        const compact = Buffer.from(dnKey.replaceAll('-', ''), 'hex').toString('latin1');
-        if (seen.has(compact)) throw new LdifError(record.line, 'a dn that occurs in the file already');
-        seen.add(compact);
-      }
-      const stamps = await known?.(named.map(({ dnKey }) => dnKey));
-      yield named.flatMap(({ record, dn, dnKey, stamp }): Listed[] => {
-        const same = stamps?.get(dnKey);
-        if (same?.stamp === stamp) return [{ kind: same.kind, uuid: same.uuid, dn, stamp, entry: null }];
-        const found = this.findIn(record, stamp);
-        return found === null ? [] : [found];
+        const dnKey = Buffer.from(keyOfDn(entry.dn).replaceAll('-', ''), 'hex').toString('latin1');
+        if (seen.has(dnKey)) throw new LdifError(record.line, 'a dn that occurs in the file already');
+        seen.add(dnKey);
+        return this.foundIn(record, entry);
       });
-    }
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -72,10 +60,11 @@ export class FileDirectory implements Directory {
       : null;
     for await (const records of this.read())
       for (const record of records) {
-        const dn = dnKeys === null ? null : dnOfRecord(record.bytes);
+        const dn = dnKeys === null ? null : dnOfRecord(record.text);
         if (dn !== null && dnKeys?.has(keyOfDn(dn)) === false) continue;
-        const found = this.findIn(record, stampOf(record));
-        if (found !== null && uuids.has(found.uuid)) yield found;
+        const entry = parseRecord(record);
+        for (const found of entry === null ? [] : this.foundIn(record, entry))
+          if (uuids.has(found.uuid)) yield found;
       }
   }
 
@@ -124,31 +113,23 @@ export class FileDirectory implements Directory {
     if ((await this.version()) !== before) throw new SourceError('The file changed while it was read');
   }
 
-  private findIn(record: LdifRecord, stamp: string): Found | null {
-    const entry = parseRecord(record);
-    if (entry === null) return null;
+  /** The user or group that an entry is, if it is one. */
+  private foundIn({ text, isFirst }: LdifRecord, entry: Entry): Found[] {
     const [kind] = this.choosers.find(([, isOfKind]) => isOfKind(entry)) ?? [];
-    if (kind === undefined) return null;
+    if (kind === undefined) return [];
     // An entry with a malformed identifier is left out with its reason, under one that is made of its DN.
-    const uuid =
-      uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ??
-      uuidOfEntry(entry, 'no such attribute');
-    return uuid === null ? null : { kind, uuid, dn: entry.dn, stamp, entry };
+    const uuid = uuidOfEntry(entry, mappingOf(this.config.mapping, kind).uuid) ?? uuidOfDn(entry.dn);
+    // The first record may have a version, with which the same bytes are an error in another place: it has another stamp.
+    const stamp = `${isFirst ? 'first ' : ''}${hash('sha256', Buffer.from(text, 'latin1'), 'base64url')}`;
+    return uuid === null ? [] : [{ kind, uuid, dn: entry.dn, stamp, entry }];
   }
-}
-
-/** The first record may have a version, with which the same bytes are an error in another place: it has another stamp. */
-function stampOf({ bytes, line }: LdifRecord): string {
-  return `${line === 1 ? 'first ' : ''}${hash('sha256', bytes, 'base64url')}`;
 }
 
 /** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */
 const FIRST_LINE = /^dn: +([^\r\n\0]+)\r?\n[^ ]/;
-/** More bytes than most DNs have. */
-const FIRST_BYTES = 1024;
 
 /** Returns the DN of a record without parsing the rest; null if that is not possible. */
-function dnOfRecord(bytes: Buffer): string | null {
-  const [, dn] = FIRST_LINE.exec(bytes.toString('latin1', 0, FIRST_BYTES)) ?? [];
+function dnOfRecord(text: string): string | null {
+  const [, dn] = FIRST_LINE.exec(text) ?? [];
   return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
 }

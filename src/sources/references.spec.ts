@@ -1,6 +1,6 @@
 import { Entry } from '../ldap/entry.js';
-import { keyOfDn } from '../ldap/naming/dn-key.js';
-import { groupKeysOf, namedGroupsOf, namingAttributesOf } from './named-groups.js';
+import { keyOfDn } from '../ldap/naming/identifiers.js';
+import { groupKeysOf, namedGroupsOf, namingAttributesOf } from './references.js';
 
 const entry = (dn: string, attributes: Record<string, (string | Buffer)[]>) =>
   new Entry(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { LdapProtocolError } from './ldap-error.js';
-import { MessageFrames } from './ber.js';
+import { MessageFrames } from './message.js';
 
 /**
  * A message with the given number of content bytes, and the given number of length octets (0 for the short
