@@ -11,7 +11,7 @@ import { readClients } from '../identity-provider/clients.js';
 import { QuarantineStatistics } from '../mirror/map/quarantine-statistics.js';
 import { checkDirectory } from '../sources/check/check-directory.js';
 import { checkFile } from '../sources/check/check-file.js';
-import { configProblems } from '../start/preconditions.js';
+import { configProblems } from '../config/config.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
 

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { MediaController } from './media.controller.js';
 import { PictureRenderer } from './rendering/picture-renderer.js';
@@ -12,12 +14,24 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
 @Module({
   controllers: [MediaController],
   providers: [
-    { provide: SIGNING_KEYS, inject: [CONFIG, EmbeddedKeys], useFactory: readSigningKeys },
+    {
+      provide: SIGNING_KEYS,
+      inject: [CONFIG, EmbeddedKeys, DataSource],
+      useFactory: async (config: Config, embedded: EmbeddedKeys, dataSource: DirectoryDataSource) => {
+        const keys = {};
+        await dataSource.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, embedded)));
+        return keys;
+      },
+    },
     {
       provide: SignedUrls,
       inject: [CONFIG, SIGNING_KEYS],
       useFactory: (config: Config, keys: SigningKeys) =>
-        new SignedUrls(config.baseUrl, keys.signing, () => Date.now()),
+        new SignedUrls(
+          config.baseUrl,
+          () => keys.signing,
+          () => Date.now(),
+        ),
     },
     PictureRenderer,
     PicturesService,
