@@ -60,7 +60,7 @@ export class IdentityProvider implements OnModuleInit {
       handle(...given);
     };
     await mount(adapter, mounted, logins, this.config);
-    await this.database.whenOpen(async () => {
+    await this.embeddedKeys.whenOpen(async () => {
       const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
       this.embeddedIssuer.publish(publicKeys(keys));
       handle = this.build(clients, keys, logins);

@@ -1,8 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import ipaddr from 'ipaddr.js';
-import type { ClusterCounts } from './cluster-counts.js';
-import type { SharedCounts } from './shared-counts.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
@@ -96,6 +94,12 @@ function readNetwork(address: string): string {
   return `${groups.join(':')}::/64`;
 }
 
+/** Counts outside of this process. `take` is null while they cannot be used, and returns no promise if it need not ask. */
+interface Counts {
+  readonly isUp: boolean;
+  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> | null;
+}
+
 /** Injection token of SharedCounts; null without Redis. */
 export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
@@ -106,8 +110,8 @@ export const CLUSTER_COUNTS = Symbol('CLUSTER_COUNTS');
 @Injectable()
 export class Limits {
   constructor(
-    @Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null,
-    @Inject(CLUSTER_COUNTS) private readonly ofCluster: ClusterCounts | null = null,
+    @Inject(SHARED_COUNTS) private readonly shared: Counts | null,
+    @Inject(CLUSTER_COUNTS) private readonly ofCluster: Pick<Counts, 'take'> | null = null,
   ) {}
 
   /** Whether other processes take from the same limits, so that Redis has to be asked. */

@@ -1,8 +1,6 @@
 import { Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { MediaController } from './media.controller.js';
 import { PictureRenderer } from './rendering/picture-renderer.js';
@@ -16,10 +14,10 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
   providers: [
     {
       provide: SIGNING_KEYS,
-      inject: [CONFIG, EmbeddedKeys, DataSource],
-      useFactory: async (config: Config, embedded: EmbeddedKeys, dataSource: DirectoryDataSource) => {
+      inject: [CONFIG, EmbeddedKeys],
+      useFactory: async (config: Config, embedded: EmbeddedKeys) => {
         const keys = {};
-        await dataSource.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, embedded)));
+        await embedded.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, embedded)));
         return keys;
       },
     },
