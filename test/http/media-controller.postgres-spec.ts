@@ -46,7 +46,12 @@ beforeAll(async () => {
     BASE_URL: 'https://directory.example/school',
   });
   const module = await Test.createTestingModule({
-    imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), AccessLogModule, MediaModule],
+    imports: [
+      ConfigModule.forRoot(config),
+      DatabaseModule.forRoot(config, [], false),
+      AccessLogModule,
+      MediaModule,
+    ],
   }).compile();
   app = module.createNestApplication<NestFastifyApplication>(new HttpAdapter(config, [PICTURE_REJECTIONS]));
   app.useGlobalFilters(new RethrowFilter());

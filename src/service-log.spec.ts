@@ -1,5 +1,5 @@
-import { readConfig } from '../config/config.js';
-import { describeStart } from './message.js';
+import { readConfig } from './config/config.js';
+import { describeStart } from './service-log.js';
 
 describe('the log after a start', () => {
   it('contains the demonstration token, if there is one', () => {

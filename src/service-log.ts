@@ -1,7 +1,36 @@
-import { readClients } from '../identity-provider/clients.js';
-import { hasSampleClients } from '../config/settings/auth.js';
-import type { Config } from '../config/config.js';
-import { SAMPLE_MODEL } from '../config/sample-files.js';
+import { Logger } from '@nestjs/common';
+import { printable } from './common/printable.js';
+import { readBuild } from './config/build.js';
+import type { Config } from './config/config.js';
+import { describeChangedSettings } from './config/described-settings.js';
+import { findUselessVariables } from './config/misspelled-settings.js';
+import { SAMPLE_MODEL } from './config/sample-files.js';
+import { hasSampleClients } from './config/settings/auth.js';
+import { readClients } from './identity-provider/clients.js';
+import { NestLog } from './monitoring/log.js';
+
+const logger = new Logger('Service');
+
+/** Logs which build begins with which settings: the first lines of every log. */
+export function beginLog(config: Config): void {
+  Logger.overrideLogger(NestLog.of(config));
+  const { version, commit } = readBuild();
+  const settings = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
+  const count =
+    settings.length === 0 ? 'all settings have their defaults' : 'settings other than the defaults:';
+  const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
+  logger.log([`${build}; ${count}`, ...settings].join('\n'));
+  for (const each of findUselessVariables()) logger.warn(each);
+}
+
+/** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */
+export function logShutdown(signal: string): void {
+  logger.log(`The shutdown begins: ${signal}`);
+  // Before the listener of the log, which writes what is buffered.
+  process.prependOnceListener('exit', (code) => {
+    if (code === 0) logger.log('The shutdown is complete');
+  });
+}
 
 const GROUP_QUERY =
   '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';

@@ -1,6 +1,6 @@
-import { ServiceError } from '../common/errors.js';
-import { ConfigError } from '../config/config.js';
-import { DatabaseStartError } from '../database/statements/database-error.js';
+import { ServiceError } from './common/errors.js';
+import { ConfigError } from './config/config.js';
+import { DatabaseStartError } from './database/statements/database-error.js';
 
 /** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it. */
 export const EXIT_FAILED = 1;
