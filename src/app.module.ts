@@ -22,7 +22,6 @@ import type { OtherProcesses } from './monitoring/metrics/metrics.service.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
-import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -70,7 +69,6 @@ export class AppModule {
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
-        ReferenceModule,
         MonitoringModule.forRoot(config, otherProcesses),
         ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
       ],

@@ -52,19 +52,11 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
   },
   {
     name: 'application',
-    modules: [
-      'monitoring',
-      'identity-provider',
-      'explorer',
-      'reference',
-      'start',
-      'commands',
-      '(composition)',
-    ],
+    modules: ['monitoring', 'identity-provider', 'explorer', 'start', 'commands', '(composition)'],
     allowed: {
       start: ['identity-provider', 'monitoring'],
       commands: ['start', 'identity-provider', 'monitoring', '(composition)'],
-      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'reference', 'start', 'commands'],
+      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'start', 'commands'],
     },
   },
 ];
