@@ -40,7 +40,6 @@ try {
   await waitUntilReady();
   const browser = await chromium.launch({ executablePath: findProgram('chromium') });
   mkdirSync(DIRECTORY, { recursive: true });
-  await takeStartPage(browser);
   await takeExplorer(browser);
   await takeClubPage(browser);
   await browser.close();
@@ -62,12 +61,6 @@ async function waitUntilReady() {
     await sleep(100);
   }
   throw new Error(`The service did not start on port ${port}`);
-}
-
-async function takeStartPage(browser) {
-  const page = await browser.newPage({ viewport: VIEWPORT });
-  await page.goto(url);
-  await save(page, 'start-page');
 }
 
 async function takeExplorer(browser) {
