@@ -19,7 +19,6 @@ import { MirrorModule } from './mirror/mirror.module.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
-import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -52,7 +51,6 @@ export class AppModule {
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
-        ReferenceModule,
         MonitoringModule.forRoot(config),
         ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
       ],

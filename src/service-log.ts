@@ -39,13 +39,12 @@ const MODEL_QUERY =
 
 /** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
 export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
-  const { baseUrl, auth, database, directory, disclosure, explorer } = config;
+  const { baseUrl, auth, database, directory, explorer } = config;
   const lines = [
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
     `  Changes    ${baseUrl}/changes/v1`,
     ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
-    ...(disclosure.introspection ? [`  Reference  ${baseUrl}/reference`] : []),
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
     `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
     `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,

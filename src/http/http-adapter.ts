@@ -69,7 +69,6 @@ export class HttpAdapter extends FastifyAdapter {
     this.headers = headers;
     this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
-    fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     this.prepareServer(fastify, config, unparsed);
     this.registerSteps(fastify, unparsed);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));

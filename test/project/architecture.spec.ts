@@ -52,10 +52,10 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
   },
   {
     name: 'application',
-    modules: ['monitoring', 'identity-provider', 'explorer', 'reference', 'commands', '(composition)'],
+    modules: ['monitoring', 'identity-provider', 'explorer', 'commands', '(composition)'],
     allowed: {
       commands: ['identity-provider', 'monitoring', '(composition)'],
-      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'reference', 'commands'],
+      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'commands'],
     },
   },
 ];
