@@ -89,6 +89,8 @@ async function begin(
 ): Promise<PresetName | null> {
   const away = new AbortController();
   const connecting = connect(app, config, isKnown, { ending, away });
+  // The port may be in use, which is the first reason.
+  connecting.catch(() => undefined);
   const isConnected = await settlesWithin(SOON_MS, connecting, AbortSignal.any([ending, away.signal]));
   if (isConnected) {
     const other = await connecting;
