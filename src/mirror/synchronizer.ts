@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { readClock } from '../database/statements/statement.js';
 import { LdifError } from '../ldap/ldif/ldif.js';
@@ -70,12 +71,27 @@ export class Synchronizer {
   async run(directory: Directory, session: Session, options: RunOptions = {}): Promise<RevisionOutcome> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.watch('all', () => this.runOnce(directory, session, options));
+        const reading = this.begin(directory, session, options);
+        return await this.watch('all', () => reading.scan(options.isWhole === true));
       } catch (error) {
         if (!(error instanceof OutdatedRevisionError) || attempt === ATTEMPTS || options.leader != null)
           throw error;
       }
     }
+  }
+
+  /** Reads entries again and writes what differs. @param asOf as in RevisionRequest */
+  advance(
+    directory: Directory,
+    session: Session,
+    uuids: readonly string[],
+    { asOf, ...options }: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
+  ): Promise<RevisionOutcome> {
+    return this.watch('changes', () => this.begin(directory, session, options).advance(uuids, asOf));
+  }
+
+  private begin(directory: Directory, session: Session, options: RunOptions): Reading {
+    return new Reading(this.config.directory, this.dataSource, directory, session, options);
   }
 
   private async watch(scope: Run['scope'], run: () => Promise<RevisionOutcome>): Promise<RevisionOutcome> {
@@ -84,6 +100,8 @@ export class Synchronizer {
     try {
       const outcome = await runChannel.tracePromise(run, { scope });
       end = outcome.kind;
+      if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);
+      else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
       return outcome;
     } finally {
       const seconds = (performance.now() - begun) / 1000;
@@ -92,91 +110,79 @@ export class Synchronizer {
       this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
     }
   }
+}
 
-  private async runOnce(
-    directory: Directory,
-    session: Session,
-    options: RunOptions,
-  ): Promise<RevisionOutcome> {
+/** One reading of the directory, which becomes a revision. */
+class Reading {
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly dataSource: DataSource,
+    private readonly directory: Directory,
+    private readonly session: Session,
+    private readonly options: RunOptions,
+  ) {}
+
+  async scan(isWholeWanted: boolean): Promise<RevisionOutcome> {
     // The time must be read before the directory.
-    const asOf = await readClock(session);
-    const isWhole = options.isWhole === true || (await this.isOutdated(session));
-    const seen = await SeenEntries.begin(session);
-    const differing = isWhole ? [] : await this.compare(directory, session, seen, options);
-    if (differing.length > MOST_FETCHED)
-      return this.runOnce(directory, session, { ...options, isWhole: true });
-    if (isWhole || differing.length > 0) await this.noteRunning(options);
-    const outcome = await this.write(session, directory, { ...options, asOf }, async (staging) => {
-      if (isWhole) await this.stageAll(directory, staging, seen, options);
-      else await this.stage(directory, staging, differing);
+    const asOf = await readClock(this.session);
+    const isWhole = isWholeWanted || (await this.isOutdated());
+    const seen = await SeenEntries.begin(this.session);
+    const differing = isWhole ? [] : await this.compare(seen);
+    if (differing.length > MOST_FETCHED) return this.scan(true);
+    if (isWhole || differing.length > 0) await this.noteRunning();
+    const outcome = await this.write({ asOf }, async (staging) => {
+      if (isWhole) await this.stageAll(staging, seen);
+      else await this.stage(staging, differing);
       // Two entries in a file can have one identifier, and one entry can move during the scan.
-      const repeated = [...seen.repeated];
-      if (repeated.length === 0) return;
-      await staging.forget(repeated);
-      await this.stage(
-        directory,
-        staging,
-        repeated.map((uuid) => ({ uuid, dn: null })),
-        true,
-      );
+      const repeated = [...seen.repeated].map((uuid) => ({ uuid, dn: null }));
+      await staging.forget([...seen.repeated]);
+      await this.stage(staging, repeated, true);
     });
-    if (options.dryRun !== true) await this.noteScan(session, directory, options, isWhole);
+    if (this.options.dryRun !== true) await this.noteScan(isWhole);
     return outcome;
   }
 
-  /** Reads entries again and writes what differs. @param asOf as in RevisionRequest */
-  advance(
-    directory: Directory,
-    session: Session,
-    uuids: readonly string[],
-    options: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
-  ): Promise<RevisionOutcome> {
-    const request = { ...options, isHinted: true, isPolled: directory.mode === 'POLLED' };
-    const stage = async (staging: Staging) => {
-      const identities = await session.query<(Identity & object)[]>(
+  advance(uuids: readonly string[], asOf: Date | null): Promise<RevisionOutcome> {
+    const hinted = { asOf, isHinted: true, isPolled: this.directory.mode === 'POLLED' };
+    return this.write(hinted, async (staging) => {
+      const identities = await this.session.query<(Identity & object)[]>(
         `select given.uuid, e.dn from unnest($1::uuid[]) as given (uuid) left join entries e on e.uuid = given.uuid`,
         [uuids],
       );
-      await this.stage(directory, staging, identities);
-    };
-    return this.watch('changes', () => this.write(session, directory, request, stage));
+      await this.stage(staging, identities);
+    });
   }
 
-  private async write(
-    session: Session,
-    directory: Directory,
-    options: RunOptions & Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
+  private write(
+    request: Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
-    const { leader = null, accepted, progress } = options;
+    const { directory, options } = this;
     let lag: string | null = null;
-    const request: RevisionRequest = {
+    return writeRevision(this.session, {
+      ...request,
       ...options,
-      ...{ config: this.config.directory, leader },
+      ...{ config: this.config, leader: options.leader ?? null },
       stage: async (staging) => {
         await stage(staging);
-        if (directory.mode !== null) lag = await this.noteContextCsns(session, directory, options);
-        progress?.({ stage: 'write' });
+        if (directory.mode !== null) lag = await this.noteContextCsns();
+        options.progress?.({ stage: 'write' });
       },
       requireCurrent: () => {
         const state = directory.contextCsns.join();
-        if (lag !== null && state !== accepted) throw new ServerBehindError(lag, state);
+        if (lag !== null && state !== options.accepted) throw new ServerBehindError(lag, state);
       },
-      stageAgain: (staging, identities, isForced) => this.stage(directory, staging, identities, isForced),
+      stageAgain: (staging, identities, isForced) => this.stage(staging, identities, isForced),
       isRewritten: directory.mode !== null,
-    };
-    const outcome = await writeRevision(session, request);
-    if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);
-    else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
-    return outcome;
+    });
   }
 
   /** Whether every entry must be read: the mirror was written with another model, or was read long ago. */
-  private async isOutdated(session: Session): Promise<boolean> {
-    const current = await session.query<object[]>(
+  private async isOutdated(): Promise<boolean> {
+    const current = await this.session.query<object[]>(
       `select from mirror_state where revision is not null and source_fingerprint = $1
          and read_whole_at > clock_timestamp() - interval '${WHOLE_HOURS} hours'`,
-      [fingerprintOf(this.config.directory)],
+      [fingerprintOf(this.config)],
     );
     return current.length === 0;
   }
@@ -185,21 +191,16 @@ export class Synchronizer {
     const pictures = isWhole
       ? await PictureStore.withAllKnown(this.dataSource)
       : new PictureStore(this.dataSource);
-    return new EntryStager(this.config.directory.mapping, pictures);
+    return new EntryStager(this.config.mapping, pictures);
   }
 
   /** Stages the present state of entries, and deletes those that are not found. */
-  private async stage(
-    directory: Directory,
-    staging: Staging,
-    identities: readonly Identity[],
-    isForced = false,
-  ): Promise<void> {
+  private async stage(staging: Staging, identities: readonly Identity[], isForced = false): Promise<void> {
     if (identities.length === 0) return;
     const stager = await this.stager(false);
     const missing = new Set(identities.map(({ uuid }) => uuid));
     let entries: StagedEntry[] = [];
-    for await (const { kind, uuid, entry, stamp } of directory.fetch(identities)) {
+    for await (const { kind, uuid, entry, stamp } of this.directory.fetch(identities)) {
       missing.delete(uuid);
       entries.push(await stager.stage(kind, uuid, entry, stamp));
       if (entries.length < STAGED_TOGETHER) continue;
@@ -212,15 +213,11 @@ export class Synchronizer {
   }
 
   /** Stages every entry of the directory. What it does not list is deleted if it is not found either. */
-  private async stageAll(
-    directory: Directory,
-    staging: Staging,
-    seen: SeenEntries,
-    { progress, signal }: RunOptions,
-  ): Promise<void> {
+  private async stageAll(staging: Staging, seen: SeenEntries): Promise<void> {
+    const { progress, signal } = this.options;
     const stager = await this.stager(true);
     let count = 0;
-    for await (const page of directory.scan(true)) {
+    for await (const page of this.directory.scan(true)) {
       signal?.throwIfAborted();
       await seen.note(page);
       const staged: StagedEntry[] = [];
@@ -232,19 +229,15 @@ export class Synchronizer {
     }
     await stager.finish();
     progress?.({ stage: 'compare' });
-    await this.stage(directory, staging, await seen.findMissing());
+    await this.stage(staging, await seen.findMissing());
   }
 
   /** Finds the entries whose stamps differ, that are new, or that are not listed. */
-  private async compare(
-    directory: Directory,
-    session: Session,
-    seen: SeenEntries,
-    { progress, signal }: RunOptions,
-  ): Promise<Identity[]> {
+  private async compare(seen: SeenEntries): Promise<Identity[]> {
+    const { progress, signal } = this.options;
     const differing: Identity[] = [];
     let count = 0;
-    for await (const page of directory.scan(false)) {
+    for await (const page of this.directory.scan(false)) {
       signal?.throwIfAborted();
       differing.push(...(await seen.note(page)));
       count += page.length;
@@ -259,40 +252,33 @@ export class Synchronizer {
    * Notes, in the transaction of a revision, what the server has.
    * @returns how it lacks what was known
    */
-  private async noteContextCsns(
-    session: Session,
-    directory: Directory,
-    { confirm, dryRun = false }: Pick<RunOptions, 'confirm' | 'dryRun'>,
-  ): Promise<string | null> {
-    const [state] = await session.query<{ known: string[] }[]>(
+  private async noteContextCsns(): Promise<string | null> {
+    const { confirm, dryRun = false } = this.options;
+    const [state] = await this.session.query<{ known: string[] }[]>(
       'select context_csns as known from mirror_state',
     );
-    const lag = await directory.describeLag(state?.known ?? []);
-    const { contextCsns } = directory;
+    const lag = await this.directory.describeLag(state?.known ?? []);
+    const { contextCsns } = this.directory;
     if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
-      await session.query('update mirror_state set context_csns = $1', [contextCsns]);
+      await this.session.query('update mirror_state set context_csns = $1', [contextCsns]);
     return lag;
   }
 
   /** Says that a run of the leader reads entries. Each end of it writes another state. */
-  private async noteRunning({ leader = null }: RunOptions): Promise<void> {
-    await this.dataSource.query(
+  private async noteRunning(): Promise<void> {
+    await this.session.query(
       `update mirror_state set state = 'RUNNING' where leader = $1 and state in ('NEVER_RUN', 'IDLE')`,
-      [leader],
+      [this.options.leader ?? null],
     );
   }
 
-  private async noteScan(
-    session: Session,
-    directory: Directory,
-    { leader = null }: RunOptions,
-    isWhole: boolean,
-  ): Promise<void> {
-    await session.query(
+  private async noteScan(isWhole: boolean): Promise<void> {
+    const { mode, refusals } = this.directory;
+    await this.session.query(
       `update mirror_state set mode = $1, refusals = $2,
          read_whole_at = case when $3::boolean then clock_timestamp() else read_whole_at end
        where $4::bigint is null or leader = $4`,
-      [directory.mode, directory.refusals.join('. ') || null, isWhole, leader],
+      [mode, refusals.join('. ') || null, isWhole, this.options.leader ?? null],
     );
   }
 }

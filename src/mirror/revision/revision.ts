@@ -23,7 +23,7 @@ export class OutdatedRevisionError extends Error {
 
 export interface RevisionRequest {
   readonly config: Pick<DirectoryConfig, 'mapping' | 'guard' | 'changesDays' | 'source' | 'visibility'>;
-  /** The number of this process as the leader (Leadership); null: a command, which needs none. */
+  /** The number of this process as the leader (see Term); null: a command, which needs none. */
   readonly leader: number | null;
   /** All changes of the directory before this time are in the revision; null: the time of the mirror stays. */
   readonly asOf: Date | null;
