@@ -9,7 +9,7 @@ import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
-import { configProblems } from '../start/preconditions.js';
+import { configProblems } from '../config/config.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readRecognizedConfig } from './recognized-config.js';
 import { changesNothing } from '../mirror/revision/revision.js';
 import { summarize } from '../mirror/run-reporter.js';
-import { EXIT_FAILED } from '../start/failure.js';
+import { EXIT_FAILED } from '../failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, printWritten } from './help.js';
 import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';

@@ -25,8 +25,6 @@ export class Database implements VisibilitySource {
   /** The same with the log of changes. */
   hidesInLog = false;
   readonly rules: RulesInMirror;
-  /** Those of the data source, from the first statement on. */
-  private statements: DirectoryDataSource['statements'] | null = null;
   private currentSeal: KeySeal | null = null;
 
   constructor(
@@ -59,11 +57,15 @@ export class Database implements VisibilitySource {
       if (read !== null) return read;
     }
     this.requireDatabase();
-    this.statements ??= this.dataSource.statements;
-    const rows = await this.statements.read<Row>(statement, values);
+    const rows = await this.dataSource.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
     if (id !== null) this.revision.noteRead(id);
     return rows;
+  }
+
+  /** Runs work that needs the database, now or when it is open: see DirectoryDataSource. */
+  whenOpen(work: () => unknown): Promise<void> {
+    return this.dataSource.whenOpen(work);
   }
 
   async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
@@ -105,8 +107,8 @@ export class Database implements VisibilitySource {
   }
 
   private requireDatabase(): void {
-    // The data source is closed when the service stops.
-    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
+    // It is opened after the start, and closed when the service stops.
+    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The database is not open');
   }
 }
 

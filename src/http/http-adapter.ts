@@ -10,7 +10,7 @@ import type {
   FastifyRequest,
   RawServerDefault,
 } from 'fastify';
-import { ServiceError } from '../common/errors.js';
+import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import {
   chooseRequestId,
   findHeadProblem,
@@ -41,8 +41,8 @@ export class HttpAdapter extends FastifyAdapter {
   fastPath: RawHandler | null = null;
   /** Called for each rejection of bytes that could not be parsed as a request. */
   onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
-  /** Handles all requests of a start that is not complete. */
-  protected startupHandler: RawHandler | null = null;
+  /** The only routes that are answered while the database is not open yet. Null: all of them. */
+  onlyRoutes: ReadonlySet<string> | null = null;
   private readonly headers: Record<string, string>;
   /** Null without CORS_ORIGINS. */
   private readonly cors: CorsHeaders | null;
@@ -69,7 +69,6 @@ export class HttpAdapter extends FastifyAdapter {
     this.headers = headers;
     this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
-    fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     this.prepareServer(fastify, config, unparsed);
     this.registerSteps(fastify, unparsed);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
@@ -113,6 +112,8 @@ export class HttpAdapter extends FastifyAdapter {
       }
       const preflight = this.cors?.ofPreflight(request.raw) ?? null;
       if (preflight !== null) void reply.code(204).headers(preflight).send();
+      else if (this.onlyRoutes?.has(request.routeOptions.url ?? '') === false)
+        done(new ServiceUnavailableError('The database cannot be reached at the moment'));
       else if (this.held === null) done();
       else this.held.push(done);
     });
@@ -123,8 +124,7 @@ export class HttpAdapter extends FastifyAdapter {
   }
 
   private handleFirst(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-    if (this.startupHandler !== null) this.startupHandler(request, response, next);
-    else if (this.fastPath === null || this.held !== null) next();
+    if (this.fastPath === null || this.held !== null || this.onlyRoutes !== null) next();
     else this.fastPath(request, response, next);
   }
 

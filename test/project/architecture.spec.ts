@@ -52,19 +52,10 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
   },
   {
     name: 'application',
-    modules: [
-      'monitoring',
-      'identity-provider',
-      'explorer',
-      'reference',
-      'start',
-      'commands',
-      '(composition)',
-    ],
+    modules: ['monitoring', 'identity-provider', 'explorer', 'commands', '(composition)'],
     allowed: {
-      start: ['identity-provider', 'monitoring'],
-      commands: ['start', 'identity-provider', 'monitoring', '(composition)'],
-      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'reference', 'start', 'commands'],
+      commands: ['identity-provider', 'monitoring', '(composition)'],
+      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'commands'],
     },
   },
 ];

@@ -87,7 +87,7 @@ export const fieldName = z
  */
 const NOT_IN_A_LINE = /[\t\n\u2028-\u202e\u2066-\u2069]/u;
 
-/** A text that the SDL and the reference show, without escapes. */
+/** A text that the SDL shows, without escapes. */
 export const sentence = z
   .string({ error: 'is missing or no text. Write a sentence for the readers of the schema' })
   .trim()

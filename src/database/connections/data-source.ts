@@ -40,7 +40,11 @@ export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedServer | null = null;
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
+  /** What waits until the database is open. */
+  private readonly waiting: (() => unknown)[] = [];
   readonly timeLimits: DatabaseTimeLimits;
+  /** The last attempt to open the database. */
+  opening: Promise<this> | null = null;
   cursorKey: Buffer = Buffer.alloc(0);
 
   constructor(
@@ -61,7 +65,11 @@ export class DirectoryDataSource extends DataSource {
     this.timeLimits = limits;
   }
 
-  override async initialize(): Promise<this> {
+  override initialize(): Promise<this> {
+    return (this.opening = this.open());
+  }
+
+  private async open(): Promise<this> {
     const { embedded } = this.database;
     try {
       if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
@@ -70,11 +78,18 @@ export class DirectoryDataSource extends DataSource {
       const previews = poolOptions(this.database.previewPoolSize, this.timeLimits);
       this.ownPreviewPool = createPool(this.database.url, previews);
       this.ownStatements = new StatementPool(this.pool, this.timeLimits);
+      for (const work of this.waiting) await work();
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
     }
     return this;
+  }
+
+  /** Runs work that needs the database: now, or whenever it is opened later. If the work fails, so does the opening. */
+  async whenOpen(work: () => unknown): Promise<void> {
+    if (this.ownStatements === null) this.waiting.push(work);
+    else await work();
   }
 
   override async destroy(): Promise<void> {
@@ -150,7 +165,10 @@ export class DirectoryDataSource extends DataSource {
   }
 
   private async stopQuietly(): Promise<void> {
+    this.ownStatements = null;
     try {
+      await this.ownPreviewPool?.end();
+      this.ownPreviewPool = null;
       if (this.isInitialized) await super.destroy();
       await this.embedded?.close();
     } catch {

@@ -35,7 +35,7 @@ const LONGEST_SETTLING_MS = 100;
 @Injectable()
 export class Revisions implements OnModuleInit, OnModuleDestroy {
   private readonly stopping = new AbortController();
-  private listening: Promise<void> = Promise.resolve();
+  private listening: Promise<void> | null = null;
   /** Whether the server answers. Otherwise there may be a revision that this process does not know. */
   private isHeard = false;
   readonly freshness = new Freshness();
@@ -55,10 +55,12 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     };
   }
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     const risk = unencryptedPassword(this.config.database);
     if (risk !== null) this.logger.warn(risk);
-    this.listening = this.listen();
+    await this.database.whenOpen(() => {
+      this.listening ??= this.listen();
+    });
   }
 
   async onModuleDestroy(): Promise<void> {
