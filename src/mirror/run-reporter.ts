@@ -75,7 +75,7 @@ export class RunReporter {
     }
     if (outcome.kind === 'applied')
       this.logger.log(
-        `Revision ${outcome.announcement.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
+        `Revision ${outcome.revision.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
       );
     await this.noteEnd(outcome);
     return outcome;
@@ -88,7 +88,7 @@ export class RunReporter {
     );
     this.wasAway = false;
     if (outcome.kind === 'blocked' || !this.holding.isOpen) return;
-    const before = outcome.kind === 'applied' ? outcome.announcement.number - 1 : await this.revisionNow();
+    const before = outcome.kind === 'applied' ? outcome.revision.number - 1 : await this.revisionNow();
     this.holding.end(
       before > this.heldAt
         ? `The blocked plan was confirmed: revision ${this.heldAt + 1},`

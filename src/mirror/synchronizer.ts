@@ -157,7 +157,7 @@ export class Synchronizer {
       isRewritten: directory.mode !== null,
     };
     const outcome = await writeRevision(session, request);
-    if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);
+    if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
     else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
     return outcome;
   }
