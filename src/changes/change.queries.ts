@@ -5,7 +5,6 @@ import { lookupCondition, type TableNames } from '../database/fields/object-tabl
 import type { PageSource } from '../database/paging/page-source.js';
 import {
   IS_COMPLETE,
-  OPEN_REVISION,
   REVISION,
   type Statement,
   statement,
@@ -130,7 +129,7 @@ const END = 'greatest(m.changes_pruned_to, (select max(n.id) from changes n))';
 /** The end of the log. */
 export const READ_END = statement(
   `
-  select ${END}::float8, m.${OPEN_REVISION}
+  select ${END}::float8, m.revision_uuid
   from mirror_state m where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
@@ -138,7 +137,7 @@ export const READ_END = statement(
 /** The position after which the log is complete. */
 export const READ_START = statement(
   `
-  select ${PAST}, m.${OPEN_REVISION}
+  select ${PAST}, m.revision_uuid
   from mirror_state m where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
@@ -149,7 +148,7 @@ export const READ_START = statement(
  */
 export const READ_PAST = statement(
   `
-  select ${PAST}, e.number::float8, m.${OPEN_REVISION}
+  select ${PAST}, e.number::float8, m.revision_uuid
   from mirror_state m cross join lateral (select ${END} as number) e
   where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
     and $3::bigint <= e.number`,

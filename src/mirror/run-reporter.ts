@@ -68,7 +68,7 @@ export class RunReporter {
     if (outcome.kind === 'held' || outcome.kind === 'partial') return outcome;
     if (outcome.kind === 'applied')
       this.logger.log(
-        `Revision ${outcome.announcement.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
+        `Revision ${outcome.revision.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
       );
     if (outcome.kind === 'blocked')
       this.holding.note(

@@ -100,7 +100,7 @@ export class Synchronizer {
     try {
       const outcome = await runChannel.tracePromise(run, { scope });
       end = outcome.kind;
-      if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);
+      if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
       else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
       return outcome;
     } finally {

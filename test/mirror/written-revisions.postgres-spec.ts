@@ -119,7 +119,7 @@ class Mirror {
       `select g.entry_uuid as "group", u.entry_uuid as "user", m.role, m.direct_role, m.user_sort_name, m.group_sort_name,
          array(select i.entry_uuid from groups i where i.key = any (m.inherited_from) order by 1) as "from"
        from effective_memberships m join groups g on g.key = group_key join users u on u.key = user_key order by 1, 2`,
-      'select user_count, group_count, hides from mirror_state',
+      'select user_count, group_count from mirror_state',
     ];
     const tables: unknown[] = [];
     for (const statement of statements) tables.push(await this.session.query(statement));

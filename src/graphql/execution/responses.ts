@@ -170,7 +170,7 @@ export class Responses {
     if (cached === null) return undefined;
     const { revision } = cached;
     if (revision === null) return this.charge(cached, null, request);
-    const asOf = this.cache.revisions.freshness.asOfRevision(revision);
+    const asOf = this.cache.revisions.knownAsOf(revision);
     return asOf === null || request.maxStaleness !== null
       ? this.respondIfFresh(cached, revision, request)
       : this.charge(cached, { revision, asOf }, request);

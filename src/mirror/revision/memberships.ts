@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { writtenValues, carriedColumns } from '../../database/fields/field-columns.js';
+import { carriedColumns } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { NAMED_GROUPS } from '../map/map.js';
 import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../map/named-by.js';
@@ -210,7 +210,7 @@ function carriedOf({ users, groups }: DirectoryMapping): Readonly<Record<'users'
   };
   return {
     users: {
-      columns: { ...prefixed('user_', ofUser), ...writtenValues(users.fields) },
+      columns: prefixed('user_', ofUser),
       table: 'users',
       alias: 'u',
       key: 'user_key',

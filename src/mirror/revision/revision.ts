@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
+import type { Revision as WrittenRevision } from '../../database/revisions/revision.js';
+import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
 import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
-import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { pruneChanges } from '../prune-changes.js';
@@ -55,7 +55,7 @@ export type RevisionOutcome =
   | { readonly kind: 'unchanged' }
   | ({
       readonly kind: 'applied';
-      readonly announcement: Announcement;
+      readonly revision: WrittenRevision;
       /** The entryUUIDs of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
       readonly naming: readonly string[];
     } & Summary)
@@ -241,39 +241,33 @@ class Revision {
       return { kind: 'unchanged' };
     }
     await sweepPictures(writer, mapping);
-    const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
+    const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
-    const changes = isFirst ? 0 : await writeChanges(writer, revision);
-    const announcement = await this.writeState(revision, changes, state, difference);
-    if (announcement === null) throw new Error('The revision was not written');
-    return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
+    const changes = isFirst ? 0 : await writeChanges(writer, number);
+    const revision = await this.writeState(number, changes, state, difference);
+    return { kind: 'applied', revision, counts, naming: await readNaming(writer) };
   }
 
   /** Writes the state of the mirror, and announces a revision to all processes when the transaction commits. */
   private async writeState(
-    revision: number | null,
+    number: number | null,
     changes: number,
     state: State,
     difference: { readonly users: number; readonly groups: number },
-  ): Promise<Announcement | null> {
+  ): Promise<WrittenRevision> {
     const { config, asOf } = this.request;
     await pruneChanges(this.writer, config.changesDays);
-    const [row] = await this.writer.query<{ text: string | null }[]>(
+    const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
            revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
-           user_count = user_count + $5::integer, group_count = group_count + $6::integer,
-           hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES}
-         returning as_of, hides, hides_in_log)
-       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', a.text) end from (
-         select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $7::uuid,
-           'asOf', (extract(epoch from s.as_of) * 1000)::float8,
-           'age', extract(epoch from clock_timestamp() - s.as_of)::float8,
-           'hides', s.hides, 'hidesInLog', s.hides or s.hides_in_log)::text end as text
-         from state s left join revisions r on r.id = $1::integer) a`,
-      [revision, asOf, changes, this.fingerprint, difference.users, difference.groups, state.id],
+           user_count = user_count + $5::integer, group_count = group_count + $6::integer
+         returning revision as number, revision_uuid as id)
+       select number, id, case when $1 is not null then pg_notify('${REVISION_CHANNEL}', id::text) end from state`,
+      [number, asOf, changes, this.fingerprint, difference.users, difference.groups],
     );
-    return row?.text == null ? null : (JSON.parse(row.text) as Announcement);
+    if (row === undefined) throw new Error('The revision was not written');
+    return { number: row.number, id: row.id };
   }
 }
 

@@ -26,8 +26,6 @@ export interface MirrorStatus {
   readonly mode: HintMode | null;
   /** What the server refuses. */
   readonly refusals: string | null;
-  /** Whether the revision, or the log of changes, hides something from someone. */
-  readonly hides: boolean;
   /** The time of the database at which the others were read: see readClock. */
   readonly now: Date;
 }
@@ -56,7 +54,6 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   revisionId: 'revision_uuid',
   mode: 'mode',
   refusals: 'refusals',
-  hides: 'hides or hides_in_log',
   now: NOW,
 };
 
