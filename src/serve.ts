@@ -104,6 +104,7 @@ async function begin(
   noteServing();
   const following = app.get(MirrorFollowing);
   await following.start();
+  if (ending.aborted) return null;
   if (cluster.isPrimary) {
     const account = app.get(DemoServiceAccount);
     const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
