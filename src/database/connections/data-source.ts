@@ -77,8 +77,8 @@ export class DirectoryDataSource extends DataSource {
       await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
       const previews = poolOptions(this.database.previewPoolSize, this.timeLimits);
       this.ownPreviewPool = createPool(this.database.url, previews);
-      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
       for (const work of this.waiting) await work();
+      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
