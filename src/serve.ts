@@ -104,6 +104,7 @@ async function begin(
   noteServing();
   const following = app.get(MirrorFollowing);
   await following.start();
+  if (ending.aborted) return null;
   if (cluster.isPrimary) {
     const account = app.get(DemoServiceAccount);
     const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
@@ -127,7 +128,7 @@ async function connect(
   };
   await whileAway(() => dataSource.initialize(), ending, noteAway);
   waiting.end('The database is reachable');
-  if (isKnown) return null;
+  if (isKnown || config.directory.isServerGiven || config.directory.source.kind === 'file') return null;
   const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);
   const kind = kindOfMirror(config, fingerprint);
   return kind === config.directory.server ? null : kind;

@@ -78,8 +78,8 @@ export class DirectoryDataSource extends DataSource {
       const options = poolOptions(this.database.previewPoolSize, this.timeLimits);
       const previews = { ...options, query_timeout: this.timeLimits.result };
       this.ownPreviewPool = createPool(this.database.url, previews);
-      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
       for (const work of this.waiting) await work();
+      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
