@@ -91,7 +91,7 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
 
 /**
  * Gives updates an order in which each id is released before another entry receives it. Entries that exchange ids in a cycle have no
- * such order.
+ * such order, and come first.
  */
 async function orderUpdates(writer: Writer): Promise<void> {
   await writer.query(`
@@ -104,7 +104,8 @@ async function orderUpdates(writer: Writer): Promise<void> {
       union all
       select r.key, r.kind, r.former, o.place + 1
       from ordered o join renames r on r.kind = o.kind and r.latter = o.former and r.key <> o.key)
-    update former f set place = o.place from ordered o where o.key = f.key`);
+    update former f set place = coalesce(o.place, -f.key)
+    from renames r left join ordered o on o.key = r.key where f.key = r.key`);
 }
 
 /**
