@@ -269,9 +269,7 @@ function statusOf(port: number, target: Buffer): Promise<number> {
 async function getWithout(database: Error): Promise<Awaited<ReturnType<typeof get>>> {
   const connect = jest
     .spyOn((dataSource.driver as unknown as { master: Pool }).master, 'connect')
-    .mockImplementation((callback: (error: Error, client: undefined, done: () => void) => void) => {
-      callback(database, undefined, () => undefined);
-    });
+    .mockImplementation(() => Promise.reject(database));
   return get(signed({ size: 128 })).finally(() => {
     connect.mockRestore();
   });
