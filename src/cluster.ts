@@ -9,7 +9,7 @@ import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
 import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
-import { ALIVE_MS, isInTerminal, type Notice, readUsableConfig } from './run.js';
+import { ALIVE_MS, isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 
 /** Milliseconds after which a process counts as started well, so that the next pause is short again. */

@@ -17,7 +17,7 @@ import { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { isInTerminal, noteServing, notify } from './run.js';
+import { isInTerminal, noteServing, notify } from './processes.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
