@@ -10,7 +10,6 @@ const OUTPUT = 'dist/bundled';
 const STAMP = 'inputs.sha256';
 const INPUTS = {
   service: 'dist/main.js',
-  worker: 'dist/worker.js',
   cli: 'dist/cli.js',
   // A test counts its calls.
   operations: 'dist/graphql/execution/operations.js',

@@ -40,8 +40,6 @@ try {
   await waitUntilReady();
   const browser = await chromium.launch({ executablePath: findProgram('chromium') });
   mkdirSync(DIRECTORY, { recursive: true });
-  await takeStartPage(browser);
-  await takeReference(browser);
   await takeExplorer(browser);
   await takeClubPage(browser);
   await browser.close();
@@ -63,23 +61,6 @@ async function waitUntilReady() {
     await sleep(100);
   }
   throw new Error(`The service did not start on port ${port}`);
-}
-
-async function takeStartPage(browser) {
-  const page = await browser.newPage({ viewport: VIEWPORT });
-  await page.goto(url);
-  await save(page, 'start-page');
-}
-
-/** A query with its requirements and example, beside search results. */
-async function takeReference(browser) {
-  const wide = await browser.newPage(WIDE);
-  await wide.goto(`${url}/reference/queries#user`);
-  const narrow = await browser.newPage(NARROW);
-  await narrow.goto(`${url}/reference/objects`);
-  await narrow.getByRole('searchbox', { name: 'Search' }).fill('role');
-  await narrow.locator('#search-results a').first().waitFor();
-  await writeBeside(await wide.screenshot(), await narrow.screenshot(), 'reference');
 }
 
 async function takeExplorer(browser) {

@@ -4,7 +4,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { ChangesModule } from './changes/changes.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
-import { DatabaseModule, type Waiting } from './database/database.module.js';
+import { DatabaseModule } from './database/database.module.js';
 import { ENTITIES } from './entities.js';
 import { ExplorerModule } from './explorer/explorer.module.js';
 import { FieldReferencesModule } from './field-references/field-references.module.js';
@@ -13,46 +13,27 @@ import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
 import { GracefulShutdown } from './http/lifecycle.js';
 import { LimitsModule } from './limits/limits.module.js';
-import type { WorkerCounts } from './limits/worker-counts.js';
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
-import type { NestLog } from './monitoring/log.js';
-import type { OtherProcesses } from './monitoring/metrics/metrics.service.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
-import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
 
-/** How an application starts, and what it shares with the other processes of the service. */
-export interface AppOptions {
-  /** How the start waits for the database; null: not at all. */
-  readonly waiting?: Waiting | null;
-  /** The counts of limits that all workers share; null: this process is the only one. */
-  readonly counts?: WorkerCounts | null;
-  /** Null: no other process serves requests. */
-  readonly otherProcesses?: OtherProcesses | null;
-  /** The log; default: as the configuration says. */
-  readonly log?: NestLog;
-}
-
 /** The modules of the application. */
 @Module({})
 export class AppModule {
-  /**
-   * @param options what the application shares with other processes; default: it is alone
-   */
-  static forRoot(config: Config, options: AppOptions = {}): DynamicModule {
-    const { waiting = null, counts = null, otherProcesses = null } = options;
+  /** @param opensLater whether the database is opened later: see DatabaseModule */
+  static forRoot(config: Config, opensLater = false): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, ENTITIES, waiting),
-        LimitsModule.forRoot(counts),
+        DatabaseModule.forRoot(config, ENTITIES, opensLater),
+        LimitsModule,
         AccessLogModule,
         AuthModule,
         GraphQLModule,
@@ -70,8 +51,7 @@ export class AppModule {
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
-        ReferenceModule,
-        MonitoringModule.forRoot(config, otherProcesses),
+        MonitoringModule.forRoot(config),
         ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
       ],
       providers: [GracefulShutdown],

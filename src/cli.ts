@@ -14,9 +14,9 @@ import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
 import { findUselessVariables } from './config/misspelled-settings.js';
-import { endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './start/failure.js';
+import { endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './failure.js';
+import { readUsableConfig } from './processes.js';
 import { run } from './run.js';
-import { readUsableConfig } from './start/preconditions.js';
 
 /** Read before the command line is parsed, so that wrong use is answered as JSON, too. */
 const asJson = process.argv.includes('--json');

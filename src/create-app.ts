@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, type AppOptions } from './app.module.js';
+import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { redirectSlashes } from './http/page-slashes.js';
@@ -16,17 +16,21 @@ export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
 
 /**
  * Builds the HTTP application, which does not listen yet.
- * @param options what it shares with other processes; default: it is alone
+ * @param opensLater whether the database is opened later
  */
 export async function createApp(
   config: Config,
   adapter = new HttpAdapter(config, REJECTION_FORMS),
-  options: AppOptions = {},
+  opensLater = false,
 ): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config, options), adapter, {
-    logger: options.log ?? NestLog.of(config),
-    abortOnError: false,
-  });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.forRoot(config, opensLater),
+    adapter,
+    {
+      logger: NestLog.of(config),
+      abortOnError: false,
+    },
+  );
   await registerSteps(app, adapter, config);
   app.useGlobalFilters(new RethrowFilter());
   return app;

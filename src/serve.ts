@@ -1,146 +1,188 @@
+import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger, ShutdownSignal } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
+import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
-import { type Config, ConfigError, configFor, readValues } from './config/config.js';
+import { settlesWithin } from './common/settles-within.js';
+import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
 import type { PresetName } from './config/model/presets/presets.js';
-import { openApp } from './open-app.js';
-import { databaseError } from './database/statements/database-error.js';
-import { isTextLog, NestLog } from './monitoring/log.js';
+import { createApp, REJECTION_FORMS } from './create-app.js';
+import type { DirectoryDataSource } from './database/connections/data-source.js';
+import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
+import { ProcessIndicator } from './health/indicators.js';
+import { PROBE_ROUTES } from './health/probes.js';
+import { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
+import { MirrorState } from './mirror/status/mirror-state.js';
+import { isTextLog, NestLog } from './monitoring/log.js';
+import { isInTerminal, noteServing, notify } from './processes.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
-import { recognize } from './sources/ldap/recognize.js';
-import { logBeginning, logShutdown } from './start/lifecycle-log.js';
-import { describeStart } from './start/message.js';
-import { isInTerminal, readSettingsAgain, type SettingsInUse } from './start/preconditions.js';
+import { beginLog, describeStart, logShutdown } from './service-log.js';
+import { recognize } from './sources/ldap/ldap-servers.js';
+import { kindOfMirror } from './sources/source.js';
 
-/** What asks a process to end, from an operator, a terminal or a container's supervisor. */
-const SIGNALS = [
-  ShutdownSignal.SIGTERM,
-  ShutdownSignal.SIGINT,
-  ...(isInTerminal() ? [ShutdownSignal.SIGHUP] : []),
-];
+/**
+ * Milliseconds within which a database usually is open and migrated, also on a busy machine. Until then the
+ * port stays closed, so a load balancer sends no requests that would be rejected.
+ */
+const SOON_MS = 3000;
 /** Milliseconds between two attempts at what the database is needed for. */
-const PAUSE = 1000;
+const PAUSE_MS = 500;
+
+const logger = new Logger('Service');
 
 /** Serves until the process receives a signal to end. It then ends with exit code 0, even during the start. */
 export async function serve(config: Config): Promise<void> {
-  // Before anything is logged.
-  Logger.overrideLogger(NestLog.of(config));
-  logBeginning();
+  if (cluster.isWorker) Logger.overrideLogger(NestLog.of(config));
+  else beginLog(config);
   const ending = watchSignals();
-  if (!isInTerminal()) reportChanges({ config, values: readValues() });
-  const kind = await recognize(config.directory, ending);
-  await serveKind(kind === null ? config : configFor(config, kind), ending, kind !== null);
+  let given = cluster.isWorker ? configOfWorker(config) : config;
+  let kind = await recognize(given.directory, ending);
+  while (!ending.aborted) {
+    if (kind !== null) given = configFor(given, kind);
+    kind = await serveKind(given, kind !== null, ending);
+  }
+  process.exit(0);
 }
 
-/** Serves with the preset of one kind of server, until the process ends or the server is found to be of another kind. */
-async function serveKind(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
-  for (;;) {
-    try {
-      await serveOnce(given, ending, isKnown);
-      return;
-    } catch (error) {
-      if (isEnding(ending) || !(databaseError(error) instanceof ServiceUnavailableError)) throw error;
-      new Logger('Service').warn('The database was lost during the start: the service starts again');
-      await sleep(PAUSE, undefined, { signal: ending }).catch(() => undefined);
-    }
-  }
-}
-
-async function serveOnce(given: Config, ending: AbortSignal, isKnown: boolean): Promise<void> {
-  const opened = await openApp(given, isKnown, ending, () => ({}));
-  if (opened === null) return;
-  const { app, config } = opened;
-  app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
-  try {
-    await app.listen(config.port, config.host);
-    await app.get(MirrorFollowing).start();
-    if (isEnding(ending)) return;
-    const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
-    new Logger('Service').log(describeStart(config, demoToken, isTextLog(config)));
-    void app.get(MirrorFollowing).otherServer.then((kind) => serveOther(app, config, kind, ending));
-  } catch (error) {
-    // Errors are expected while the application closes: they are not reported.
-    if (isEnding(ending)) return;
-    await app.close();
-    throw error;
-  }
+/** Nest documents the parameter of its class, and its interface does not have it. */
+interface Closable {
+  close(signal?: string): Promise<void>;
 }
 
 /**
- * Starts again in the same process, with the preset of another kind of server. If the model does not go with it, the service
- * continues with what the mirror has.
+ * Serves with the preset of one kind of server. Returns the kind if the server, or the mirror, turns out to be of another one.
+ * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
  */
-async function serveOther(
+async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal): Promise<PresetName | null> {
+  const adapter = new HttpAdapter(config, REJECTION_FORMS);
+  const app = await createApp(config, adapter, true);
+  const dataSource = app.get<DirectoryDataSource>(DataSource);
+  const work = begin(app, adapter, config, isKnown, ending);
+  const ended = new Promise<null>((resolve) => {
+    ending.addEventListener('abort', () => {
+      resolve(null);
+    });
+  });
+  try {
+    return ending.aborted ? null : await Promise.race([work, ended]);
+  } finally {
+    const signal = ending.aborted ? String(ending.reason) : undefined;
+    app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
+    const closable: Closable = app;
+    await closable.close(signal);
+    // It may have been opened meanwhile.
+    await dataSource.opening?.catch(() => undefined);
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+/** Listens, at the latest when the database is found to be away, and connects in the background. */
+async function begin(
+  app: NestFastifyApplication,
+  adapter: HttpAdapter,
+  config: Config,
+  isKnown: boolean,
+  ending: AbortSignal,
+): Promise<PresetName | null> {
+  const away = new AbortController();
+  const connecting = connect(app, config, isKnown, { ending, away });
+  // The port may be in use, which is the first reason.
+  connecting.catch(() => undefined);
+  const isConnected = await settlesWithin(SOON_MS, connecting, AbortSignal.any([ending, away.signal]));
+  if (isConnected) {
+    const other = await connecting;
+    if (other !== null) return other;
+  } else if (!away.signal.aborted) logger.log('Opening the database; it is created if it does not exist');
+  adapter.onlyRoutes = PROBE_ROUTES;
+  await app.listen(config.port, config.host);
+  const other = await connecting;
+  if (other !== null) return other;
+  adapter.onlyRoutes = null;
+  noteServing();
+  const following = app.get(MirrorFollowing);
+  await following.start();
+  if (ending.aborted) return null;
+  if (cluster.isPrimary) {
+    const account = app.get(DemoServiceAccount);
+    const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
+    logger.log(describeStart(config, token, isTextLog(config)));
+  }
+  return untilOther(config, following);
+}
+
+/** Opens the database, and waits for it. Returns the kind of the server from which the mirror was written if it is another one. */
+async function connect(
   app: NestFastifyApplication,
   config: Config,
-  kind: PresetName,
+  isKnown: boolean,
+  { ending, away }: { ending: AbortSignal; away: AbortController },
+): Promise<PresetName | null> {
+  const dataSource = app.get<DirectoryDataSource>(DataSource);
+  const waiting = new Incident(logger);
+  const noteAway = (reason: string) => {
+    waiting.note(`${reason}. The service waits for it`);
+    away.abort();
+  };
+  await whileAway(() => dataSource.initialize(), ending, noteAway);
+  waiting.end('The database is reachable');
+  if (isKnown || config.directory.isServerGiven || config.directory.source.kind === 'file') return null;
+  const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);
+  const kind = kindOfMirror(config, fingerprint);
+  return kind === config.directory.server ? null : kind;
+}
+
+/** Repeats work while the database is unavailable. */
+async function whileAway<Result>(
+  work: () => Promise<Result>,
   ending: AbortSignal,
-): Promise<void> {
-  if (ending.aborted) return;
-  const logger = new Logger('Service');
-  const other = readFor(config, kind, logger);
-  if (other === null) return;
-  logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-  await app.close();
-  await serveKind(other, ending, true);
-}
-
-/** Null if the model does not go with the kind of server, which is logged. */
-function readFor(config: Config, kind: PresetName, logger: Logger): Config | null {
-  try {
-    return configFor(config, kind);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    logger.error(`The service does not read this server: ${error.problems.join('; ')}`);
-    return null;
-  }
-}
-
-/** Retries, because the database can become unavailable after the start. */
-async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal): Promise<string | null> {
+  note: (reason: string) => void = () => undefined,
+): Promise<Result> {
   for (;;) {
     try {
-      return await app.get(DemoServiceAccount).ensure();
+      return await work();
     } catch (error) {
-      if (isEnding(ending) || !(databaseError(error) instanceof ServiceUnavailableError)) throw error;
-      await sleep(PAUSE, undefined, { signal: ending }).catch(() => undefined);
+      const isAway =
+        error instanceof DatabaseAwayError || databaseError(error) instanceof ServiceUnavailableError;
+      if (!isAway || ending.aborted) throw error;
+      note((error as Error).message);
     }
+    await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
   }
 }
 
-/** One process cannot replace itself without failed requests: on SIGHUP it logs what a restart would change. */
-function reportChanges(inUse: SettingsInUse): void {
-  const logger = new Logger('Service');
-  process.on('SIGHUP', () => {
-    try {
-      const { changed } = readSettingsAgain(inUse);
-      if (changed.length === 0) logger.log('SIGHUP: the settings are read again, and have not changed');
-      else
-        logger.warn(
-          `SIGHUP: restart the service, so that changed settings take effect: ${changed.join(', ')}`,
-        );
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      logger.error(`SIGHUP: the changed settings cannot be used: ${error.problems.join('; ')}`);
-    }
-  });
+/** Resolves when the service has to start again in this process, with the preset of another kind of server. */
+async function untilOther(config: Config, following: MirrorFollowing): Promise<PresetName> {
+  const kind = await following.otherServer;
+  try {
+    configFor(config, kind);
+    logger.log(`The directory server is of the kind ${kind}: the service starts again`);
+    if (cluster.isPrimary) return kind;
+    notify('reload');
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // The service continues with what the mirror has.
+    logger.error(`The service does not read this server: ${error.problems.join('; ')}`);
+  }
+  return new Promise(() => undefined);
 }
 
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */
 function watchSignals(): AbortSignal {
   const ending = new AbortController();
-  for (const signal of SIGNALS) {
-    process.once(signal, () => {
-      if (!ending.signal.aborted) logShutdown(signal);
-      ending.abort();
-    });
-  }
+  const end = (signal: NodeJS.Signals) => {
+    if (!ending.signal.aborted && cluster.isPrimary) logShutdown(signal);
+    ending.abort(signal);
+  };
+  process.on('SIGTERM', end).on('SIGINT', end);
+  process.on('SIGHUP', (signal) => {
+    if (cluster.isWorker || isInTerminal()) end(signal);
+    else
+      logger.warn(
+        'SIGHUP: one process cannot replace itself. Restart it, so that changed settings take effect',
+      );
+  });
   return ending.signal;
-}
-
-/** Evaluated on each call, because the signal may arrive during a wait. */
-function isEnding(ending: AbortSignal): boolean {
-  return ending.aborted;
 }

@@ -9,13 +9,9 @@ const APPLY = (key) => `
     school_year_compared = case school_year when '1A' then '1b' else '1a' end, updated_at = now() where key = ${key};
   update effective_memberships m set user_school_year = u.school_year, user_school_year_compared = u.school_year_compared from users u where u.key = ${key} and m.user_key = u.key;
   insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
-    memberships_added, memberships_changed, memberships_removed, confirmed, changed)
-  values (now(), 0, 1, 0, 0, 0, 0, 0, 0, 0, false,
-    '{"users": [${key}], "groups": [], "members": [], "memberOf": [], "anyUser": false, "anyGroup": false}');
-  select pg_notify('directory_revision', json_build_object('number', r.id, 'id', r.uuid, 'previous', s.revision_uuid,
-    'changed', r.changed, 'asOf', (extract(epoch from s.as_of) * 1000)::float8, 'age', 0, 'hides', s.hides,
-    'hidesInLog', s.hides_in_log)::text)
-  from mirror_state s, revisions r where r.id = (select max(id) from revisions);
+    memberships_added, memberships_changed, memberships_removed, confirmed)
+  values (now(), 0, 1, 0, 0, 0, 0, 0, 0, 0, false);
+  select pg_notify('directory_revision', uuid::text) from revisions where id = (select max(id) from revisions);
   update mirror_state set revision = (select max(id) from revisions);
   commit`;
 

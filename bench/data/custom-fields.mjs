@@ -40,15 +40,9 @@ const VALUES = {
  */
 export async function fillCustomFields(connection, file) {
   const members = await storedValues(file);
-  // One statement carries the values to memberships, faster than the trigger.
-  await connection.query('set session_replication_role = replica');
   await connection.query(`update users set field_values = jsonb_build_object(${members.join(', ')})`);
-  await connection.query(`update effective_memberships m set user_field_values = carried_values(u.field_values) from users u
-    where u.key = m.user_key`);
   await connection.query('vacuum full users');
-  await connection.query('cluster effective_memberships using effective_memberships_by_user_name');
-  await connection.query('vacuum analyze users, effective_memberships');
-  await connection.query('reset session_replication_role');
+  await connection.query('vacuum analyze users');
 }
 
 /** @returns SQL for the name under which the service stores each field, and for its value */

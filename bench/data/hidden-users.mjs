@@ -30,6 +30,5 @@ export async function hideUsers(connection) {
   await connection.query('update users set visible_to = 1 where key % 100 = 0');
   await connection.query(`update effective_memberships m set user_visible_to = 1 from users u
     where u.key = m.user_key and u.visible_to > 0`);
-  await connection.query('update mirror_state set hides = true');
   await connection.query('vacuum analyze users, effective_memberships');
 }

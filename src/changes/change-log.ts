@@ -68,9 +68,9 @@ export class ChangeLog {
     private readonly database: Database,
   ) {}
 
-  /** Whether viewers with the same scopes may see different changes. Only a hint: see LogPart. */
+  /** Whether viewers with the same scopes may see different changes. */
   get isPersonal(): boolean {
-    return this.database.hides || this.database.hidesInLog;
+    return this.database.hides;
   }
 
   /** Throws ServiceUnavailableError before the first revision. */

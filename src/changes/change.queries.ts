@@ -5,7 +5,6 @@ import { lookupCondition, type TableNames } from '../database/fields/object-tabl
 import type { PageSource } from '../database/paging/page-source.js';
 import {
   IS_COMPLETE,
-  OPEN_REVISION,
   REVISION,
   type Statement,
   statement,
@@ -16,24 +15,16 @@ import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js
 import { type ChangeFilter, Change } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
-/** The entryUUID of the user or group of a change. Earlier releases recorded none. */
-function identityOf(noun: 'user' | 'group'): string {
-  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
-  return `coalesce(c.${noun}_uuid, (select o.entry_uuid from ${noun}s o where o.key = c.${noun}_key),
-    (select d.${noun}_uuid from changes d where d.${noun}_key = c.${noun}_key and d.kind = ${deletion}
-     order by d.id desc limit 1))`;
-}
-
 const COLUMNS = [
   'c.id::text',
   'c.kind',
   'c.at',
   'c.user_key',
   'c.user_id',
-  identityOf('user'),
+  'c.user_uuid',
   'c.group_key',
   'c.group_id',
-  identityOf('group'),
+  'c.group_uuid',
   'c.id_before',
   'c.role_before',
   'c.role_after',
@@ -138,7 +129,7 @@ const END = 'greatest(m.changes_pruned_to, (select max(n.id) from changes n))';
 /** The end of the log. */
 export const READ_END = statement(
   `
-  select ${END}::float8, m.${OPEN_REVISION}
+  select ${END}::float8, m.revision_uuid
   from mirror_state m where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
@@ -146,7 +137,7 @@ export const READ_END = statement(
 /** The position after which the log is complete. */
 export const READ_START = statement(
   `
-  select ${PAST}, m.${OPEN_REVISION}
+  select ${PAST}, m.revision_uuid
   from mirror_state m where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
@@ -157,7 +148,7 @@ export const READ_START = statement(
  */
 export const READ_PAST = statement(
   `
-  select ${PAST}, e.number::float8, m.${OPEN_REVISION}
+  select ${PAST}, e.number::float8, m.revision_uuid
   from mirror_state m cross join lateral (select ${END} as number) e
   where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
     and $3::bigint <= e.number`,

@@ -15,7 +15,7 @@ import {
 } from '../mirror/status/mirror-state.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
-import { checkWebhooks } from './check-webhooks.js';
+import { POSITION_LOST, WebhookEntity } from '../webhooks/webhook.entity.js';
 import { withDatabase } from './context.js';
 import { expiresSoon } from './service-account-list.js';
 
@@ -133,4 +133,21 @@ async function checkAccounts(dataSource: DataSource): Promise<Finding> {
     what,
     `within 14 days, or already, ${ending.length === 1 ? 'this one ends' : 'these end'}: ${ending.join(', ')}`,
   );
+}
+
+/** Reports the receivers of changes that fail or are disabled. */
+async function checkWebhooks({ webhooks }: Config, dataSource: DataSource): Promise<Finding[]> {
+  const states = await dataSource.getRepository(WebhookEntity).find();
+  return webhooks.map(({ id }) => {
+    const what = `webhook ${id}`;
+    const state = states.find((each) => each.id === id);
+    const reason = state?.failure ?? '';
+    if (state === undefined) return ok(what, 'nothing was sent yet');
+    if (state.disabledAt !== null) {
+      const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
+      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
+    }
+    if (state.failingSince === null) return ok(what);
+    return warning(what, `it has failed since ${state.failingSince.toISOString()}: ${reason}`);
+  });
 }

@@ -4,7 +4,7 @@ import { hideUserInformation } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/described-settings.js';
 import { findUselessVariables } from '../config/misspelled-settings.js';
-import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, paint } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';

@@ -4,14 +4,12 @@ import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
-import { QuarantineStatistics } from '../mirror/map/quarantine-statistics.js';
-import { checkDirectory } from '../sources/check/check-directory.js';
-import { checkFile } from '../sources/check/check-file.js';
-import { configProblems } from '../start/preconditions.js';
+import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
+import { configProblems } from '../config/config.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
 
@@ -21,7 +19,6 @@ export async function runChecks(config: Config, show: Show): Promise<Finding[]> 
   const findings = await checkDirectorySource(config.directory, show);
   if (config.trustedDocuments !== null) {
     show('Checking the trusted documents');
-    const { checkDocuments } = await import('./check-documents.js');
     findings.push(...(await checkDocuments(config)));
   }
   show('Checking the database');
@@ -44,16 +41,32 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
     show(`Checking the directory: ${entries.toLocaleString('en')} entries read`);
   };
   show('Checking the directory');
-  const more = [new QuarantineStatistics(config.mapping)];
-  if (source.kind === 'ldap')
-    return checkDirectory(config, source, new AbortController().signal, { progress, more });
+  if (source.kind === 'ldap') return checkDirectory(config, source, new AbortController().signal, progress);
   const isThere = await access(source.file).then(
     () => true,
     () => false,
   );
   return isThere
-    ? checkFile(config, source, progress, more)
+    ? checkFile(config, source, progress)
     : [problem('directory file', `it cannot be read: ${source.file}`)];
+}
+
+/** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */
+async function checkDocuments(config: Config): Promise<Finding[]> {
+  const [{ buildServedSchema }, { findDocumentErrors }, { TrustedDocuments }] = await Promise.all([
+    import('../schema.js'),
+    import('../graphql/analysis/document-rules.js'),
+    import('../graphql/http/persisted-documents.js'),
+  ]);
+  const what = 'trusted documents';
+  const schema = await buildServedSchema(config);
+  try {
+    await new TrustedDocuments(config).check((text) => findDocumentErrors(schema, text, config));
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((each) => problem(what, each));
+    throw error;
+  }
+  return [ok(what, String(config.trustedDocuments?.documents.size))];
 }
 
 async function checkRedis(config: RedisConfig): Promise<Finding> {

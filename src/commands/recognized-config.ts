@@ -4,7 +4,7 @@ import type { PresetName } from '../config/model/presets/presets.js';
 /** The kind of the server; null if the model names it, or the server does not respond, or there is none. */
 export async function readKind({ directory }: Config): Promise<PresetName | null> {
   if (directory.source.kind === 'file') return null;
-  const { recognize } = await import('../sources/ldap/recognize.js');
+  const { recognize } = await import('../sources/ldap/ldap-servers.js');
   return recognize(directory, new AbortController().signal);
 }
 

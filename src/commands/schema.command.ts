@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readConfig } from '../config/config.js';
-import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { addExamples } from './help.js';
 
 const FILE = 'schema.graphql';

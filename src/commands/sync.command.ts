@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readRecognizedConfig } from './recognized-config.js';
 import { changesNothing } from '../mirror/revision/revision.js';
 import { summarize } from '../mirror/run-reporter.js';
-import { EXIT_FAILED } from '../start/failure.js';
+import { EXIT_FAILED } from '../failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, printWritten } from './help.js';
 import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';
@@ -68,7 +68,7 @@ function toText(result: SyncResult, limit: number): string {
     case 'partial':
       return 'Nothing has changed.';
     case 'applied':
-      return `Revision ${result.announcement.number}: ${summarize(result.counts)}`;
+      return `Revision ${result.revision.number}: ${summarize(result.counts)}`;
     case 'planned': {
       const { changes, counts, reason, hash } = result;
       if (changesNothing(counts))
@@ -105,7 +105,7 @@ function confirmation(hash: string): string {
 function toJson(result: SyncResult): object {
   switch (result.kind) {
     case 'applied':
-      return { kind: result.kind, revision: result.announcement.number, counts: result.counts };
+      return { kind: result.kind, revision: result.revision.number, counts: result.counts };
     case 'planned': {
       const { kind, reason: heldBecause, hash, counts, changes } = result;
       return {

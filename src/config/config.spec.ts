@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import fc from 'fast-check';
 import { modelSetting } from '../../test/support/builders/model-file.js';
-import { configProblems } from '../start/preconditions.js';
+import { configProblems } from './config.js';
 import { type Environment, readConfig } from './config.js';
 import { type SettingName, SETTINGS } from './settings.js';
 

@@ -73,6 +73,17 @@ export class ConfigError extends Error {
   }
 }
 
+/** Returns the problems of a ConfigError that the attempt throws. */
+export function configProblems(attempt: () => unknown): readonly string[] {
+  try {
+    attempt();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

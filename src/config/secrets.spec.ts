@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configProblems } from '../start/preconditions.js';
+import { configProblems } from './config.js';
 import { type Environment, readConfig } from './config.js';
 
 const KEY = 'ab'.repeat(32);

@@ -13,20 +13,16 @@ import { PreviewTransaction } from './statements/preview-transaction.js';
 import { IS_COMPLETE, type Reader, type Statement, statement } from './statements/statement.js';
 import { RulesInMirror } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
-import { forViewer, type VisibilitySource } from './visibility/visible-statement.js';
+import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
 
 const READ_ID = statement(`select revision_uuid from mirror_state where ${IS_COMPLETE}`);
 
 /** Read access and transactions for all other modules. */
 @Injectable()
 export class Database implements VisibilitySource {
-  /** Whether the revision that was read last hides something from someone. Only a hint: see VisibleReader. */
-  hides = false;
-  /** The same with the log of changes. */
-  hidesInLog = false;
+  /** Whether the model has rules that can hide something from some viewers. */
+  readonly hides: boolean;
   readonly rules: RulesInMirror;
-  /** Those of the data source, from the first statement on. */
-  private statements: DirectoryDataSource['statements'] | null = null;
   private currentSeal: KeySeal | null = null;
 
   constructor(
@@ -36,6 +32,7 @@ export class Database implements VisibilitySource {
     @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
   ) {
     const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
+    this.hides = rules > 0;
     this.rules = new RulesInMirror(this, rules);
   }
 
@@ -59,11 +56,15 @@ export class Database implements VisibilitySource {
       if (read !== null) return read;
     }
     this.requireDatabase();
-    this.statements ??= this.dataSource.statements;
-    const rows = await this.statements.read<Row>(statement, values);
+    const rows = await this.dataSource.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
     if (id !== null) this.revision.noteRead(id);
     return rows;
+  }
+
+  /** Runs work that needs the database, now or when it is open: see DirectoryDataSource. */
+  whenOpen(work: () => unknown): Promise<void> {
+    return this.dataSource.whenOpen(work);
   }
 
   async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
@@ -83,8 +84,8 @@ export class Database implements VisibilitySource {
     this.requireDatabase();
     const { previewPool, statements, timeLimits } = this.dataSource;
     try {
-      return await readWithRules(this.rules, viewer, (mark) => {
-        const connections = { previewPool, statements, timeLimits, seal: this.seal, mark };
+      return await this.rules.readFor(viewer, (mark) => {
+        const connections = { previewPool, statements, timeLimits, seal: this.seal, mark, hides: this.hides };
         return PreviewTransaction.run(connections, work, viewer, readsRoles);
       });
     } catch (error) {
@@ -94,7 +95,7 @@ export class Database implements VisibilitySource {
 
   /** Called when the state of the mirror changed without a new revision. */
   noteConfirmed(): void {
-    this.revision.onUnknownRevision();
+    this.revision.onDoubt();
   }
 
   /** The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it. */
@@ -105,16 +106,12 @@ export class Database implements VisibilitySource {
   }
 
   private requireDatabase(): void {
-    // The data source is closed when the service stops.
-    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
+    // It is opened after the start, and closed when the service stops.
+    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The database is not open');
   }
 }
 
-/**
- * Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). While nothing is hidden,
- * statements run as they are. Such a statement returns no revision if the revision that it reads hides something, and is then
- * repeated for the viewer, so that a wrong `hides` costs time only.
- */
+/** Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). */
 export class VisibleReader implements Reader {
   /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
   isPersonal = false;
@@ -125,53 +122,10 @@ export class VisibleReader implements Reader {
   ) {}
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return readWithRules(this.source.rules, this.viewer, (mark) => this.readWith<Row>(mark, asked, values));
-  }
-
-  private async readWith<Row extends unknown[]>(
-    mark: string,
-    asked: Statement,
-    values: readonly unknown[],
-  ): Promise<Row[]> {
     const { source, viewer } = this;
-    const hint = asked.readsLog === true ? 'hidesInLog' : 'hides';
-    if (viewer.limitedTo === null && asked.provesOpen === true && !source[hint]) {
-      try {
-        // Most statements read no field with an audience, and are the same for all viewers.
-        if (mark === '' && asked.readsViewer !== true) return await source.read<Row>(asked, values);
-        return await source.read<Row>(...forViewer(asked, values, viewer, true, mark));
-      } catch (error) {
-        if (!(error instanceof NothingReadError)) throw error;
-      }
-      source[hint] = true;
-    }
-    if (!seesEverything(viewer)) this.isPersonal = true;
-    return source.read<Row>(...forViewer(asked, values, viewer, false, mark));
+    if (isRestricted(source, viewer) && !seesEverything(viewer)) this.isPersonal = true;
+    return source.rules.readFor(viewer, (mark) =>
+      source.read<Row>(...forViewer(asked, values, viewer, source, mark)),
+    );
   }
-}
-
-/**
- * Reads the mirror for a viewer, and once more if it was written with other rules meanwhile.
- * @param read gets what statements have to find at the end of the fingerprint of the mirror (ifWrittenWith); empty: nothing. It
- *   throws NothingReadError if they do not find it
- * @throws ServiceUnavailableError while the rules await a reading of the directory
- */
-export async function readWithRules<Result>(
-  rules: VisibilitySource['rules'],
-  viewer: Viewer,
-  read: (mark: string) => Promise<Result>,
-): Promise<Result> {
-  if (!rules.areApplied) await rules.admit(viewer);
-  const mark = markFor(viewer, rules);
-  try {
-    return await read(mark);
-  } catch (error) {
-    if (mark === '' || !(error instanceof NothingReadError)) throw error;
-  }
-  await rules.admitAgain(viewer);
-  return read(markFor(viewer, rules));
-}
-
-function markFor({ seesHidden }: Viewer, { areApplied, mark }: VisibilitySource['rules']): string {
-  return areApplied && !seesHidden ? mark : '';
 }

@@ -24,7 +24,7 @@ export class Staleness {
 
   /** The `asOf` that is known now. Anything read later is at least as fresh. */
   get asOf(): Date | null {
-    return this.revisions.freshness.asOf;
+    return this.revisions.asOf;
   }
 
   /** Describes the revision of a response. `before` is the `asOf` that was known when the request began. */

@@ -12,10 +12,6 @@ export interface PageSettings {
   readonly introspection: boolean;
   /** Scopes that a token can have. */
   readonly scopes: readonly ScopeDefinition[];
-  /** Coordinates of the fields that the model file adds, such as `User.phone`, with the connections of references. */
-  readonly customFields: readonly string[];
-  /** Whether the service serves the sample directory, whose people and groups examples may name. */
-  readonly isSample: boolean;
   /** How users sign in. Null: they cannot. */
   readonly signIn: SignInSettings | null;
 }

@@ -15,7 +15,7 @@ import { HealthController, READINESS_CHECKS, type ReadinessCheck, SharedCheck } 
 
 /**
  * What readiness depends on; indicators.ts has the rule of each. Shutdown, database and mirror can fail it; issuer and Redis
- * only report. Before these exist, during a start, src/start/startup-server.ts responds.
+ * only report.
  */
 const INDICATORS = [
   ProcessIndicator,

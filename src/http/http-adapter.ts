@@ -10,7 +10,7 @@ import type {
   FastifyRequest,
   RawServerDefault,
 } from 'fastify';
-import { ServiceError } from '../common/errors.js';
+import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import {
   chooseRequestId,
   findHeadProblem,
@@ -40,8 +40,8 @@ export type RawHandler = (request: IncomingMessage, response: ServerResponse, ne
 export class HttpAdapter extends FastifyAdapter {
   /** Called for each rejection of bytes that could not be parsed as a request. */
   onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
-  /** Handles all requests of a start that is not complete. */
-  protected startupHandler: RawHandler | null = null;
+  /** The only routes that are answered while the database is not open yet. Null: all of them. */
+  onlyRoutes: ReadonlySet<string> | null = null;
   private readonly headers: Record<string, string>;
   /** Null without CORS_ORIGINS. */
   private readonly cors: CorsHeaders | null;
@@ -68,7 +68,6 @@ export class HttpAdapter extends FastifyAdapter {
     this.headers = headers;
     this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
-    fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     this.prepareServer(fastify, config, unparsed);
     this.registerSteps(fastify, unparsed);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
@@ -92,9 +91,7 @@ export class HttpAdapter extends FastifyAdapter {
     const listeners = server.listeners('request') as RequestListener[];
     server.removeAllListeners('request').on('request', (request, response) => {
       unparsed.begin(response);
-      this.handleFirst(request, response, () => {
-        for (const listener of listeners) listener(request, response);
-      });
+      for (const listener of listeners) listener(request, response);
     });
   }
 
@@ -112,6 +109,8 @@ export class HttpAdapter extends FastifyAdapter {
       }
       const preflight = this.cors?.ofPreflight(request.raw) ?? null;
       if (preflight !== null) void reply.code(204).headers(preflight).send();
+      else if (this.onlyRoutes?.has(request.routeOptions.url ?? '') === false)
+        done(new ServiceUnavailableError('The database cannot be reached at the moment'));
       else if (this.held === null) done();
       else this.held.push(done);
     });
@@ -119,11 +118,6 @@ export class HttpAdapter extends FastifyAdapter {
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
       done(request.is404 ? new NotFoundRouteError() : null, payload);
     });
-  }
-
-  private handleFirst(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-    if (this.startupHandler !== null) this.startupHandler(request, response, next);
-    else next();
   }
 
   /** Begins the shutdown: every response from now on closes its connection. */

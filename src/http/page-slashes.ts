@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { prefersPage } from './rejection-page.js';
 
-const PAGES = new Set(['/explorer', '/graphql/v1', '/reference/errors']);
+const PAGES = new Set(['/explorer', '/graphql/v1']);
 const WITH_SLASH = /^([^?]*)\/(\?.*)?$/;
 
 /** Redirects people to the page without the slash, because its links are relative to that address. */

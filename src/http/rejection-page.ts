@@ -3,18 +3,17 @@ import Negotiator from 'negotiator';
 import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { hashSource, pageHeaders } from '../pages/policy.js';
-import { renderSiteHeader, SITE_HEADER_STYLE } from '../pages/site-header.js';
 import { PALETTE, TEXT_STYLE } from '../pages/style.js';
 import { LONGEST_PARSED_FIELD } from './malformed-requests.js';
 import type { Rejection, RejectedRequest, RejectionPage } from './rejection.js';
 
-const STYLE = `${PALETTE}${SITE_HEADER_STYLE}${TEXT_STYLE}`;
+const STYLE = `${PALETTE}${TEXT_STYLE}`;
 const HEADERS = pageHeaders({ 'style-src': [hashSource(STYLE)] });
 
 /** The types of rejections. A client that prefers none of them gets the first. */
 const TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
-type PageConfig = Pick<Config, 'basePath' | 'explorer' | 'disclosure'>;
+type PageConfig = Pick<Config, 'basePath'>;
 
 /** The rejection for a person who opened an address in a browser: what is wrong, and the way to the pages of the service. */
 export function rejectionPage(config: PageConfig): RejectionPage {
@@ -48,13 +47,12 @@ function render(
   return renderDocument({
     title: `${title} · Directory Service`,
     head: `<style>${STYLE}</style>`,
-    body: `${renderSiteHeader(config, null)}
-<main>
+    body: `<main>
 <h1>${escapeHtml(title)}</h1>
 <p>${about === null ? detail : escapeHtml(about)}</p>
 <p>The <a href="${base}/">start page</a> says what this service is, and has a first query to copy.</p>
 <p class="quiet">Status ${status}: ${about === null ? '' : detail}
-<a href="${base}/reference/errors#${code}">${code}</a>, request ${escapeHtml(requestId)}</p>
+${code}, request ${escapeHtml(requestId)}</p>
 </main>`,
   });
 }

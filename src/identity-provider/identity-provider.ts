@@ -53,9 +53,25 @@ export class IdentityProvider implements OnModuleInit {
     const registered = registeredClients(this.config);
     const explorer = explorerClient(this.config, registered);
     const clients = explorer === null ? registered : [...registered, explorer];
-    const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
-    this.embeddedIssuer.publish(publicKeys(keys));
     const logins = new ProviderLogins(this.failedLogins);
+    // Requests are answered only when the database is open.
+    let handle: RequestListener = () => undefined;
+    const mounted = (...given: Parameters<RequestListener>) => {
+      handle(...given);
+    };
+    await mount(adapter, mounted, logins, this.config);
+    await this.embeddedKeys.whenOpen(async () => {
+      const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
+      this.embeddedIssuer.publish(publicKeys(keys));
+      handle = this.build(clients, keys, logins);
+    });
+  }
+
+  private build(
+    clients: ReturnType<typeof registeredClients>,
+    keys: ProviderKeys,
+    logins: ProviderLogins,
+  ): RequestListener {
     const provider = buildProvider({
       issuer: this.config.baseUrl,
       audience: this.config.auth.audiences[0],
@@ -69,7 +85,8 @@ export class IdentityProvider implements OnModuleInit {
       codes: new DeviceCodes(this.wrongCodes, logins),
     });
     this.logErrors(provider);
-    await mount(adapter, provider.callback(), logins, this.config);
+    const handle = provider.callback();
+    return (request, response) => void handle(request, response);
   }
 
   /** An unavailable database is not an error of the provider, and the client may retry. */

@@ -94,29 +94,24 @@ function readNetwork(address: string): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** Counts that other processes share. `take` is null while they are unavailable. */
+/** Counts outside of this process. `take` is null while they cannot be used, and returns no promise if it need not ask. */
 interface Counts {
   readonly isUp: boolean;
-  take(takings: readonly Taking[]): Promise<readonly LimitResult[]> | null;
+  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> | null;
 }
 
-/** Injection token of SharedCounts; null if each process counts on its own. */
+/** Injection token of SharedCounts; null without Redis. */
 export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
-/** Counts of all workers of one service. They are synchronous, except now and then. */
-interface CountsOfWorkers {
-  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]>;
-}
-
-/** Injection token of WorkerCounts; null if one process serves requests. */
-export const WORKER_COUNTS = Symbol('WORKER_COUNTS');
+/** Injection token of ClusterCounts; null with Redis, or if one process serves requests. */
+export const CLUSTER_COUNTS = Symbol('CLUSTER_COUNTS');
 
 /** Takes from limits, through Redis while it is up (docs/adr/0020). Without Redis it is synchronous in a single process. */
 @Injectable()
 export class Limits {
   constructor(
     @Inject(SHARED_COUNTS) private readonly shared: Counts | null,
-    @Inject(WORKER_COUNTS) private readonly ofWorkers: CountsOfWorkers | null = null,
+    @Inject(CLUSTER_COUNTS) private readonly ofCluster: Pick<Counts, 'take'> | null = null,
   ) {}
 
   /** Whether other processes take from the same limits, so that Redis has to be asked. */
@@ -126,8 +121,8 @@ export class Limits {
 
   /** Takes one after another, up to the first that does not fit. Later ones are only read. */
   take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
-    const asked = this.shared?.take(takings) ?? null;
-    if (asked === null) return this.takeWithoutRedis(takings);
+    const asked = this.shared?.take(takings) ?? this.ofCluster?.take(takings) ?? takeHere(takings);
+    if (!(asked instanceof Promise) || !this.isShared) return asked;
     return asked.then(
       (counts) => {
         takings.forEach(({ limit, subject }, index) => {
@@ -137,14 +132,8 @@ export class Limits {
         return counts;
       },
       // The reason is in the log. This process goes on from the counts that it has got last.
-      () => this.takeWithoutRedis(takings),
+      () => takeHere(takings),
     );
-  }
-
-  private takeWithoutRedis(
-    takings: readonly Taking[],
-  ): readonly LimitResult[] | Promise<readonly LimitResult[]> {
-    return this.ofWorkers?.take(takings) ?? takeHere(takings);
   }
 
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {

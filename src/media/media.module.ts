@@ -12,12 +12,24 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
 @Module({
   controllers: [MediaController],
   providers: [
-    { provide: SIGNING_KEYS, inject: [CONFIG, EmbeddedKeys], useFactory: readSigningKeys },
+    {
+      provide: SIGNING_KEYS,
+      inject: [CONFIG, EmbeddedKeys],
+      useFactory: async (config: Config, embedded: EmbeddedKeys) => {
+        const keys = {};
+        await embedded.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, embedded)));
+        return keys;
+      },
+    },
     {
       provide: SignedUrls,
       inject: [CONFIG, SIGNING_KEYS],
       useFactory: (config: Config, keys: SigningKeys) =>
-        new SignedUrls(config.baseUrl, keys.signing, () => Date.now()),
+        new SignedUrls(
+          config.baseUrl,
+          () => keys.signing,
+          () => Date.now(),
+        ),
     },
     PictureRenderer,
     PicturesService,

@@ -1,5 +1,5 @@
 import { foldId } from '../common/identity.js';
-import { type Database, readWithRules } from '../database/database.js';
+import type { Database } from '../database/database.js';
 import { NothingReadError } from '../database/revisions/revision.js';
 import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';
 import { OUTSIDER } from '../database/visibility/viewer.js';
@@ -40,7 +40,7 @@ export async function findPictureDigest(
   database: Database,
   { kind, id, isForAudience }: Pick<SignedPicture, 'kind' | 'id' | 'isForAudience'>,
 ): Promise<FoundDigest> {
-  return readWithRules(database.rules, OUTSIDER, async (mark) => {
+  return database.rules.readFor(OUTSIDER, async (mark) => {
     const values = [foldId(id), isForAudience, mark];
     const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], values);
     if (row === undefined) throw new NothingReadError();

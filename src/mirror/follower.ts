@@ -2,17 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backOff } from '../common/back-off.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
-import { readClock } from '../database/statements/statement.js';
+import { IS_COMPLETE, readClock } from '../database/statements/statement.js';
 import { LockingRejectionError } from '../ldap/client/ldap-error.js';
 import { LdapClosedError, LdapConnectError, LdapError, LdapTimeoutError } from '../ldap/client/ldap-error.js';
-import type { Directory, Identity } from '../sources/directory.js';
+import { type Directory, OtherServerError, ServerBehindError } from '../sources/directory.js';
 import { openDirectory } from '../sources/open-directory.js';
-import { readPassword, waitForPassword } from '../sources/ldap/password-file.js';
-import { OtherServerError, ServerBehindError } from '../sources/source.error.js';
+import { readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
 import type { Term } from './leadership.js';
 import type { RevisionOutcome } from './revision/revision.js';
 import type { RunReporter } from './run-reporter.js';
-import { Session } from './session.js';
 import { type MirrorState, SyncState } from './status/mirror-state.js';
 import { isOfDirectory, type Synchronizer } from './synchronizer.js';
 
@@ -22,8 +20,6 @@ const LEAST_REST_MS = 30_000;
 const LONGEST_REST_MS = 600_000;
 /** A scan that may find nothing waits for this multiple of the duration of the last one. */
 const SOON_REST_FACTOR = 9;
-/** Hours after which stamps are ignored once: access rules change what the account sees without another stamp. */
-const WHOLE_HOURS = 24;
 /** Milliseconds without a hint after which the changes are one revision, and the longest time that a change waits for others. */
 const QUIET_MS = 10;
 const LONGEST_BATCH_MS = 200;
@@ -52,7 +48,6 @@ const AWAY = [LdapClosedError, LdapConnectError, LdapTimeoutError];
 
 interface Dependencies {
   readonly config: DirectoryConfig;
-  readonly url: string;
   readonly synchronizer: Synchronizer;
   readonly state: MirrorState;
   readonly reporter: RunReporter;
@@ -78,17 +73,17 @@ export class Follower {
 
   /** Follows until the term ends. Errors of the directory are logged, and it is tried again; all others are thrown. */
   async follow(): Promise<void> {
-    const { config, url, reporter, state } = this.dependencies;
-    const { signal } = this.term;
+    const { config, reporter, state, onOtherServer } = this.dependencies;
+    const { number, signal } = this.term;
     let failures = 0;
     while (!signal.aborted) {
       const { source } = config;
       const password = source.kind === 'ldap' ? await readPassword(source) : undefined;
-      const session = await Session.open(url);
       try {
-        await this.followOnce(session, () => {
+        await this.followOnce(() => {
           failures = 0;
           this.behind = null;
+          this.settled();
         });
       } catch (error) {
         if (this.term.signal.aborted) return;
@@ -96,14 +91,12 @@ export class Follower {
         failures++;
         if (error instanceof ServerBehindError && error.state !== this.behind?.state)
           this.behind = { state: error.state, since: performance.now() };
-        if (error instanceof OtherServerError) this.dependencies.onOtherServer(error.kind);
+        if (error instanceof OtherServerError) onOtherServer(error.kind);
         const isAway = [error, error.cause].some((each) => AWAY.some((type) => each instanceof type));
         reporter.reportFailure(error.message, isAway);
-        await state.markFailing(error.message, this.term.number);
+        await state.markFailing(error.message, number);
         this.settled();
         await this.pauseAfter(error, failures, password);
-      } finally {
-        await session.close();
       }
     }
   }
@@ -127,30 +120,26 @@ export class Follower {
     } else await sleep(backOff(failures, Math.random()), undefined, { signal }).catch(() => undefined);
   }
 
-  private async followOnce(session: Session, onScan: () => void): Promise<void> {
-    const { config, state } = this.dependencies;
-    const { contextCsns } = await state.readScanState(session);
-    const directory = await openDirectory(config, contextCsns, this.term.signal);
+  /** @param onScan called after each scan */
+  private async followOnce(onScan: () => void): Promise<void> {
+    const { session, signal } = this.term;
+    const [known] = await session.query<{ csns: string[] }[]>(
+      `select context_csns as csns from mirror_state where ${IS_COMPLETE}`,
+    );
+    if (known === undefined) throw new Error('The mirror has no state');
+    const directory = await openDirectory(this.dependencies.config, known.csns, signal);
     const ending = new AbortController();
-    const signal = AbortSignal.any([this.term.signal, ending.signal]);
-    const close = () => {
+    const either = AbortSignal.any([signal, ending.signal]);
+    either.addEventListener('abort', () => {
       directory.close();
-    };
-    signal.addEventListener('abort', close);
+    });
     const queue = new HintQueue();
-    const receiving = receive(directory, queue, signal);
+    const receiving = receive(directory, queue, either);
     try {
-      await new Following(
-        this.dependencies,
-        this.term,
-        { directory, session, queue, accepted: this.restored },
-        this.settled,
-        onScan,
-      ).run();
+      await new Following(this.dependencies, this.term, directory, queue, this.restored, onScan).run();
     } finally {
       ending.abort(new Error('The directory was closed'));
       await receiving;
-      directory.close();
     }
   }
 }
@@ -158,8 +147,7 @@ export class Follower {
 async function receive(directory: Directory, queue: HintQueue, signal: AbortSignal): Promise<void> {
   try {
     for await (const hint of directory.hints(signal)) {
-      if (hint === 'scan') queue.requestScan();
-      else if (hint === 'scanSoon') queue.requestScanSoon();
+      if (typeof hint === 'string') queue.request(hint);
       else queue.add(hint);
     }
   } catch (error) {
@@ -169,8 +157,8 @@ async function receive(directory: Directory, queue: HintQueue, signal: AbortSign
 
 /** The entries to look at. */
 class HintQueue {
-  isScanRequested = false;
-  isScanWanted = false;
+  /** Whether a scan is due: at once, or when that costs little. */
+  scan: 'scan' | 'scanSoon' | null = null;
   private uuids = new Set<string>();
   private later: { readonly at: number; readonly uuids: readonly string[] }[] = [];
   private error: Error | null = null;
@@ -186,13 +174,8 @@ class HintQueue {
     if (uuids.length > 0) this.later.push({ at: performance.now() + milliseconds, uuids });
   }
 
-  requestScan(): void {
-    this.isScanRequested = true;
-    this.wake();
-  }
-
-  requestScanSoon(): void {
-    this.isScanWanted = true;
+  request(scan: 'scan' | 'scanSoon'): void {
+    if (this.scan !== 'scan') this.scan = scan;
     this.wake();
   }
 
@@ -221,7 +204,7 @@ class HintQueue {
    */
   async wait(milliseconds: number, before = 0): Promise<void> {
     this.throwError();
-    if (this.size > before || (before === 0 && this.isScanRequested)) return;
+    if (this.size > before || (before === 0 && this.scan === 'scan')) return;
     const due = Math.min(milliseconds, ...this.later.map(({ at }) => at - performance.now()));
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, Math.max(0, due));
@@ -239,14 +222,6 @@ class HintQueue {
   }
 }
 
-interface Place {
-  readonly directory: Directory;
-  readonly session: Session;
-  readonly queue: HintQueue;
-  /** As in RunOptions. */
-  readonly accepted: string | null;
-}
-
 /** Follows a directory over one connection. */
 class Following {
   private nextScanAt = -Infinity;
@@ -260,46 +235,40 @@ class Following {
   constructor(
     private readonly dependencies: Dependencies,
     private readonly term: Term,
-    private readonly place: Place,
-    private readonly settled: () => void,
+    private readonly directory: Directory,
+    private readonly queue: HintQueue,
+    /** As in RunOptions. */
+    private readonly accepted: string | null,
     private readonly onScan: () => void,
   ) {}
 
   /** Ends when held changes are compared again: another server of the setting may be the better one. */
   async run(): Promise<void> {
-    const { queue } = this.place;
+    const { queue } = this;
     for (;;) {
       this.term.signal.throwIfAborted();
       const now = performance.now();
       if (this.isBlocked && now >= this.nextScanAt) return;
-      const isSoon = queue.isScanWanted || (queue.isScanRequested && this.isBlocked);
-      const isRequested = queue.isScanRequested && !this.isBlocked;
-      if (now >= this.nextScanAt || isRequested || (isSoon && now >= this.scanRestsUntil)) await this.scan();
+      const isDue = queue.scan === 'scan' && !this.isBlocked;
+      const isSoon = queue.scan !== null && now >= this.scanRestsUntil;
+      if (now >= this.nextScanAt || isDue || isSoon) await this.scan();
       else if (this.isBlocked) await this.awaitDecision();
       else if (queue.size > 0) await this.advance();
       else await this.rest();
     }
   }
 
-  private get aliveSeconds(): number {
-    return this.dependencies.config.syncSeconds;
-  }
-
   private async scan(): Promise<void> {
     const { synchronizer, reporter, state } = this.dependencies;
-    const { directory, session, queue, accepted } = this.place;
-    if (queue.isScanRequested && directory.mode !== null)
-      await sleep(SETTLE_MS, undefined, { signal: this.term.signal });
-    queue.isScanRequested = false;
-    queue.isScanWanted = false;
+    const { directory, queue, accepted } = this;
+    const { number: leader, session, signal } = this.term;
+    if (queue.scan === 'scan' && directory.mode !== null) await sleep(SETTLE_MS, undefined, { signal });
+    queue.scan = null;
     // What is hinted from now on is newer than the scan.
     const hinted = queue.take();
-    const { wholeAt, now } = await state.readScanState(session);
-    const isWhole = wholeAt === null || now.getTime() - wholeAt.getTime() > WHOLE_HOURS * 3_600_000;
     const begun = performance.now();
-    const { number: leader, signal } = this.term;
     const outcome = await reporter.reportRun((progress) =>
-      synchronizer.run(directory, session, { leader, isWhole, accepted, signal, progress }),
+      synchronizer.run(directory, session, { leader, accepted, signal, progress }),
     );
     queue.add(hinted);
     const spent = performance.now() - begun;
@@ -312,12 +281,12 @@ class Following {
     reporter.reportMode(directory);
     this.note(outcome);
     this.onScan();
-    this.settled();
   }
 
   private async advance(): Promise<void> {
     const { synchronizer, reporter } = this.dependencies;
-    const { directory, session, queue } = this.place;
+    const { directory, queue } = this;
+    const { number: leader, session, signal } = this.term;
     const latest = performance.now() + LONGEST_BATCH_MS;
     for (let before = -1; before < queue.size && performance.now() < latest;) {
       before = queue.size;
@@ -325,29 +294,20 @@ class Following {
     }
     const clock = await readClock(session);
     const asOf = directory.mode === 'POLLED' ? null : clock;
-    const identities = await this.identify(queue.take());
+    const uuids = queue.take();
     const begun = performance.now();
-    const { number: leader, signal } = this.term;
     const outcome = await reporter.reportRun(() =>
-      synchronizer.advance(directory, session, identities, { leader, signal, asOf }),
+      synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
     );
     this.confirmedAt = performance.now();
     this.note(outcome);
     this.noteDynamic(outcome, performance.now() - begun);
   }
 
-  private async identify(uuids: readonly string[]): Promise<Identity[]> {
-    const rows = await this.place.session.query<(Identity & object)[]>(
-      `select given.uuid, e.dn from unnest($1::uuid[]) as given (uuid) left join entries e on e.uuid = given.uuid`,
-      [uuids],
-    );
-    return rows;
-  }
-
   private note(outcome: RevisionOutcome): void {
-    const { directory, queue } = this.place;
+    const { directory, queue } = this;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
-    if (outcome.kind === 'partial') queue.requestScan();
+    if (outcome.kind === 'partial') queue.request('scan');
     if (outcome.kind === 'applied' && directory.mode !== null)
       for (const delay of REFINT_DELAYS_MS) queue.addLater(outcome.naming, delay);
   }
@@ -358,7 +318,7 @@ class Following {
     const { users, groups } = outcome.counts;
     if ([users, groups].every((each) => each.created + each.updated + each.deleted === 0)) return;
     const now = performance.now();
-    this.place.queue.addLater(this.dynamicGroups, Math.max(0, this.dynamicRestsUntil - now));
+    this.queue.addLater(this.dynamicGroups, Math.max(0, this.dynamicRestsUntil - now));
     this.dynamicRestsUntil =
       Math.max(now, this.dynamicRestsUntil) + Math.max(spent * DYNAMIC_REST_FACTOR, LEAST_DYNAMIC_REST_MS);
   }
@@ -367,7 +327,7 @@ class Following {
     const { state } = this.dependencies;
     await sleep(DECISION_INTERVAL_MS, undefined, { signal: this.term.signal });
     // What is hinted is compared with the whole directory, because the changes that are held are not in the mirror.
-    if (this.place.queue.take().length > 0) this.place.queue.requestScanSoon();
+    if (this.queue.take().length > 0) this.queue.request('scanSoon');
     if ((await state.get()).state === SyncState.BLOCKED) return;
     this.isBlocked = false;
     this.nextScanAt = -Infinity;
@@ -375,17 +335,18 @@ class Following {
 
   /** Waits for a hint or the next scan. Without one, it confirms from time to time that the mirror is current. */
   private async rest(): Promise<void> {
-    const { directory, session, queue } = this.place;
+    const { directory, queue } = this;
+    const { number, session } = this.term;
     const now = performance.now();
-    const aliveAt = this.confirmedAt + this.aliveSeconds * 1000;
-    const soonAt = queue.isScanWanted ? this.scanRestsUntil : Infinity;
+    const aliveAt = this.confirmedAt + this.dependencies.config.syncSeconds * 1000;
+    const soonAt = queue.scan === null ? Infinity : this.scanRestsUntil;
     await queue.wait(Math.min(aliveAt, this.nextScanAt, soonAt) - now);
     if (queue.size > 0 || performance.now() < aliveAt) return;
     const asOf = await readClock(session);
     await directory.ping();
     if (directory.mode !== null) await queue.wait(IN_FLIGHT_MS);
     this.confirmedAt = performance.now();
-    if (queue.size > 0 || queue.isScanRequested || queue.isScanWanted || directory.mode === 'POLLED') return;
-    await this.dependencies.state.confirm(asOf, this.term.number);
+    if (queue.size > 0 || queue.scan !== null || directory.mode === 'POLLED') return;
+    await this.dependencies.state.confirm(asOf, number);
   }
 }

@@ -16,7 +16,7 @@ import type { DirectoryDataSource } from '../database/connections/data-source.js
 import { settlesWithin } from '../common/settles-within.js';
 import type { Writer } from '../database/statements/statement.js';
 import { valueIndexesOf } from '../database/fields/value-filters.js';
-import { passwordRisk } from '../sources/check/password-risk.js';
+import { passwordRisk } from '../sources/ldap/ldap-servers.js';
 import { Follower } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';
 import { pruneChanges } from './prune-changes.js';
@@ -95,10 +95,10 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
 
   private async follow(settled: () => void): Promise<void> {
     const { signal } = this.stopping;
-    const reporter = new RunReporter(async () => (await this.state.get()).revision);
+    const reporter = new RunReporter();
     const { source } = this.config.directory;
     const risk = source.kind === 'ldap' ? passwordRisk(source) : null;
-    if (risk !== null) reporter.reportRisk(risk);
+    if (risk !== null) this.logger.warn(risk);
     const candidate = {
       rules: numberOfRules(this.config.directory.mapping),
       onWait: () => {
@@ -138,7 +138,6 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     const follower = new Follower(
       {
         config: this.config.directory,
-        url: this.dataSource.url,
         synchronizer: this.synchronizer,
         state: this.state,
         reporter,

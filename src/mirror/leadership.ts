@@ -17,6 +17,8 @@ export class NotLeadingError extends Error {
 export interface Term {
   /** Increases with each leader. Each transaction that writes to the mirror checks that it is still the latest one. */
   readonly number: number;
+  /** Holds the lock, and writes the revisions: they end together. */
+  readonly session: Session;
   /** Aborted when another process may lead, or this one ends. */
   readonly signal: AbortSignal;
 }
@@ -29,9 +31,8 @@ interface Candidate {
 }
 
 /**
- * Runs some work in one process at a time (docs/adr/0033), by an advisory lock on a connection of its own. A process that ends releases
- * the lock with its connection. One that hangs gives no sign of life, and the server ends its session. What it writes later is
- * rejected, because its number is not the latest one.
+ * Runs some work in one process at a time (docs/adr/0033), by an advisory lock of the session with which it writes. A process that
+ * ends releases the lock with its connection. One that hangs gives no sign of life, and the server ends its session.
  * @throws the error of the connection, or of the work
  */
 export async function withLeadership(
@@ -56,7 +57,7 @@ export async function withLeadership(
     const [state] = await session.query<{ leader: string }[]>(
       'update mirror_state set leader = leader + 1 returning leader',
     );
-    await work({ number: Number(state?.leader), signal: either });
+    await work({ number: Number(state?.leader), session, signal: either });
   } finally {
     await session.close();
   }

@@ -1,7 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import { Incident } from '../common/incident.js';
-import { Pace } from '../common/pace.js';
 import type { Directory } from '../sources/directory.js';
 import type { RevisionCounts } from './revision/guard.js';
 import type { RevisionOutcome } from './revision/revision.js';
@@ -51,54 +50,36 @@ export class RunReporter {
   private readonly holding = new Incident(this.logger);
   /** Whether the server could not be reached. */
   private wasAway = false;
-  /** The revision of the mirror when a plan was blocked first. */
-  private heldAt = 0;
   private lastMode: string | null = null;
-  private readonly risks = new Set<string>();
-
-  constructor(private readonly readRevision: () => Promise<number | null>) {}
 
   /** @param run reports its progress if it may take long */
   async reportRun(
     run: (progress: (step: ProgressStep) => void) => Promise<RevisionOutcome>,
   ): Promise<RevisionOutcome> {
     const begun = performance.now();
-    const outcome = await run(this.progressOfRun());
+    let next = begun + PROGRESS_INTERVAL;
+    const outcome = await run((step) => {
+      const now = performance.now();
+      if (step.stage !== 'read' || now < next) return;
+      next = now + PROGRESS_INTERVAL;
+      this.logger.log(`${step.entries} entries read`);
+    });
     const milliseconds = Math.round(performance.now() - begun);
     if (outcome.kind === 'held' || outcome.kind === 'partial') return outcome;
-    if (outcome.kind === 'blocked') {
-      const { reason, hash } = outcome;
-      if (!this.holding.isOpen) this.heldAt = await this.revisionNow();
-      this.holding.note(
-        `Synchronization is blocked: ${reason}. If that is right: ./directory sync --confirm ${hash}`,
-      );
-    }
     if (outcome.kind === 'applied')
       this.logger.log(
-        `Revision ${outcome.announcement.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
+        `Revision ${outcome.revision.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
       );
-    await this.noteEnd(outcome);
-    return outcome;
-  }
-
-  /** Logs the end of a trouble: the directory was read. */
-  private async noteEnd(outcome: RevisionOutcome): Promise<void> {
+    if (outcome.kind === 'blocked')
+      this.holding.note(
+        `Synchronization is blocked: ${outcome.reason}. If that is right: ./directory sync --confirm ${outcome.hash}`,
+      );
+    else this.holding.end('No plan is blocked any more');
     this.failing.end(
       this.wasAway ? 'The directory server is reachable again' : 'Synchronization works again',
     );
     this.wasAway = false;
-    if (outcome.kind === 'blocked' || !this.holding.isOpen) return;
-    const before = outcome.kind === 'applied' ? outcome.announcement.number - 1 : await this.revisionNow();
-    this.holding.end(
-      before > this.heldAt
-        ? `The blocked plan was confirmed: revision ${this.heldAt + 1},`
-        : 'No plan is blocked any more',
-    );
-  }
-
-  /** 0 before the first one, or if the database cannot be asked. */
-  private async revisionNow(): Promise<number> {
-    return (await this.readRevision().catch(() => null)) ?? 0;
+    return outcome;
   }
 
   /** Logs how the directory is followed, if that has changed, and what the server refuses, once. */
@@ -113,32 +94,9 @@ export class RunReporter {
     this.lastMode = text;
   }
 
-  /** Logs, once, a warning about a problem that does not prevent operation. */
-  reportRisk(risk: string): void {
-    if (!this.risks.has(risk)) this.logger.warn(risk);
-    this.risks.add(risk);
-  }
-
   /** @param isAway whether the server cannot be reached */
   reportFailure(reason: string, isAway: boolean): void {
     this.wasAway ||= isAway;
     this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
-  }
-
-  /** Logs nothing for a short run. */
-  private progressOfRun(): (step: ProgressStep) => void {
-    const pace = new Pace(PROGRESS_INTERVAL);
-    let isLong = false;
-    return (step) => {
-      if (step.stage !== 'read') {
-        if (isLong)
-          this.logger.log(
-            step.stage === 'compare' ? 'All entries are read. Comparing' : 'Writing the changes',
-          );
-      } else if (pace.isDue()) {
-        isLong = true;
-        this.logger.log(`${step.entries} entries read`);
-      }
-    };
   }
 }

@@ -2,16 +2,22 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { readClock } from '../database/statements/statement.js';
-import { LdifError } from '../ldap/ldif/ldif-error.js';
+import { LdifError } from '../ldap/ldif/ldif.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
-import type { Directory, Found, Identity, KnownStamp, Listed } from '../sources/directory.js';
-import { ServerBehindError, SourceError } from '../sources/source.error.js';
+import {
+  type Directory,
+  type Found,
+  type Identity,
+  type Listed,
+  ServerBehindError,
+  SourceError,
+} from '../sources/directory.js';
 import { fingerprintOf } from '../sources/source.js';
 import { PictureStore } from './revision/pictures.js';
 import {
-  type Fetched,
   OutdatedRevisionError,
   type RevisionOutcome,
   type RevisionRequest,
@@ -26,6 +32,8 @@ import type { Session } from './session.js';
 const STAGED_TOGETHER = 200;
 /** Number of differing entries above which everything is read: a file is read once for all. */
 const MOST_FETCHED = 5000;
+/** Hours after which stamps are ignored once: access rules change what the account sees without another stamp. */
+const WHOLE_HOURS = 24;
 /** Attempts of a run while other processes write revisions. */
 const ATTEMPTS = 5;
 
@@ -59,9 +67,31 @@ export class Synchronizer {
     private readonly revisions: Revisions,
   ) {}
 
-  /** Compares the whole directory with the mirror. @throws the errors of the directory and the database */
-  run(directory: Directory, session: Session, options: RunOptions = {}): Promise<RevisionOutcome> {
-    return this.watch('all', () => this.retry(directory, session, options));
+  /** Compares the whole directory with the mirror. A command tries again after a revision of the service. */
+  async run(directory: Directory, session: Session, options: RunOptions = {}): Promise<RevisionOutcome> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const reading = this.begin(directory, session, options);
+        return await this.watch('all', () => reading.scan(options.isWhole === true));
+      } catch (error) {
+        if (!(error instanceof OutdatedRevisionError) || attempt === ATTEMPTS || options.leader != null)
+          throw error;
+      }
+    }
+  }
+
+  /** Reads entries again and writes what differs. @param asOf as in RevisionRequest */
+  advance(
+    directory: Directory,
+    session: Session,
+    uuids: readonly string[],
+    { asOf, ...options }: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
+  ): Promise<RevisionOutcome> {
+    return this.watch('changes', () => this.begin(directory, session, options).advance(uuids, asOf));
+  }
+
+  private begin(directory: Directory, session: Session, options: RunOptions): Reading {
+    return new Reading(this.config.directory, this.dataSource, directory, session, options);
   }
 
   private async watch(scope: Run['scope'], run: () => Promise<RevisionOutcome>): Promise<RevisionOutcome> {
@@ -70,6 +100,8 @@ export class Synchronizer {
     try {
       const outcome = await runChannel.tracePromise(run, { scope });
       end = outcome.kind;
+      if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
+      else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
       return outcome;
     } finally {
       const seconds = (performance.now() - begun) / 1000;
@@ -78,162 +110,114 @@ export class Synchronizer {
       this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
     }
   }
+}
 
-  /** A command tries again after a revision of the service. */
-  private async retry(directory: Directory, session: Session, options: RunOptions): Promise<RevisionOutcome> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.runOnce(directory, session, options);
-      } catch (error) {
-        if (!(error instanceof OutdatedRevisionError) || attempt === ATTEMPTS || options.leader != null)
-          throw error;
-      }
-    }
-  }
+/** One reading of the directory, which becomes a revision. */
+class Reading {
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly dataSource: DataSource,
+    private readonly directory: Directory,
+    private readonly session: Session,
+    private readonly options: RunOptions,
+  ) {}
 
-  private async runOnce(
-    directory: Directory,
-    session: Session,
-    options: RunOptions,
-  ): Promise<RevisionOutcome> {
+  async scan(isWholeWanted: boolean): Promise<RevisionOutcome> {
     // The time must be read before the directory.
-    const asOf = await readClock(session);
-    const isWhole = options.isWhole === true || !(await this.isOfModel(session));
-    if (isWhole) {
-      await this.noteRunning(options);
-      const outcome = await this.write(session, directory, { ...options, asOf }, (staging) =>
-        this.stageAll(directory, staging, session, options),
-      );
-      await this.noteScan(session, directory, options, true);
-      return outcome;
-    }
-    const { differing, repeated } = await this.compare(directory, session, options);
-    if (differing.length > MOST_FETCHED)
-      return this.runOnce(directory, session, { ...options, isWhole: true });
-    options.progress?.({ stage: 'compare' });
-    if (differing.length > 0) await this.noteRunning(options);
-    const outcome = await this.write(session, directory, { ...options, asOf }, async (staging) => {
-      await this.stage(directory, staging, differing);
-      await this.stageRepeated(directory, staging, repeated);
+    const asOf = await readClock(this.session);
+    const isWhole = isWholeWanted || (await this.isOutdated());
+    const seen = await SeenEntries.begin(this.session);
+    const differing = isWhole ? [] : await this.compare(seen);
+    if (differing.length > MOST_FETCHED) return this.scan(true);
+    if (isWhole || differing.length > 0) await this.noteRunning();
+    const outcome = await this.write({ asOf }, async (staging) => {
+      if (isWhole) await this.stageAll(staging, seen);
+      else await this.stage(staging, differing);
+      // Two entries in a file can have one identifier, and one entry can move during the scan.
+      const repeated = [...seen.repeated].map((uuid) => ({ uuid, dn: null }));
+      await staging.forget([...seen.repeated]);
+      await this.stage(staging, repeated, true);
     });
-    await this.noteScan(session, directory, options, false);
+    if (this.options.dryRun !== true) await this.noteScan(isWhole);
     return outcome;
   }
 
-  /** Reads entries again and writes what differs. @param asOf as in RevisionRequest */
-  advance(
-    directory: Directory,
-    session: Session,
-    identities: readonly Identity[],
-    options: Pick<RunOptions, 'leader' | 'signal'> & { readonly asOf: Date | null },
-  ): Promise<RevisionOutcome> {
-    const request = { ...options, isHinted: true, isPolled: directory.mode === 'POLLED' };
-    const stage = (staging: Staging) => this.stage(directory, staging, identities);
-    return this.watch('changes', () => this.write(session, directory, request, stage));
+  advance(uuids: readonly string[], asOf: Date | null): Promise<RevisionOutcome> {
+    const hinted = { asOf, isHinted: true, isPolled: this.directory.mode === 'POLLED' };
+    return this.write(hinted, async (staging) => {
+      const identities = await this.session.query<(Identity & object)[]>(
+        `select given.uuid, e.dn from unnest($1::uuid[]) as given (uuid) left join entries e on e.uuid = given.uuid`,
+        [uuids],
+      );
+      await this.stage(staging, identities);
+    });
   }
 
-  private async write(
-    session: Session,
-    directory: Directory,
-    options: RunOptions & Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
+  private write(
+    request: Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
-    const { leader = null, asOf, confirm, dryRun, signal, accepted, progress, isHinted, isPolled } = options;
+    const { directory, options } = this;
     let lag: string | null = null;
-    const request: RevisionRequest = {
-      ...{ config: this.config.directory, leader, asOf, confirm, dryRun, signal },
-      ...{ isHinted, isPolled },
+    return writeRevision(this.session, {
+      ...request,
+      ...options,
+      ...{ config: this.config, leader: options.leader ?? null },
       stage: async (staging) => {
         await stage(staging);
-        if (directory.mode !== null)
-          lag = await this.noteContextCsns(session, directory, { confirm, dryRun });
-        progress?.({ stage: 'write' });
+        if (directory.mode !== null) lag = await this.noteContextCsns();
+        options.progress?.({ stage: 'write' });
       },
       requireCurrent: () => {
         const state = directory.contextCsns.join();
-        if (lag !== null && state !== accepted) throw new ServerBehindError(lag, state);
+        if (lag !== null && state !== options.accepted) throw new ServerBehindError(lag, state);
       },
-      fetch: (identities) => this.fetch(directory, identities),
+      stageAgain: (staging, identities, isForced) => this.stage(staging, identities, isForced),
       isRewritten: directory.mode !== null,
-    };
-    const outcome = await writeRevision(session, request);
-    if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.announcement);
-    else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
-    return outcome;
+    });
   }
 
-  /** Whether the mirror was written with the model of this process. */
-  private async isOfModel(session: Session): Promise<boolean> {
-    const [state] = await session.query<{ fingerprint: string | null }[]>(
-      'select source_fingerprint as fingerprint from mirror_state where revision is not null',
+  /** Whether every entry must be read: the mirror was written with another model, or was read long ago. */
+  private async isOutdated(): Promise<boolean> {
+    const current = await this.session.query<object[]>(
+      `select from mirror_state where revision is not null and source_fingerprint = $1
+         and read_whole_at > clock_timestamp() - interval '${WHOLE_HOURS} hours'`,
+      [fingerprintOf(this.config)],
     );
-    return state?.fingerprint === fingerprintOf(this.config.directory);
+    return current.length === 0;
   }
 
   private async stager(isWhole: boolean): Promise<EntryStager> {
     const pictures = isWhole
       ? await PictureStore.withAllKnown(this.dataSource)
       : new PictureStore(this.dataSource);
-    return new EntryStager(this.config.directory.mapping, pictures);
+    return new EntryStager(this.config.mapping, pictures);
   }
 
   /** Stages the present state of entries, and deletes those that are not found. */
-  private async stage(
-    directory: Directory,
-    staging: Staging,
-    identities: readonly Identity[],
-    isForced = false,
-  ): Promise<void> {
-    const { entries, missing } = await this.fetch(directory, identities, async (some) => {
-      await staging.add(some, isForced);
-    });
-    await staging.add(entries, isForced);
-    await staging.remove(missing);
-  }
-
-  /** Reads entries again that a scan has listed twice: two in a file can have one identifier, and one can move during the scan. */
-  private async stageRepeated(
-    directory: Directory,
-    staging: Staging,
-    identities: readonly Identity[],
-  ): Promise<void> {
+  private async stage(staging: Staging, identities: readonly Identity[], isForced = false): Promise<void> {
     if (identities.length === 0) return;
-    await staging.forget(identities.map(({ uuid }) => uuid));
-    await this.stage(directory, staging, identities, true);
-  }
-
-  /** @param take receives entries early, so that not all of them are in memory */
-  private async fetch(
-    directory: Directory,
-    identities: readonly Identity[],
-    take?: (entries: readonly StagedEntry[]) => Promise<void>,
-  ): Promise<Fetched> {
-    if (identities.length === 0) return { entries: [], missing: [] };
     const stager = await this.stager(false);
-    const found = new Set<string>();
+    const missing = new Set(identities.map(({ uuid }) => uuid));
     let entries: StagedEntry[] = [];
-    for await (const { kind, uuid, entry, stamp } of directory.fetch(identities)) {
-      found.add(uuid);
+    for await (const { kind, uuid, entry, stamp } of this.directory.fetch(identities)) {
+      missing.delete(uuid);
       entries.push(await stager.stage(kind, uuid, entry, stamp));
-      if (take === undefined || entries.length < STAGED_TOGETHER) continue;
-      await take(entries);
+      if (entries.length < STAGED_TOGETHER) continue;
+      await staging.add(entries, isForced);
       entries = [];
     }
+    await staging.add(entries, isForced);
     await stager.finish();
-    return { entries, missing: identities.map(({ uuid }) => uuid).filter((uuid) => !found.has(uuid)) };
+    await staging.remove([...missing]);
   }
 
   /** Stages every entry of the directory. What it does not list is deleted if it is not found either. */
-  private async stageAll(
-    directory: Directory,
-    staging: Staging,
-    session: Session,
-    { progress, signal }: RunOptions,
-  ): Promise<void> {
+  private async stageAll(staging: Staging, seen: SeenEntries): Promise<void> {
+    const { progress, signal } = this.options;
     const stager = await this.stager(true);
-    const seen = new SeenEntries(session);
     let count = 0;
-    for await (const page of directory.scan(null)) {
+    for await (const page of this.directory.scan(true)) {
       signal?.throwIfAborted();
       await seen.note(page);
       const staged: StagedEntry[] = [];
@@ -245,87 +229,76 @@ export class Synchronizer {
     }
     await stager.finish();
     progress?.({ stage: 'compare' });
-    await this.stage(directory, staging, await seen.findMissing());
-    await this.stageRepeated(directory, staging, seen.repeated);
+    await this.stage(staging, await seen.findMissing());
   }
 
   /** Finds the entries whose stamps differ, that are new, or that are not listed. */
-  private async compare(
-    directory: Directory,
-    session: Session,
-    { progress, signal }: RunOptions,
-  ): Promise<{ readonly differing: readonly Identity[]; readonly repeated: readonly Identity[] }> {
-    const seen = new SeenEntries(session);
+  private async compare(seen: SeenEntries): Promise<Identity[]> {
+    const { progress, signal } = this.options;
     const differing: Identity[] = [];
     let count = 0;
-    for await (const page of directory.scan((dnKeys) => readStamps(session, dnKeys))) {
+    for await (const page of this.directory.scan(false)) {
       signal?.throwIfAborted();
       differing.push(...(await seen.note(page)));
       count += page.length;
       progress?.({ stage: 'read', entries: count });
     }
-    const repeated = new Set(seen.repeated.map(({ uuid }) => uuid));
-    const others = differing.filter(({ uuid }) => !repeated.has(uuid));
-    return { differing: [...others, ...(await seen.findMissing())], repeated: seen.repeated };
+    progress?.({ stage: 'compare' });
+    const others = differing.filter(({ uuid }) => !seen.repeated.has(uuid));
+    return [...others, ...(await seen.findMissing())];
   }
 
   /**
    * Notes, in the transaction of a revision, what the server has.
    * @returns how it lacks what was known
    */
-  private async noteContextCsns(
-    session: Session,
-    directory: Directory,
-    { confirm, dryRun = false }: Pick<RunOptions, 'confirm' | 'dryRun'>,
-  ): Promise<string | null> {
-    const [state] = await session.query<{ known: string[] }[]>(
+  private async noteContextCsns(): Promise<string | null> {
+    const { confirm, dryRun = false } = this.options;
+    const [state] = await this.session.query<{ known: string[] }[]>(
       'select context_csns as known from mirror_state',
     );
-    const lag = await directory.describeLag(state?.known ?? []);
-    const { contextCsns } = directory;
+    const lag = await this.directory.describeLag(state?.known ?? []);
+    const { contextCsns } = this.directory;
     if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
-      await session.query('update mirror_state set context_csns = $1', [contextCsns]);
+      await this.session.query('update mirror_state set context_csns = $1', [contextCsns]);
     return lag;
   }
 
   /** Says that a run of the leader reads entries. Each end of it writes another state. */
-  private async noteRunning({ leader = null }: RunOptions): Promise<void> {
-    await this.dataSource.query(
+  private async noteRunning(): Promise<void> {
+    await this.session.query(
       `update mirror_state set state = 'RUNNING' where leader = $1 and state in ('NEVER_RUN', 'IDLE')`,
-      [leader],
+      [this.options.leader ?? null],
     );
   }
 
-  private async noteScan(
-    session: Session,
-    directory: Directory,
-    { leader = null, dryRun = false }: RunOptions,
-    isWhole: boolean,
-  ): Promise<void> {
-    if (dryRun) return;
-    await session.query(
+  private async noteScan(isWhole: boolean): Promise<void> {
+    const { mode, refusals } = this.directory;
+    await this.session.query(
       `update mirror_state set mode = $1, refusals = $2,
          read_whole_at = case when $3::boolean then clock_timestamp() else read_whole_at end
        where $4::bigint is null or leader = $4`,
-      [directory.mode, directory.refusals.join('. ') || null, isWhole, leader],
+      [mode, refusals.join('. ') || null, isWhole, this.options.leader ?? null],
     );
   }
-}
-
-async function readStamps(session: Session, dnKeys: readonly string[]): Promise<Map<string, KnownStamp>> {
-  const text = `select dn_key as "dnKey", kind, uuid, stamp from entries where dn_key = any ($1::uuid[])`;
-  const rows = await session.query<(KnownStamp & { dnKey: string })[]>(text, [dnKeys]);
-  return new Map(rows.map(({ dnKey, ...stamp }) => [dnKey, stamp]));
 }
 
 /** The entries of the mirror that a scan has listed. */
 class SeenEntries {
-  /** One bit for each key. */
-  private bits = new Uint8Array(1 << 16);
-  /** Entries that the directory lists twice, as a file can. */
-  readonly repeated: Identity[] = [];
+  /** Entries that the directory lists twice. */
+  readonly repeated = new Set<string>();
 
-  constructor(private readonly session: Session) {}
+  private constructor(
+    private readonly session: Session,
+    /** One byte for each key. Entries that another process adds meanwhile have none, and count as not listed. */
+    private readonly marks: Buffer,
+  ) {}
+
+  static async begin(session: Session): Promise<SeenEntries> {
+    const text = 'select coalesce(max(key), 0) + 1 as size from entries';
+    const [row] = await session.query<{ size: number }[]>(text);
+    return new SeenEntries(session, Buffer.alloc(row?.size ?? 0));
+  }
 
   /** @returns the entries that are new, or whose stamps differ */
   async note(page: readonly Listed[]): Promise<Identity[]> {
@@ -337,46 +310,16 @@ class SeenEntries {
     );
     return page.flatMap(({ uuid, dn }, index) => {
       const { key = null, isSame = false } = rows[index] ?? {};
-      if (key !== null && this.mark(key)) this.repeated.push({ uuid, dn: null });
+      if (key !== null && this.marks[key] === 1) this.repeated.add(uuid);
+      if (key !== null) this.marks[key] = 1;
       return isSame === true ? [] : [{ uuid, dn }];
     });
   }
 
   /** The entries of the mirror that the scan has not listed. */
-  async findMissing(): Promise<Identity[]> {
-    const missing: Identity[] = [];
-    let last = -1;
-    for (;;) {
-      const rows = await this.session.query<{ key: number }[]>(
-        'select key from entries where key > $1 order by key limit 20000',
-        [last],
-      );
-      const keys = rows.map(({ key }) => key).filter((key) => !this.has(key));
-      if (keys.length > 0)
-        missing.push(
-          ...(await this.session.query<(Identity & object)[]>(
-            'select uuid, dn from entries where key = any ($1::integer[])',
-            [keys],
-          )),
-        );
-      if (rows.length < 20_000) return missing;
-      last = rows.at(-1)?.key ?? last;
-    }
-  }
-
-  private has(key: number): boolean {
-    return ((this.bits[key >> 3] ?? 0) & (1 << (key & 7))) !== 0;
-  }
-
-  /** @returns whether it was marked before */
-  private mark(key: number): boolean {
-    if (key >> 3 >= this.bits.length) {
-      const larger = new Uint8Array(Math.max(this.bits.length * 2, (key >> 3) + 1));
-      larger.set(this.bits);
-      this.bits = larger;
-    }
-    const isMarked = this.has(key);
-    this.bits[key >> 3] = (this.bits[key >> 3] ?? 0) | (1 << (key & 7));
-    return isMarked;
+  findMissing(): Promise<(Identity & object)[]> {
+    const text =
+      'select uuid, dn from entries where case when key < length($1::bytea) then get_byte($1, key) = 0 else true end';
+    return this.session.query(text, [this.marks]);
   }
 }

@@ -77,14 +77,8 @@ const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOr
 
 /** Writes all messages of Nest and of the loggers of this service as lines of the log. */
 export class NestLog implements LoggerService {
-  /**
-   * @param output the log of the process, for lines of other formats
-   * @param others contexts whose messages below the level error another process of this service logs
-   */
-  constructor(
-    readonly output: Log,
-    private readonly others: readonly string[] = [],
-  ) {}
+  /** @param output the log of the process, for lines of other formats */
+  constructor(readonly output: Log) {}
 
   /** @param stream default: standard output */
   static of(config: LogConfig, stream?: LogStream): NestLog {
@@ -122,7 +116,6 @@ export class NestLog implements LoggerService {
     const { lines } = this.output;
     if (!lines.isLevelEnabled(level)) return;
     const context = contextOf(rest);
-    if (level !== 'error' && context !== undefined && this.others.includes(context)) return;
     const more = (context === undefined ? rest : rest.slice(0, -1)).filter((each) => each !== undefined);
     const text = [message, ...more].map(textOf).filter((each) => each !== '');
     lines[level](context === undefined ? {} : { context }, text.join('\n'));

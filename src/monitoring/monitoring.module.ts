@@ -8,12 +8,7 @@ import { MirrorModule } from '../mirror/mirror.module.js';
 import { CacheMetrics, DatabaseMetrics } from './metrics/resource-metrics.js';
 import { MetricsController, MetricsPort } from './metrics/metrics.controller.js';
 import type { MetricGroup } from './metrics/metric.js';
-import {
-  METRIC_GROUPS,
-  MetricsService,
-  OTHER_PROCESSES,
-  type OtherProcesses,
-} from './metrics/metrics.service.js';
+import { METRIC_GROUPS, MetricsService } from './metrics/metrics.service.js';
 import { MirrorMetrics } from './metrics/mirror-metrics.js';
 import { RequestCounts, RequestMetrics } from './metrics/request-metrics.js';
 import { WebhookMetrics } from './metrics/webhook-metrics.js';
@@ -31,8 +26,7 @@ const METRICS = [
 /** Monitoring of the service: request lines in the log, metrics and traces. */
 @Module({})
 export class MonitoringModule {
-  /** @param others the other processes that serve requests; null: there are none */
-  static forRoot({ monitoring: { metrics, traces } }: Config, others: OtherProcesses | null): DynamicModule {
+  static forRoot({ monitoring: { metrics, traces } }: Config): DynamicModule {
     return {
       module: MonitoringModule,
       imports: [
@@ -44,12 +38,7 @@ export class MonitoringModule {
         ...(traces === null ? [] : [loadTracing()]),
       ],
       controllers: metrics?.kind === 'beside' ? [MetricsController] : [],
-      providers: [
-        { provide: OTHER_PROCESSES, useValue: others },
-        RequestCounts,
-        RequestWatch,
-        ...(metrics === null ? [] : METRICS),
-      ],
+      providers: [RequestCounts, RequestWatch, ...(metrics === null ? [] : METRICS)],
     };
   }
 }

@@ -1,8 +1,7 @@
 import type { Projection } from '../database/fields/projection.js';
-import { outputOf } from '../database/paging/select-rows.js';
+import { outputOf } from '../database/paging/page-query.js';
 import {
   IS_COMPLETE,
-  OPEN_REVISION,
   type Reader,
   type Statement,
   statement,
@@ -28,7 +27,7 @@ export class NodeQuery {
   ) {
     this.find = statement(
       `select ${rowsOf(USER_TABLE, users, '$1')},
-       ${rowsOf(GROUP_TABLE, groups, '$2')}, s.${OPEN_REVISION}
+       ${rowsOf(GROUP_TABLE, groups, '$2')}, s.revision_uuid
      from mirror_state s where ${IS_COMPLETE}`,
       { returnsRevision: true },
     );

@@ -6,7 +6,7 @@ import { modelSetting } from '../../test/support/builders/model-file.js';
 import { named } from '../../test/support/builders/named-subject.js';
 import { configFor, readConfig } from '../config/config.js';
 import { builtInConfig, NO_SAMPLE } from '../../test/support/builders/built-in-config.js';
-import { foldValue } from '../ldap/naming/case-ignore-match.js';
+import { foldValue } from '../ldap/naming/dn.js';
 import type { Entry } from '../ldap/entry.js';
 import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';

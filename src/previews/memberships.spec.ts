@@ -4,7 +4,7 @@ import { named } from '../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
 import { configFor, readConfig } from '../config/config.js';
 import { builtInConfig } from '../../test/support/builders/built-in-config.js';
-import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { keyOfDn } from '../ldap/naming/identifiers.js';
 import type { Entry } from '../ldap/entry.js';
 import { GroupRole } from '../groups/group.model.js';
 import { memberAttributesOf } from '../config/model/mapping.js';

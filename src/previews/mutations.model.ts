@@ -60,8 +60,7 @@ export class ChangePreview {
   ldif!: string;
 
   @Shown(() => Boolean, 'Whether the change was applied. Always false: an administrator applies the LDIF.', {
-    deprecationReason:
-      'Use `ldif`, which an administrator applies. Deprecated since 2026-11-23, gone from 2027-06-01.',
+    deprecationReason: 'Use `ldif`, which an administrator applies.',
   })
   persisted!: false;
 

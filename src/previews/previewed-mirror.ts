@@ -10,7 +10,7 @@ import type { RequestContext } from '../graphql/http/request-context.js';
 import { type GroupInput, type GroupRole, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
-import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { keyOfDn } from '../ldap/naming/identifiers.js';
 import { NAMED_GROUPS } from '../mirror/map/map.js';
 import * as naming from '../mirror/map/named-by.js';
 import { writeEntries } from '../mirror/revision/entries.js';

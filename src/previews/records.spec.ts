@@ -4,7 +4,7 @@ import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders
 import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import { builtInConfig } from '../../test/support/builders/built-in-config.js';
-import { foldValue } from '../ldap/naming/case-ignore-match.js';
+import { foldValue } from '../ldap/naming/dn.js';
 import { Entry } from '../ldap/entry.js';
 import { configFor } from '../config/config.js';
 import { PRESET_NAMES } from '../config/model/presets/presets.js';

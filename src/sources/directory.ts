@@ -1,3 +1,4 @@
+import type { PresetName } from '../config/model/presets/presets.js';
 import type { Entry } from '../ldap/entry.js';
 import type { EntryKind } from './source.js';
 
@@ -28,15 +29,6 @@ export type Hint = readonly string[] | 'scan' | 'scanSoon';
 /** How the changes of a directory are noticed. */
 export type HintMode = 'PUSHED' | 'COUNTED' | 'POLLED';
 
-/** The stamps of known entries by the key of their DN (keyOfDn). Those whose records are the same need not be parsed. */
-export type KnownStamps = (dnKeys: readonly string[]) => Promise<ReadonlyMap<string, KnownStamp>>;
-
-export interface KnownStamp {
-  readonly kind: EntryKind;
-  readonly uuid: string;
-  readonly stamp: string;
-}
-
 /**
  * All that the mirror needs of a directory: a file, or a connection to a server. Nothing that it says about changes is trusted to be
  * complete: a hint only names entries to look at.
@@ -56,9 +48,9 @@ export interface Directory {
   describeLag(known: readonly string[]): Promise<string | null>;
   /**
    * Yields every user and group once, in pages. If it ends without an error, it is complete.
-   * @param known of a scan of identities; null: entries are read with their attributes
+   * @param isWhole whether entries are read with their attributes
    */
-  scan(known: KnownStamps | null): AsyncIterable<readonly Listed[]>;
+  scan(isWhole: boolean): AsyncIterable<readonly Listed[]>;
   /** Reads entries, complete. Those that are not found do not exist, or are neither users nor groups. */
   fetch(identities: readonly Identity[]): AsyncIterable<Found>;
   /** Yields hints until the signal is aborted, or the connection ends. */
@@ -66,4 +58,37 @@ export interface Directory {
   /** Succeeds if the directory answers, after all hints of earlier changes have been sent. */
   ping(): Promise<void>;
   close(): void;
+}
+
+/**
+ * The source cannot be mirrored. The message is shown to all clients, so it contains nothing from the
+ * directory.
+ */
+export class SourceError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SourceError';
+  }
+}
+
+/** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. To apply it would undo them. */
+export class ServerBehindError extends SourceError {
+  /** @param state its contextCSN: whether it moves */
+  constructor(
+    message: string,
+    readonly state: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The server is of another kind than the one whose preset applies. */
+export class OtherServerError extends SourceError {
+  constructor(
+    readonly kind: PresetName,
+    expected: PresetName,
+  ) {
+    super(`The directory server is of the kind ${kind}, and no longer of the kind ${expected}`);
+    this.name = 'OtherServerError';
+  }
 }

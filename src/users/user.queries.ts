@@ -115,5 +115,5 @@ export function userProjection(fields: readonly Field[]): Projection<User> {
 
 /** Users in memberships `m`, whose carried columns save the join with `users u`. */
 export function memberProjection(fields: readonly Field[]): Projection<User> {
-  return new Projection(MODEL, fields, { alias: 'u', carriedAs: 'm.user_', carriesValues: true });
+  return new Projection(MODEL, fields, { alias: 'u', carriedAs: 'm.user_' });
 }

@@ -4,13 +4,9 @@ import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
-import { BUILT_IN_SCOPES } from '../../src/config/scopes.js';
 import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
-import { describeSchema } from '../../src/reference/described-schema.js';
-import { buildPages } from '../../tools/reference/pages.js';
-import { readSources } from '../../tools/reference/sources.js';
-import { searchesOf } from '../../src/sources/ldap/entry-searches.js';
+import { searchesOf } from '../../src/sources/ldap/server-directory.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -149,12 +145,6 @@ describe('added fields', () => {
       expect(fieldsOf(type)).toEqual(expect.arrayContaining(['phone', 'nickname']));
     expect(fieldsOf('UpdateProfileInput')).toContain('phone');
     expect(fieldsOf('UpdateProfileInput')).not.toContain('nickname');
-  });
-
-  it('are in the reference', async () => {
-    const pages = await buildPages(describeSchema(schema, BUILT_IN_SCOPES), readSources());
-    const { body = '' } = pages.find(({ name }) => name === 'objects') ?? {};
-    for (const { name } of ADDED) expect(body).toContain(`User.${name}`);
   });
 
   it('are requested from an LDAP server', () => {

@@ -63,7 +63,6 @@ describe('filters by custom fields and references, on a hundred thousand people'
     authorization = await service.serviceAccount('read', 'directory', 'write');
     const runner = dataSource.createQueryRunner();
     await runner.query('set statement_timeout = 0');
-    // Memberships carry no values here.
     await runner.query('set session_replication_role = replica');
     await withoutIndexes(
       (text) => runner.query(text),
@@ -114,7 +113,7 @@ describe('filters by custom fields and references, on a hundred thousand people'
   });
 
   it('read no large table from one end to the other for a viewer from whom one of a hundred people is hidden', async () => {
-    await hideOnePercent(dataSource);
+    await hideOnePercent(service.app);
     authorization = await service.accessToken('read directory write', 'viewer-app');
     const sent = [...(await sendEach())];
     const restricted = sent.filter(({ text }) => text.startsWith('with viewer as'));

@@ -2,7 +2,6 @@
 import { DataSource } from 'typeorm';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { CUSTOM_FIELDS_OF_USERS, customFieldsLdif } from '../support/builders/custom-fields.js';
-import { statementsOf } from '../support/builders/statements.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -29,12 +28,6 @@ describe('custom fields in pages of members', () => {
   /** No response is from the cache, because tests write without a new revision. */
   const ask = (fields: string) => service.read(`{ ${fields} } # ${requests++}`, { authorization });
 
-  const carriedOf = (id: string) =>
-    dataSource.query<{ values: unknown }[]>(
-      'select user_field_values as values from effective_memberships where user_id = $1',
-      [id],
-    );
-
   async function compareMembers(): Promise<string> {
     const { users, group } = (await ask(`${USERS} ${MEMBERS}`)) as {
       users: { nodes: unknown[] };
@@ -44,13 +37,8 @@ describe('custom fields in pages of members', () => {
     return JSON.stringify(users);
   }
 
-  it('are those of the users, without a join', async () => {
-    expect(await carriedOf('ben')).toMatchObject([{ values: { phone: '+41 44 ao 2' } }]);
+  it('are those of the users', async () => {
     expect(await compareMembers()).toContain('+41 44 ao 2');
-    const [statement] = await statementsOf(() =>
-      ask('group(group: {id: "club"}) { members(first: 9) { nodes { user { phone hours } } } }'),
-    );
-    expect(statement?.text).not.toMatch(/join users/);
   });
 
   it.each(['+41 44 new', 'long '.repeat(90).trim()])('follow a value that changes: %#', async (phone) => {
@@ -58,13 +46,6 @@ describe('custom fields in pages of members', () => {
     service.replaceDirectory(customFieldsLdif().replace(base64('+41 44 ao 2'), base64(phone)));
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     expect(await compareMembers()).toContain(phone);
-    const isCarried = phone.length < 100;
-    expect(await carriedOf('ben')).toMatchObject([{ values: isCarried ? { phone } : null }]);
-  });
-
-  it('are read from the users of memberships that do not carry them', async () => {
-    await dataSource.query('update effective_memberships set user_field_values = null');
-    expect(await compareMembers()).toContain('+41 44 ÄÖ');
   });
 
   it('are none where values have another type', async () => {

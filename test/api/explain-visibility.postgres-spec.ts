@@ -24,7 +24,7 @@ describe('on a hundred thousand people, of whom one of a hundred is hidden', () 
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    await hideOnePercent(service.app.get(DataSource));
+    await hideOnePercent(service.app);
     authorization = await service.accessToken('read directory', 'viewer-app');
     sent = await collectStatements(ask);
   });

@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
 import { embeddedAddressOf } from '../../src/config/settings/embedded-address.js';
-import { PostgresPrograms, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
+import { callOf, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
@@ -117,7 +117,7 @@ describe('a directory that cannot be the embedded database', () => {
         mkdirSync(join(directory, 'mirror'), { recursive: true });
         writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
       },
-      /holds a database of PGlite/,
+      /data\/mirror holds a database of PGlite/,
     ],
   ];
 
@@ -318,6 +318,6 @@ describe('the programs of PostgreSQL', () => {
     expect(() => {
       restoreLinks(name, copy);
     }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
-    expect(existsSync(new PostgresPrograms(null).call('postgres', parent).program)).toBe(true);
+    expect(existsSync(callOf(null, 'postgres', parent).program)).toBe(true);
   });
 });

@@ -273,7 +273,6 @@ describe('an unknown path', () => {
       expect(answer.status).toBe(status);
       expect(headers['content-type']).toBe('application/problem+json');
       expect(JSON.parse(body)).toEqual({
-        type: `${service.url}/reference/errors#${status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'}`,
         title: status === 404 ? 'Not Found' : 'Bad Request',
         status,
         detail: status === 404 ? 'No resource exists at this path' : 'The request is malformed',

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { fixFor } from '../../src/commands/remedies.js';
 import type { Finding } from '../../src/common/finding.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -302,7 +302,7 @@ visibility:
     expect(found.slice(3)).toEqual([
       `ok people: 5 below ou=people,${SUFFIX}`,
       'problem people: entryUUID is missing, or the account may not read it, in 5 of 5 entries',
-      'warning people: 5 of 5 entries have no employeeNumber, and are omitted',
+      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
       `ok groups: 2 below ou=groups,${SUFFIX}`,
       'problem groups: entryUUID is missing, or the account may not read it, in 2 of 2 entries',
       'problem members: member in 0 groups, groupAdmin in 0 groups, owner in 0 groups: they are hidden from the account, or called otherwise',

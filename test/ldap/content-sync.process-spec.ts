@@ -13,7 +13,7 @@ import {
   LdapTimeoutError,
 } from '../../src/ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../src/ldap/client/server-kind.js';
-import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
+import { parseFilter } from '../../src/ldap/filter/filter.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import { ber, entry, FakeLdapServer, message, octets, result } from '../support/servers/fake-ldap-server.js';

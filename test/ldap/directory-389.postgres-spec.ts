@@ -1,10 +1,8 @@
-import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
-import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
-import { readOne } from '../../src/ldap/client/read-one.js';
+import { LdapConnection, readOne } from '../../src/ldap/client/ldap-connection.js';
 import { readRootDse } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { identityValues, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
+import { identityValues, uuidOfEntry } from '../../src/ldap/naming/identifiers.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { readEntries } from '../support/builders/read-entries.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
@@ -99,7 +97,7 @@ describe('389 Directory Server', () => {
     for (const options of ways) {
       const other = await connect(options);
       expect(await readEntries(other, PEOPLE, '(objectClass=inetOrgPerson)', ['uid'])).toHaveLength(27);
-      expect(hasRefusedPages(other)).toBe(false);
+      expect(other.hasRefusedPages).toBe(false);
       other.close();
     }
   });

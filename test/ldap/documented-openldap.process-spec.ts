@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { isServed, runProgram } from '../support/servers/ldap-tools.mjs';
 import { findFreePort } from '../support/servers/postgres.mjs';

@@ -44,7 +44,7 @@ describe('an attribute whose values are interleaved with those of others', () =>
   }
 
   async function scan(directory: Directory): Promise<Listed> {
-    for await (const page of directory.scan(null))
+    for await (const page of directory.scan(true))
       for (const listed of page) if (listed.dn === groupDn('mixed')) return listed;
     throw new Error('there is no group');
   }

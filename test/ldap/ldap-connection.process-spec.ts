@@ -7,12 +7,13 @@ import {
   type ConnectionOptions,
   LdapConnection,
   type SearchMessage,
+  ANY_ENTRY,
+  type SearchRequest,
 } from '../../src/ldap/client/ldap-connection.js';
 import type { Entry } from '../../src/ldap/entry.js';
-import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
+import { parseFilter } from '../../src/ldap/filter/filter.js';
 import { LdapResultError, LdapTlsError } from '../../src/ldap/client/ldap-error.js';
 import { readPaged } from '../../src/ldap/client/paged-search.js';
-import { ANY_ENTRY, type SearchRequest } from '../../src/ldap/client/requests.js';
 import { LimitExceededError, readRootDse } from '../../src/ldap/client/server-kind.js';
 import { buildLdif, personDn, type TestPerson } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';

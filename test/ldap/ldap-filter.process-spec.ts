@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import type { Entry } from '../../src/ldap/entry.js';
-import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
+import { compileFilter, parseFilter } from '../../src/ldap/filter/filter.js';
 import { readPaged } from '../../src/ldap/client/paged-search.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
 import { repetitions } from '../support/repetitions.js';

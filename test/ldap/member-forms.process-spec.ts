@@ -1,7 +1,7 @@
 import { builtInConfig } from '../support/builders/built-in-config.js';
 import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
 import type { Entry } from '../../src/ldap/entry.js';
-import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
+import { keyOfDn } from '../../src/ldap/naming/identifiers.js';
 import { mapGroup } from '../../src/mirror/map/map.js';
 import { groupDn, personDn } from '../support/builders/directory.js';
 import { readEntries } from '../support/builders/read-entries.js';

@@ -13,7 +13,6 @@ const names = (count: number, prefix = 'member') =>
 const group = (dn: string, members: string[], onRange?: RangedGroup['onRange']): RangedGroup => ({
   dn,
   members,
-  usn: 1,
   ...(onRange === undefined ? {} : { onRange }),
 });
 
@@ -63,23 +62,13 @@ describe('values that a server sends in ranges', () => {
   it('are read again when the entry changes between two ranges', async () => {
     const change = (each: RangedGroup) => {
       each.members = each.members.slice(10);
-      each.usn++;
     };
     const changing = group('cn=g', names(4000), changeAfter([2, 5], change));
     const [found] = await read(changing);
     expect(found?.text('member')).toEqual(names(4000).slice(20));
   });
 
-  it('are read again when one of them is replaced, and the others stay where they are', async () => {
-    const replace = (each: RangedGroup) => {
-      each.members = ['cn=new', ...each.members.slice(1)];
-      each.usn++;
-    };
-    const [found] = await read(group('cn=g', names(4000), changeAfter([2], replace)));
-    expect(found?.text('member')).toEqual(['cn=new', ...names(4000).slice(1)]);
-  });
-
-  it('are read again when a member is removed, and no number of the group changes', async () => {
+  it('are read again when a member is removed', async () => {
     const removed = group(
       'cn=g',
       names(4000),
@@ -110,7 +99,7 @@ describe('values that a server sends in ranges', () => {
   });
 
   it('of an entry that changes all the time are not read in part', async () => {
-    const restless = group('cn=g', names(4000), (each) => each.usn++);
+    const restless = group('cn=g', names(4000), (each) => each.members.shift());
     expect(await errorOf(read(restless))).toBeInstanceOf(LdapUnstableError);
   });
 

@@ -1,14 +1,11 @@
 import { LockingRejectionError } from '../../src/ldap/client/ldap-error.js';
-import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import { LdapConnection, readOne } from '../../src/ldap/client/ldap-connection.js';
 import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
-import { hasRefusedPages } from '../../src/ldap/client/paged-search.js';
-import { readOne } from '../../src/ldap/client/read-one.js';
 import { readRootDse } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { identityValues, uuidOfEntry } from '../../src/ldap/naming/entry-uuid.js';
-import { parseSid } from '../../src/ldap/naming/security-id.js';
-import { groupKeysOf, namedGroupsOf } from '../../src/sources/named-groups.js';
+import { identityValues, uuidOfEntry, parseSid } from '../../src/ldap/naming/identifiers.js';
+import { groupKeysOf, namedGroupsOf } from '../../src/sources/references.js';
 import { readEntries } from '../support/builders/read-entries.js';
 import { errorOf } from '../support/error-of.js';
 import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
@@ -131,7 +128,7 @@ describe('Samba as a domain controller', () => {
     try {
       const people = await readEntries(other, PEOPLE, '(objectClass=user)', ['sAMAccountName']);
       expect(people).toHaveLength(PUPILS + 2);
-      expect(hasRefusedPages(other)).toBe(false);
+      expect(other.hasRefusedPages).toBe(false);
     } finally {
       other.close();
     }

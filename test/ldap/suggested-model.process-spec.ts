@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { suggestFor } from '../../src/commands/suggest/suggest.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand } from '../support/clients/command.js';
 import { findFreePort } from '../support/servers/postgres.mjs';

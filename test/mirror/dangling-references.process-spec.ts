@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
-import { checkFile } from '../../src/sources/check/check-file.js';
+import { checkDirectory, checkFile } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
@@ -24,7 +23,7 @@ async function examineLdif(ldif: string, model = ''): Promise<string[]> {
       ...modelSetting(model === '' ? '# The built-in model.' : model),
     }).directory;
     if (config.source.kind !== 'file') throw new Error('It is no file');
-    const findings = await checkFile(config, config.source, () => undefined);
+    const findings = await checkFile(config, config.source);
     return findings
       .filter(({ what }) => what === 'references')
       .map(({ result, text }) => `${result} ${text}`);

@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
-import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
+import { keyOfDn } from '../../src/ldap/naming/identifiers.js';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';

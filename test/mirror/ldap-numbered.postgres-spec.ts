@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { readStatus, stopFollowing } from '../support/clients/mirror.js';

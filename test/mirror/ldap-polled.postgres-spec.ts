@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { readConfig } from '../../src/config/config.js';
-import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { readIds, readMembers, readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { readStatus } from '../support/clients/mirror.js';
@@ -185,7 +185,9 @@ describe.each(KINDS)('a server with $name, without pages and comparisons', ({ ha
       if (directory.source.kind === 'file') throw new Error('It is a file');
       const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
       expect(findings.map(({ text }) => text)).toContainEqual(
-        expect.stringMatching(/^1 of \d entries have an invalid entryUUID, and are omitted$/),
+        expect.stringMatching(
+          /^1 of \d entries would be quarantined: an entry has an entryUUID that is not a UUID \(1\)/,
+        ),
       );
       server.entries.delete(personDn('zero'));
     });

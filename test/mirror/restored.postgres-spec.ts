@@ -107,7 +107,7 @@ describe('a database from before there were rules of visibility that is restored
   /** The mirror as a service without rules has written it. */
   const WITHOUT_RULES = [
     'update users set visible_to = 0',
-    `update mirror_state set hides = false, source_fingerprint = regexp_replace(source_fingerprint, '[.][0-9]+$', '')`,
+    `update mirror_state set source_fingerprint = regexp_replace(source_fingerprint, '[.][0-9]+$', '')`,
   ];
   const QUERY = '{ users(first: 5) { nodes { id } } }';
   const PREVIEW = 'mutation { updateUser(input: {user: {id: "anna"}, givenName: "A"}) { user { id } } }';

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import type { QueryRunner } from 'typeorm';
 import { Initial1763683200100 } from '../../src/database/migrations/0001-initial.js';
 import { Entry } from '../../src/ldap/entry.js';
-import { uuidOfDn } from '../../src/ldap/naming/entry-uuid.js';
+import { uuidOfDn } from '../../src/ldap/naming/identifiers.js';
 import {
   type RevisionOutcome,
   type RevisionRequest,
   writeRevision,
 } from '../../src/mirror/revision/revision.js';
 import { EntryStager, type StagedEntry } from '../../src/mirror/revision/staged-entry.js';
+import type { Staging } from '../../src/mirror/revision/staging.js';
 import { Session } from '../../src/mirror/session.js';
 import type { EntryKind } from '../../src/sources/source.js';
 import { builtInConfig } from '../support/builders/built-in-config.js';
@@ -86,20 +87,21 @@ class Mirror {
     options: Partial<Pick<RevisionRequest, 'confirm' | 'dryRun' | 'leader'>> = {},
     guard = config.guard,
   ): Promise<RevisionOutcome> {
-    const read = async (uuids: readonly string[]) => ({
-      entries: await stage(uuids.flatMap((uuid) => entries.get(uuid) ?? [])),
-      missing: uuids.filter((uuid) => !entries.has(uuid)),
-    });
+    const read = async (staging: Staging, uuids: readonly string[], isForced: boolean) => {
+      await staging.add(await stage(uuids.flatMap((uuid) => entries.get(uuid) ?? [])), isForced);
+      await staging.remove(uuids.filter((uuid) => !entries.has(uuid)));
+    };
     return writeRevision(this.session, {
       config: { ...config, guard },
       leader: null,
       asOf: new Date(),
-      stage: async (staging) => {
-        const { entries: found, missing } = await read(changed);
-        await staging.add(found);
-        await staging.remove(missing);
-      },
-      fetch: (identities) => read(identities.map(({ uuid }) => uuid)),
+      stage: (staging) => read(staging, changed, false),
+      stageAgain: (staging, identities, isForced) =>
+        read(
+          staging,
+          identities.map(({ uuid }) => uuid),
+          isForced,
+        ),
       ...options,
     });
   }
@@ -117,7 +119,7 @@ class Mirror {
       `select g.entry_uuid as "group", u.entry_uuid as "user", m.role, m.direct_role, m.user_sort_name, m.group_sort_name,
          array(select i.entry_uuid from groups i where i.key = any (m.inherited_from) order by 1) as "from"
        from effective_memberships m join groups g on g.key = group_key join users u on u.key = user_key order by 1, 2`,
-      'select user_count, group_count, hides from mirror_state',
+      'select user_count, group_count from mirror_state',
     ];
     const tables: unknown[] = [];
     for (const statement of statements) tables.push(await this.session.query(statement));

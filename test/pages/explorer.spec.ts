@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
-import { type Environment, readConfig } from '../../src/config/config.js';
-import type { PageSettings } from '../../src/explorer/page-settings.js';
+import { readConfig } from '../../src/config/config.js';
 import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer.controller.js';
-import { examplesFor } from '../../web/explorer/source/examples.js';
-import { parseLinkedOperation } from '../../web/explorer/source/linked-operation.js';
+import { EXAMPLES } from '../../web/explorer/source/examples.js';
 import { operationNameIn } from '../../web/explorer/source/operation-name.js';
 import { findPictures } from '../../web/explorer/source/pictures.js';
 import { findMissingScopes } from '../../web/explorer/source/missing-scopes.js';
@@ -13,39 +11,12 @@ import { parseRateLimit } from '../../web/explorer/source/rate-limit.js';
 const BASE_URL = 'https://directory.example.org/school';
 
 describe('the explorer', () => {
-  it('has examples that are valid for the built-in schema, and others for fields of a model', () => {
+  it('has examples that are valid for the built-in schema', () => {
     const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
-    const builtIn = examplesFor({ customFields: [], isSample: true });
-    for (const { query, variables = '{}' } of builtIn) {
+    for (const { query, variables = '{}' } of EXAMPLES) {
       expect(validate(schema, parse(query))).toEqual([]);
       expect(JSON.parse(variables)).toBeInstanceOf(Object);
     }
-    const customFields = ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'];
-    expect(examplesFor({ customFields, isSample: false })).toHaveLength(builtIn.length + 1);
-    // It names groups of the sample.
-    const inSample = [...customFields, 'User.mobiles', 'Group.room'];
-    expect(examplesFor({ customFields: inSample, isSample: false })).toHaveLength(builtIn.length + 1);
-    expect(examplesFor({ customFields: inSample, isSample: true })).toHaveLength(builtIn.length + 2);
-  });
-
-  it('receives the fields of the model, unless the schema is not disclosed', () => {
-    const settingsOf = (environment: Environment) => {
-      const page = renderExplorer(readConfig(environment), null);
-      return JSON.parse(/<script[^>]*id="settings"[^>]*>([^<]*)</.exec(page)?.[1] ?? '') as PageSettings;
-    };
-    const { customFields, isSample, scopes } = settingsOf({});
-    expect(customFields).toEqual(
-      ['jobTitle', 'phone', 'mobiles', 'employeeNumber', 'manager', 'reports']
-        .map((name) => `User.${name}`)
-        .concat('Group.room'),
-    );
-    expect(isSample).toBe(true);
-    expect(scopes.at(-2)).toEqual({ name: 'contact', description: 'Phone numbers.' });
-    expect(settingsOf({ GRAPHQL_INTROSPECTION: 'false' }).customFields).toEqual([]);
-    expect(settingsOf({ DIRECTORY_URL: 'file:other.ldif' })).toMatchObject({
-      customFields: [],
-      isSample: false,
-    });
   });
 
   it('shows each picture of the service once, and none of other origins', () => {
@@ -64,14 +35,6 @@ describe('the explorer', () => {
       { url: `${BASE_URL}/picture/v1/ben?expires=1&signature=cd`, name: 'ben' },
     ]);
     expect(findPictures(null, BASE_URL)).toEqual([]);
-  });
-
-  it('reads an operation in its address', () => {
-    const parameters = new URLSearchParams({ query: '{ a(b: "ü&=#") }', variables: '{"c": 1}' });
-    const operation = { query: '{ a(b: "ü&=#") }', variables: '{"c": 1}' };
-    expect(parseLinkedOperation(`#${parameters.toString()}`)).toEqual(operation);
-    expect(parseLinkedOperation('#query=%7Ba%7D')).toEqual({ query: '{a}', variables: null });
-    expect(parseLinkedOperation('#types')).toBeNull();
   });
 
   it('sends an operation name only if the document contains it', () => {
@@ -99,7 +62,7 @@ describe('the explorer', () => {
 
   it('receives its settings in the page, escaped for the script element', () => {
     const config = readConfig({ BASE_URL, EXPLORER_CLIENT_ID: '</script><script>' });
-    const page = renderExplorer(config, { script: 'assets/main.js', styles: ['assets/main.css'] });
+    const page = renderExplorer(config, { file: 'assets/main.js', css: ['assets/main.css'] });
     expect(page).toContain('<script type="module" src="/school/explorer/assets/main.js"></script>');
     expect(page.match(/<script/g)).toHaveLength(2);
     expect(page).toContain('"clientId":"\\u003c/script>\\u003cscript>"');

@@ -1,6 +1,6 @@
 import { builtInConfig } from '../support/builders/built-in-config.js';
 import { escapeDnValue } from '../../src/ldap/naming/dn.js';
-import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
+import { keyOfDn } from '../../src/ldap/naming/identifiers.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import { readLdif } from '../../src/ldap/ldif/ldif.js';
 import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';

@@ -52,19 +52,10 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
   },
   {
     name: 'application',
-    modules: [
-      'monitoring',
-      'identity-provider',
-      'explorer',
-      'reference',
-      'start',
-      'commands',
-      '(composition)',
-    ],
+    modules: ['monitoring', 'identity-provider', 'explorer', 'commands', '(composition)'],
     allowed: {
-      start: ['identity-provider', 'monitoring'],
-      commands: ['start', 'identity-provider', 'monitoring', '(composition)'],
-      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'reference', 'start', 'commands'],
+      commands: ['identity-provider', 'monitoring', '(composition)'],
+      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'commands'],
     },
   },
 ];
@@ -90,7 +81,6 @@ const PURE = [
   'ldap/ldif/ldif-record.ts',
   'ldap/filter/filter.ts',
   'ldap/client/message.ts',
-  'ldap/client/ber.ts',
   'groups/group.fields.ts',
   'mirror/map/entry-reader.ts',
   'mirror/map/map.ts',

@@ -48,15 +48,7 @@ describe('a start after a build', () => {
 
   beforeAll(() => {
     checkout = join(work, 'checkout');
-    const files = [
-      'src',
-      'scripts',
-      'tools/reference',
-      'web/explorer/source',
-      'docs/http.md',
-      '.swcrc',
-      'package.json',
-    ];
+    const files = ['src', 'scripts', 'web/explorer/source', '.swcrc', 'package.json'];
     const settings = ['package-lock.json', 'nest-cli.json', 'tsconfig.build.json'];
     const explorer = [
       'web/explorer/tsconfig.json',

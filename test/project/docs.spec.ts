@@ -59,8 +59,10 @@ describe('the chapters about errors', () => {
 });
 
 describe('the pages of docs/', () => {
-  it('are at most thirteen, beside the decisions', () => {
-    const names = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  it('are at most thirteen, beside the decisions and the page of the schema, which a program writes', () => {
+    const names = readdirSync(join(ROOT, 'docs')).filter(
+      (name) => name.endsWith('.md') && name !== 'schema.md',
+    );
     expect(names.length).toBeLessThanOrEqual(13);
   });
 });

@@ -1,36 +1,119 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
   buildClientSchema,
   buildSchema,
   getIntrospectionQuery,
   type IntrospectionQuery,
+  Kind,
   lexicographicSortSchema,
+  parse,
   printSchema,
+  valueFromASTUntyped,
 } from 'graphql';
+import { readConfig } from '../../src/config/config.js';
+import { buildSdl } from '../../src/schema.js';
+import { dataOf, type Listening, post, refusalOf, send } from '../support/clients/http.js';
+import { NEEDED } from '../support/clients/scope-walk.js';
 import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
 
+const SDL = '/graphql/v1/schema.graphql';
 const FILE = readFileSync('schema.graphql', 'utf8');
 
-describe('the schema of a running service', () => {
-  const service = TestService.forSuite();
+const service = TestService.forSuite({
+  ldif: readFileSync('sample/directory.ldif', 'utf8'),
+  environment: { DIRECTORY_MODEL: 'sample/model.yaml' },
+  compared: false,
+});
+/** A service with the built-in model. */
+let builtIn: TwinService;
 
-  it('is the text of the file', async () => {
-    const authorization = await service.serviceAccount('read');
-    const response = await fetch(`${service.url}/graphql/v1/schema.graphql`, { headers: { authorization } });
-    expect(await response.text()).toBe(FILE);
+beforeAll(async () => {
+  builtIn = await TwinService.start(service, { DIRECTORY_MODEL: '' });
+});
+
+afterAll(() => builtIn.stop());
+
+/** Introspection contains no applied directives. */
+async function expectIntrospected(from: Listening, sdl: string): Promise<void> {
+  const query = getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true, specifiedByUrl: true });
+  const data = dataOf(await post(from, { query })) as unknown as IntrospectionQuery;
+  const [served, written] = [buildClientSchema(data), buildSchema(sdl)].map((schema) =>
+    printSchema(lexicographicSortSchema(schema)),
+  );
+  expect(served).toBe(written);
+}
+
+describe('the schema of a running service', () => {
+  it('is the text of the file, which may be cached', async () => {
+    const { status, headers, body } = await send(builtIn, { path: SDL });
+    expect([status, body]).toEqual([200, FILE]);
+    expect(headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+    });
+    const known = { 'if-none-match': `"other", ${String(headers.etag)}` };
+    const again = await send(builtIn, { path: SDL, headers: known });
+    expect([again.status, again.body]).toEqual([304, '']);
+    expect((await send(builtIn, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+    await expectIntrospected(builtIn, FILE);
   });
 
-  it('matches the file in its introspection, which contains no applied directives', async () => {
-    const authorization = await service.serviceAccount('read');
-    const data = await service.read<IntrospectionQuery>(
-      getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true, specifiedByUrl: true }),
-      {
-        authorization,
-      },
-    );
-    const [served, written] = [buildClientSchema(data), buildSchema(FILE)].map((schema) =>
-      printSchema(lexicographicSortSchema(schema)),
-    );
-    expect(served).toBe(written);
+  it('is compressed for those who accept it', async () => {
+    const compressed = await fetch(`http://127.0.0.1:${builtIn.config.port}${SDL}`, {
+      headers: { 'accept-encoding': 'gzip' },
+    });
+    expect(compressed.headers.get('content-encoding')).toBe('gzip');
+    expect(compressed.headers.get('vary')).toContain('Accept-Encoding');
+    expect(await compressed.text()).toBe(FILE);
+  });
+
+  it('has the scopes of each field, in a directive and in its description', () => {
+    const found: Record<string, unknown> = {};
+    const inDescriptions: Record<string, unknown> = {};
+    for (const definition of parse(FILE).definitions) {
+      if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
+      for (const { name, description, directives = [] } of definition.fields ?? []) {
+        const coordinate = `${definition.name.value}.${name.value}`;
+        const [, said] = /Needs the scopes? (.*)\.$/.exec(description?.value ?? '') ?? [];
+        if (said !== undefined) inDescriptions[coordinate] = said.replaceAll('`', '').split(' and ');
+        for (const { name: directive, arguments: [scopes] = [] } of directives)
+          if (directive.value === 'access' && scopes) found[coordinate] = valueFromASTUntyped(scopes.value);
+      }
+    }
+    expect(found).toEqual(NEEDED);
+    expect(inDescriptions).toEqual(NEEDED);
+  });
+
+  it('has the fields, references and filters of a model file, and is what introspection and the command return', async () => {
+    const { body } = await send(service, { path: SDL });
+    expect(body).toBe(await buildSdl(readConfig({ DIRECTORY_MODEL: 'sample/model.yaml' })));
+    const fields = ['manager: User', 'phone: String', 'mobiles: [String!]', 'reports(', 'room: StringFilter'];
+    for (const field of [...fields, 'input IntFilter {']) {
+      expect(body).toContain(field);
+      expect(FILE).not.toContain(field);
+    }
+    await expectIntrospected(service, body);
+  });
+
+  it('is not served without introspection', async () => {
+    const secretive = await TwinService.start(service, { GRAPHQL_INTROSPECTION: 'false' });
+    try {
+      expect(refusalOf(await send(secretive, { path: SDL }))).toEqual([404, 'NOT_FOUND']);
+    } finally {
+      await secretive.stop();
+    }
+  });
+});
+
+describe('docs/schema.md', () => {
+  it('is what `npm run schema` writes', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const [, command = ''] = /(graphql-markdown .*) --update-file/.exec(scripts['schema:page'] ?? '') ?? [];
+    const page = execFileSync(`node_modules/.bin/${command}`, { shell: true, encoding: 'utf8' });
+    expect(readFileSync('docs/schema.md', 'utf8')).toContain(page);
   });
 });

@@ -23,7 +23,6 @@ const SLOWEST = [
   'explain-visibility.postgres-spec.ts',
   'change-streams.postgres-spec.ts',
   'service-account-commands.postgres-spec.ts',
-  'reference.postgres-spec.ts',
   'custom-fields-explain.postgres-spec.ts',
   'ldap-convergence.postgres-spec.ts',
   'ldap-commands.postgres-spec.ts',

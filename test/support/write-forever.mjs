@@ -9,7 +9,7 @@ import { ENTITIES } from '../../dist/entities.js';
 import { Session } from '../../dist/mirror/session.js';
 import { Synchronizer } from '../../dist/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
-import { FileDirectory } from '../../dist/sources/ldif/file-directory.js';
+import { FileDirectory } from '../../dist/sources/file-directory.js';
 
 const CONTENTS = `
   select (select array_agg(distinct name) from users) as names,

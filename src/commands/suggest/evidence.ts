@@ -1,5 +1,5 @@
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import type { ServerKind } from '../../ldap/client/server-kind.js';
+import type { ServerKind } from '../../ldap/client/ldap-connection.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { AttributeType } from './attribute-types.js';
 

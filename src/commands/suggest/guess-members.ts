@@ -1,7 +1,7 @@
 import { foldId } from '../../common/identity.js';
 import type { NamedBy, RoleMapping } from '../../config/model/mapping.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { dnOfNameAndUid } from '../../ldap/naming/name-and-uid.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
+import { dnOfNameAndUid } from '../../ldap/naming/dn.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 
 type Found = ReadonlyMap<string, FoundAttribute>;

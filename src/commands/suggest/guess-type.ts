@@ -1,7 +1,7 @@
 import type { FieldReader } from '../../common/field.js';
 import type { ValueType } from '../../config/model/model.schema.js';
 import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Misfit, parseValue } from '../../mirror/map/parse-value.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { escapeDnValue, parseDn } from '../../ldap/naming/dn.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import type { Entry } from '../../ldap/entry.js';
 import { readLdif } from '../../ldap/ldif/ldif.js';
 import type { EntryKind } from '../../sources/source.js';

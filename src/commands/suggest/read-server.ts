@@ -1,14 +1,12 @@
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
-import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { type LdapConnection, readOne, type SearchRequest } from '../../ldap/client/ldap-connection.js';
 import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
-import { readOne } from '../../ldap/client/read-one.js';
-import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
-import { hasRanges, parseRange } from '../../ldap/client/message.js';
+import { hasRanges, parseRange } from '../../ldap/client/paged-search.js';
 import { Entry } from '../../ldap/entry.js';
-import { parseFilter } from '../../ldap/filter/filter-parser.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { LdapServers } from '../../sources/ldap/ldap-servers.js';
+import { parseFilter } from '../../ldap/filter/filter.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
+import { connect } from '../../sources/ldap/ldap-servers.js';
 import { type EntryKind } from '../../sources/source.js';
 import { parseAttributeTypes } from './attribute-types.js';
 import { filterOfKind, kindOf } from './entry-classes.js';
@@ -51,7 +49,7 @@ export async function readServerEvidence(
   baseDn: string,
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const connection = await new LdapServers(source).connect(signal);
+  const connection = await connect(source, signal);
   try {
     const { kind: server, subschema } = await readRootDse(connection, { signal });
     const reading = new ServerReading(connection, baseDn, signal);
@@ -132,7 +130,6 @@ class ServerReading {
     const entries: Entry[] = [];
     try {
       for await (const message of this.connection.search(request, {
-        acceptsRanges: true,
         signal: this.signal,
       })) {
         if (message.kind === 'entry' && isWanted(message.entry)) entries.push(withoutRanges(message.entry));

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { checkModel } from '../../config/model/read-model.js';
 import { INTERNAL_NAMES, SCHEMA_NAMES } from '../../config/model/reserved-names.js';
 import { Entry } from '../../ldap/entry.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { namedTypes, parseAttributeTypes } from './attribute-types.js';
 import type { Evidence } from './evidence.js';
 import { suggestModel } from './suggest-model.js';

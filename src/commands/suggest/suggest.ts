@@ -1,7 +1,7 @@
 import { ServiceError } from '../../common/errors.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
-import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { LdifError } from '../../ldap/ldif/ldif.js';
 import type { Evidence } from './evidence.js';
 import { readFileEvidence } from './read-file.js';
 import { readServerEvidence } from './read-server.js';

@@ -1,5 +1,5 @@
 import type { Field } from '../../common/field.js';
-import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
 import { buildMapping } from './build-mapping.js';
 import { type DirectoryMapping, memberAttributesOf } from './mapping.js';
 import type { Model } from './model.schema.js';

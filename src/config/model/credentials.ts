@@ -1,4 +1,4 @@
-import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
 
 /** Attributes that hold credentials, each with its OID, because requests may name it by either (RFC 4512 §2.5). */
 const CREDENTIALS: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { compileFilter } from '../../ldap/filter/filter.js';
-import { InvalidFilterError, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { compileFilter, InvalidFilterError, parseFilter } from '../../ldap/filter/filter.js';
 import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
 
 // Schemas of single values of the model file. A message is the end of a sentence whose subject is the value, and the cure.
@@ -88,7 +87,7 @@ export const fieldName = z
  */
 const NOT_IN_A_LINE = /[\t\n\u2028-\u202e\u2066-\u2069]/u;
 
-/** A text that the SDL and the reference show, without escapes. */
+/** A text that the SDL shows, without escapes. */
 export const sentence = z
   .string({ error: 'is missing or no text. Write a sentence for the readers of the schema' })
   .trim()

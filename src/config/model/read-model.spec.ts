@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { configProblems } from '../../start/preconditions.js';
+import { configProblems } from '../config.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
 import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';

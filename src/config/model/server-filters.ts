@@ -1,5 +1,4 @@
-import { compileFilter } from '../../ldap/filter/filter.js';
-import { InvalidFilterError } from '../../ldap/filter/filter-parser.js';
+import { compileFilter, InvalidFilterError } from '../../ldap/filter/filter.js';
 import type { ReadModel } from './read-model.js';
 
 /** Returns the problems of filters that only a server can evaluate, for a directory in a file. */

@@ -40,7 +40,11 @@ export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedServer | null = null;
   private ownPreviewPool: pg.Pool | null = null;
   private ownStatements: StatementPool | null = null;
+  /** What waits until the database is open. */
+  private readonly waiting: (() => unknown)[] = [];
   readonly timeLimits: DatabaseTimeLimits;
+  /** The last attempt to open the database. */
+  opening: Promise<this> | null = null;
   cursorKey: Buffer = Buffer.alloc(0);
 
   constructor(
@@ -61,20 +65,32 @@ export class DirectoryDataSource extends DataSource {
     this.timeLimits = limits;
   }
 
-  override async initialize(): Promise<this> {
+  override initialize(): Promise<this> {
+    return (this.opening = this.open());
+  }
+
+  private async open(): Promise<this> {
     const { embedded } = this.database;
     try {
       if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
       await super.initialize();
       await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
-      const previews = poolOptions(this.database.previewPoolSize, this.timeLimits);
+      const options = poolOptions(this.database.previewPoolSize, this.timeLimits);
+      const previews = { ...options, query_timeout: this.timeLimits.result };
       this.ownPreviewPool = createPool(this.database.url, previews);
+      for (const work of this.waiting) await work();
       this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
     }
     return this;
+  }
+
+  /** Runs work that needs the database: now, or whenever it is opened later. If the work fails, so does the opening. */
+  async whenOpen(work: () => unknown): Promise<void> {
+    if (this.ownStatements === null) this.waiting.push(work);
+    else await work();
   }
 
   override async destroy(): Promise<void> {
@@ -113,44 +129,39 @@ export class DirectoryDataSource extends DataSource {
 
   /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
   async keepValueIndexes(...given: KeptIndexes): Promise<void> {
-    const runner = this.createQueryRunner();
-    try {
-      await runner.query(`set statement_timeout = ${INDEX_TIMEOUT_MS}`);
-      await keepValueIndexes(runner, ...given);
-    } finally {
-      await runner.query(`set statement_timeout = ${this.timeLimits.statement}`).catch(() => undefined);
-      await runner.release();
-    }
+    await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, ...given));
   }
 
   private async migrate(): Promise<void> {
-    const runner = this.createQueryRunner();
-    try {
-      await runner.query('set statement_timeout = 0');
+    await this.withLimit(0, async (runner) => {
       await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await refuseForeignTables(runner.manager);
       const executor = new MigrationExecutor(this, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
       this.cursorKey = await readCursorKey(runner.manager);
-    } finally {
-      await this.endMigration(runner);
-    }
+    });
   }
 
-  /** Releases the migration lock. A server that lost the connection has released it already. */
-  private async endMigration(runner: QueryRunner): Promise<void> {
+  /** Works in a session with another limit of a statement, in milliseconds. Its locks end with the work. */
+  private async withLimit(limit: number, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
+    const runner = this.createQueryRunner();
     try {
-      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await runner.query(`set statement_timeout = ${this.timeLimits.statement}`);
-    } catch {
-      // The caller throws the first error.
+      await runner.query(`set statement_timeout = ${limit}`);
+      await work(runner);
+    } finally {
+      // A lost connection has neither. The caller throws the first error.
+      const end = `select pg_advisory_unlock_all(); set statement_timeout = ${this.timeLimits.statement}`;
+      await runner.query(end).catch(() => undefined);
+      await runner.release();
     }
-    await runner.release();
   }
 
   private async stopQuietly(): Promise<void> {
+    this.ownStatements = null;
     try {
+      await this.ownPreviewPool?.end();
+      this.ownPreviewPool = null;
       if (this.isInitialized) await super.destroy();
       await this.embedded?.close();
     } catch {

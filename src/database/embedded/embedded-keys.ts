@@ -1,10 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import type { DirectoryDataSource } from '../connections/data-source.js';
 
 /** Keys that an embedded installation creates once. They are in the database, for all of its processes. */
 @Injectable()
 export class EmbeddedKeys {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
+
+  /** Runs work that needs the keys, now or when the database is open: see DirectoryDataSource. */
+  whenOpen(work: () => unknown): Promise<void> {
+    return this.dataSource.whenOpen(work);
+  }
 
   /** Returns the value of this name, or creates it. If two processes create it at once, the first wins. */
   async findOrCreate<Value extends object>(name: string, make: () => Promise<Value> | Value): Promise<Value> {

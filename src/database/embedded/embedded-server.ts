@@ -26,7 +26,7 @@ import {
   embeddedAddressOf,
 } from '../../config/settings/embedded-address.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
-import { findServerAccount, isRoot, PostgresPrograms, type ServerAccount } from './postgres-programs.js';
+import { callOf, findServerAccount, isRoot, type ServerAccount } from './postgres-programs.js';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */
 const PRESENCE_LOCK = 0x64697273;
@@ -62,7 +62,7 @@ export class EmbeddedServer {
 
   /** Whether there is a database in a directory, also one that cannot be opened. */
   static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory)) || hasPGlite(directory);
+    return existsSync(dataDirectoryOf(directory)) || findPGlite(directory) !== undefined;
   }
 
   /** @throws DatabaseStartError */
@@ -167,7 +167,7 @@ export class EmbeddedServer {
     const { host, port } = this.address;
     const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
     const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
-    const { program, args, options } = this.programs().call('postgres', this.data, ...given);
+    const { program, args, options } = this.call('postgres', this.data, ...given);
     const output = openSync(log, 'a', 0o600);
     // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
     const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
@@ -198,21 +198,15 @@ export class EmbeddedServer {
 
   private async prepare(): Promise<void> {
     const { directory, data, address } = this;
-    if (hasPGlite(directory))
+    const former = findPGlite(directory);
+    if (former !== undefined)
       throw new DatabaseStartError(
-        `The directory ${directory} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
+        `The directory ${former} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
           'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
       );
     if (!existsSync(data)) await this.create();
-    const { uid, gid } = statSync(data);
-    const ownId = process.getuid?.() ?? 0;
-    if (!isRoot() && process.getuid !== undefined && uid !== ownId)
-      throw new DatabaseStartError(
-        `The database ${data} belongs to another user (number ${uid}): start the service as that user or as root, ` +
-          'or set another directory (DATABASE_URL=embedded:DIR)',
-      );
     if (address.host.startsWith('/') && address.host !== data)
-      makeSocketDirectory(address.host, { uid, gid });
+      makeSocketDirectory(address.host, statSync(data));
   }
 
   /** Creates the files under another name, so that an interruption leaves no part of a database. */
@@ -240,13 +234,13 @@ export class EmbeddedServer {
     }
   }
 
-  /** They run as the owner of the files. */
-  private programs(data = this.data): PostgresPrograms {
-    return new PostgresPrograms(isRoot() ? statSync(data) : null);
+  /** Programs run as the owner of the files. */
+  private call(name: Parameters<typeof callOf>[1], data: string, ...given: string[]) {
+    return callOf(isRoot() ? statSync(data) : null, name, data, ...given);
   }
 
   private async run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]): Promise<void> {
-    const { program, args, options } = this.programs(data).call(name, data, ...given);
+    const { program, args, options } = this.call(name, data, ...given);
     try {
       await promisify(execFile)(program, args, options);
     } catch (error) {
@@ -257,8 +251,8 @@ export class EmbeddedServer {
 }
 
 /** Before PostgreSQL, the database was one of PGlite, in the directory or by default in `mirror` below it. */
-function hasPGlite(directory: string): boolean {
-  return [directory, join(directory, 'mirror')].some((path) => existsSync(join(path, 'PG_VERSION')));
+function findPGlite(directory: string): string | undefined {
+  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
 }
 
 function makePrivate(path: string, account: ServerAccount | null): void {

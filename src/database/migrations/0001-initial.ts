@@ -9,7 +9,7 @@ export class Initial1763683200100 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop materialized view database_complete');
     await runner.query(`drop table ${TABLES}`);
-    await runner.query('drop function carried_values(jsonb), note_revision_uuid()');
+    await runner.query('drop function note_revision_uuid()');
   }
 }
 
@@ -133,7 +133,6 @@ const OBJECTS = [
     user_school_year_compared text collate "C",
     user_has_photo boolean not null,
     user_has_picture boolean not null,
-    user_field_values json,
     group_id text not null,
     group_name text not null,
     user_visible_to smallint not null default 0,
@@ -144,9 +143,6 @@ const OBJECTS = [
     constraint effective_memberships_origin
       check ((direct_role is not distinct from role) = (cardinality(inherited_from) = 0))
   )`,
-  // Memberships carry the values of custom fields of their users, unless they are long (docs/adr/0039).
-  `create function carried_values(field_values jsonb) returns json language sql immutable parallel safe as $$
-    select case when octet_length(field_values::text) <= 500 then field_values::json end $$`,
 ];
 
 /** The last ones are of hidden rows only, so that they cost nothing where no rule matches. */
@@ -261,10 +257,6 @@ const LOG = [
     changes_pruned_to bigint not null default 0,
     changes_clock timestamptz(3) not null default now(),
     changes_clock_doubted_since timestamptz(3),
-    hides boolean not null default false,
-    hides_in_log boolean not null default false,
-    open_revision_uuid uuid generated always as (case when hides then null else revision_uuid end) stored,
-    open_log_revision_uuid uuid generated always as (case when hides or hides_in_log then null else revision_uuid end) stored,
     cursor_key bytea not null constraint mirror_state_cursor_key_length check (octet_length(cursor_key) = 16)
       default substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16),
     constraint mirror_state_one_row check (only_row)

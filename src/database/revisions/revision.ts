@@ -1,6 +1,7 @@
+import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Statement } from '../statements/statement.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
+import type { Statement } from '../statements/statement.js';
 
 /** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
 export interface Revision {
@@ -8,8 +9,12 @@ export interface Revision {
   readonly id: string;
 }
 
-export function revisionIn({ number, id }: { number: number | null; id: string | null }): Revision | null {
-  return number === null || id === null ? null : { number, id };
+/** What the primary reports of its revision. */
+export interface ReportedRevision extends Revision {
+  /** Milliseconds since 1970. The revision contains every change that the directory had before this time. Null: unknown. */
+  readonly asOf: number | null;
+  /** Seconds since `asOf`, on the clock of the database. */
+  readonly age: number | null;
 }
 
 /** The id of the revision of some rows; null if the statement does not return it or there is none yet. */
@@ -28,37 +33,40 @@ export class NothingReadError extends ServiceUnavailableError {
   }
 }
 
-/** Superseded revisions that are remembered. Statements that still read them end within seconds. */
-const MOST_SUPERSEDED = 100;
+interface Measured extends Pick<Revision, 'id'> {
+  readonly asOf: number;
+  readonly age: number;
+  readonly since: number;
+}
+
+/** Seconds by which the clocks of servers may differ without a clock change. */
+const TOLERANCE = 5;
 
 /**
- * The revision of the primary, as far as this process can prove it. Only the primary reports it. Numbers are
- * not compared, because they decrease after a restore.
+ * The revision of the primary and its age, as far as this process can prove it. Only the primary reports it. Numbers are not
+ * compared, because they decrease after a restore.
  */
 export class CurrentRevision {
-  private reported: Revision | null = null;
-  /** Ids that were read since the last query to the primary, and that differ from the one it reported. */
-  private readonly unexplained = new Set<string>();
-  private readonly superseded = new Set<string>();
-  /** Increases with every event that makes the answer to an earlier query unreliable. */
-  private version = 0;
-  private versionAtQuery = 0;
-  private readonly waiting: (() => void)[] = [];
+  /** The revision that the primary reported last, even while statements read another one. */
+  latest: Revision | null = null;
   /** Whether the primary has reported that there is no revision yet. */
   isNone = false;
   /** Called when the primary has to be queried. */
-  onUnknownRevision: () => void = () => undefined;
+  onDoubt: () => void = () => undefined;
   /** Called when another revision is current. */
   onChanged: () => void = () => undefined;
+  private isDoubted = false;
+  /** Whether the answer to the last query is newer than everything else that is known. */
+  private isAsked = false;
+  private readonly waiting: (() => void)[] = [];
+  private measured: Measured | null = null;
 
-  /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
+  /** @param clock returns seconds; it is monotonic, and continues while the machine sleeps */
+  constructor(private readonly clock: () => number = uptime) {}
+
+  /** Null if the primary has not reported a revision yet, or if another one was read since. */
   get known(): Revision | null {
-    return this.unexplained.size === 0 ? this.reported : null;
-  }
-
-  /** The revision that the primary reported last, even while statements read another one. */
-  get latest(): Revision | null {
-    return this.reported;
+    return this.isDoubted ? null : this.latest;
   }
 
   /** Resolves when the revision is known, or after these milliseconds. */
@@ -72,70 +80,63 @@ export class CurrentRevision {
     ended.abort();
   }
 
+  /** Notes the id of a revision that a statement has read, or that was announced. */
   noteRead(id: string): void {
-    if (id === this.reported?.id || this.superseded.has(id)) return;
-    if (!this.unexplained.has(id)) this.version++;
-    this.unexplained.add(id);
-    this.onUnknownRevision();
+    if (id === this.latest?.id) return;
+    this.isDoubted = true;
+    this.isAsked = false;
+    this.onDoubt();
   }
 
-  /** Records a revision that this process has applied. */
+  /** Notes a revision that this process has written. Its age is that of the next answer. */
   noteApplied(revision: Revision): void {
-    if (!this.isOld(revision)) this.advance(revision);
-  }
-
-  /**
-   * Records a revision that the primary has announced.
-   * @returns false if the primary has to be queried, because the revision does not follow the latest one
-   */
-  noteAnnounced(revision: Revision, previous: string | null): boolean {
-    // An announcement may arrive after an answer that is newer.
-    const isOld = this.isOld(revision);
-    if (!isOld && (this.reported?.id ?? null) !== previous) return false;
-    if (!isOld) this.advance(revision);
-    return this.unexplained.size === 0;
+    this.isAsked = false;
+    this.setLatest(revision);
+    this.onDoubt();
   }
 
   /** Called before the primary is queried. */
   beginQuery(): void {
-    this.versionAtQuery = this.version;
+    this.isAsked = true;
   }
 
-  /** Records the answer of the primary. False if something happened since the query: then query again. */
-  noteAnswer(revision: Revision | null): boolean {
-    if (this.version !== this.versionAtQuery) return false;
-    // These ids were read before the query: the primary no longer has them, or never had them.
-    for (const id of this.unexplained) this.supersede(id);
-    this.unexplained.clear();
-    this.setReported(revision);
-    return true;
+  /** Records the answer of the primary, unless something happened since the query: then it has to be queried again. */
+  noteAnswer(reported: ReportedRevision | null): void {
+    if (!this.isAsked) return;
+    this.measure(reported);
+    this.setLatest(reported && { number: reported.number, id: reported.id });
   }
 
-  private isOld({ id }: Revision): boolean {
-    return this.reported?.id === id || this.superseded.has(id);
-  }
-
-  private advance(revision: Revision): void {
-    // The answer to a pending query is possibly older.
-    this.version++;
-    this.unexplained.delete(revision.id);
-    this.setReported(revision);
-  }
-
-  private setReported(revision: Revision | null): void {
-    const before = this.reported;
-    if (before !== null) this.supersede(before.id);
-    if (revision !== null) this.superseded.delete(revision.id);
-    this.reported = revision;
+  private setLatest(revision: Revision | null): void {
+    const before = this.latest;
+    this.latest = revision;
     this.isNone = revision === null;
+    this.isDoubted = false;
     if (before?.id !== revision?.id) this.onChanged();
-    if (this.unexplained.size === 0) for (const resume of this.waiting.splice(0)) resume();
+    for (const resume of this.waiting.splice(0)) resume();
   }
 
-  private supersede(id: string): void {
-    this.superseded.delete(id);
-    this.superseded.add(id);
-    const [oldest] = this.superseded;
-    if (this.superseded.size > MOST_SUPERSEDED && oldest !== undefined) this.superseded.delete(oldest);
+  /**
+   * The clock of the database measures the age once for each `asOf`; afterwards a monotonic clock continues, so that setting the
+   * clock of a machine does not change the age.
+   */
+  measure(reported: ReportedRevision | null): void {
+    const { id = '', asOf = null, age = null } = reported ?? {};
+    if (asOf === null || age === null) this.measured = null;
+    else if (this.measured?.id !== id || this.measured.asOf !== asOf) {
+      // An instant in the future was written by a clock that has been set back since, so its age is unknown.
+      const known = age < -TOLERANCE ? Infinity : Math.max(0, age);
+      this.measured = { id, asOf, age: known, since: this.clock() };
+    }
+  }
+
+  /** The `asOf` of a revision, or of the one measured last; null for another revision. */
+  asOf(id = this.measured?.id): Date | null {
+    return this.measured !== null && this.measured.id === id ? new Date(this.measured.asOf) : null;
+  }
+
+  /** Seconds. Infinity if the age is unknown; null if no revision was reported. */
+  get age(): number | null {
+    return this.measured === null ? null : this.measured.age + this.clock() - this.measured.since;
   }
 }

@@ -1,23 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import pg from 'pg';
+import { Incident } from '../../common/incident.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Incident } from '../../common/incident.js';
+import { SESSION_SETTINGS, timeLimitsFor, unencryptedPassword } from '../connections/pool-options.js';
 import { Database } from '../database.js';
-import { type Announcement, announcementIn, REVISION_CHANNEL } from './announcement.js';
-import { Freshness } from './freshness.js';
-import { SESSION_SETTINGS, unencryptedPassword, timeLimitsFor } from '../connections/pool-options.js';
-import { type Revision, revisionIn } from './revision.js';
-import {
-  freshnessIn,
-  type MirrorReading,
-  READ_REVISION,
-  READ_STATE,
-  readingOf,
-  type ReadingRow,
-} from './revision-query.js';
 import { isIncomplete } from '../statements/database-error.js';
+import { IS_COMPLETE, statement } from '../statements/statement.js';
+import type { ReportedRevision, Revision } from './revision.js';
+
+/** The channel that announces the id of a new revision. */
+export const REVISION_CHANNEL = 'directory_revision';
+
+/** The state of the mirror as one JSON value. The key of cursors changes when another database is restored. */
+const READ_STATE = `
+  select json_build_object('number', revision, 'id', revision_uuid, 'asOf', (extract(epoch from as_of) * 1000)::float8,
+    'age', extract(epoch from clock_timestamp() - as_of)::float8, 'cursorKey', encode(cursor_key, 'hex')) as state
+  from mirror_state where ${IS_COMPLETE}`;
+const READ_NOW = statement(READ_STATE);
+
+type MirrorReading = { readonly cursorKey: string } & (ReportedRevision | { readonly id: null });
 
 /** Some tools copy tables and never fill the view. */
 const INCOMPLETE =
@@ -25,6 +28,8 @@ const INCOMPLETE =
 
 /** Milliseconds between two queries without a notification, and before a lost connection is opened again. */
 const INTERVAL_MS = 1000;
+/** The same after a query during which something happened. */
+const BRIEF_MS = 2;
 /** Milliseconds that a request waits at most for the primary to report a revision that a statement has read. */
 const LONGEST_SETTLING_MS = 100;
 
@@ -35,12 +40,12 @@ const LONGEST_SETTLING_MS = 100;
 @Injectable()
 export class Revisions implements OnModuleInit, OnModuleDestroy {
   private readonly stopping = new AbortController();
-  private listening: Promise<void> = Promise.resolve();
+  private listening: Promise<void> | null = null;
   /** Whether the server answers. Otherwise there may be a revision that this process does not know. */
   private isHeard = false;
-  readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
   private readonly incomplete = new Incident(this.logger);
+  /** Aborted when the server has to be queried at once, or once more after a pending answer. */
   private pausing = new AbortController();
   private settling: Promise<void> | null = null;
   private readonly listeners: (() => void)[] = [];
@@ -53,16 +58,22 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       database.rules.invalidate();
       for (const listener of this.listeners) listener();
     };
+    database.revision.onDoubt = () => {
+      this.pausing.abort();
+    };
   }
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     const risk = unencryptedPassword(this.config.database);
     if (risk !== null) this.logger.warn(risk);
-    this.listening = this.listen();
+    await this.database.whenOpen(() => {
+      this.listening ??= this.listen();
+    });
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
+    this.pausing.abort();
     await this.listening;
   }
 
@@ -87,42 +98,45 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.settling;
   }
 
-  /** Whether the revision that was read last hides something. Only a hint: statements find out themselves. */
+  /** Whether rules can hide something from some viewers. */
   get hides(): boolean {
     return this.database.hides;
   }
 
+  /** The `asOf` that is known now. Anything read later is at least as fresh. */
+  get asOf(): Date | null {
+    return this.database.revision.asOf();
+  }
+
+  /** The `asOf` of this revision, if it is the one that was read last. */
+  knownAsOf(id: string): Date | null {
+    return this.database.revision.asOf(id);
+  }
+
   /** The time before which every change of the directory is in this revision; null for an older revision. */
   async asOfRevision(id: string): Promise<Date | null> {
-    const known = this.freshness.asOfRevision(id);
-    if (known !== null) return known;
-    await this.readState();
-    return this.freshness.asOfRevision(id);
+    if (this.knownAsOf(id) === null) await this.readState();
+    return this.knownAsOf(id);
   }
 
   /** Seconds since the last confirmation of the mirror. Null: no revision. Throws ServiceUnavailableError. */
   async readAge(): Promise<number | null> {
     const { current } = this;
-    if (current === null || this.freshness.asOfRevision(current.id) === null) await this.readState();
-    return this.freshness.age;
+    if (current === null || this.knownAsOf(current.id) === null) await this.readState();
+    return this.database.revision.age;
   }
 
   noteConfirmed(): void {
     this.database.noteConfirmed();
   }
 
-  /** Notes a revision that this process has written. Others learn of it by its announcement. */
-  noteApplied(announcement: Announcement): void {
-    const { number, id } = announcement;
-    this.database.revision.noteApplied({ number, id });
-    this.noteState(announcement);
+  /** Notes a revision that this process has written. Others learn of it by a notification. */
+  noteApplied(revision: Revision): void {
+    this.database.revision.noteApplied(revision);
   }
 
   /** Listens on a connection of its own, and queries each second: a notification may be lost. */
   private async listen(): Promise<void> {
-    this.database.revision.onUnknownRevision = () => {
-      this.queryNow();
-    };
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const { url, timeoutSeconds } = this.config.database;
@@ -143,71 +157,38 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** Returns at the end of the service. Throws the error of the connection. */
   private async listenOn(client: pg.Client): Promise<void> {
+    const { revision } = this.database;
     // The next query then fails.
     client.on('error', () => {
-      this.queryNow();
+      this.pausing.abort();
     });
-    client.on('notification', ({ payload }) => {
-      const announcement = announcementIn(payload);
-      if (announcement === null) this.queryNow();
-      else this.noteAnnounced(announcement);
+    client.on('notification', ({ payload = '' }) => {
+      revision.noteRead(payload);
     });
-    const { revision } = this.database;
     await client.connect();
     await client.query(`${SESSION_SETTINGS}; listen ${REVISION_CHANNEL}`);
     while (!this.stopping.signal.aborted) {
       this.pausing = new AbortController();
       revision.beginQuery();
-      const { rows } = await client.query<MirrorReading>(READ_STATE);
-      if (rows[0] === undefined || !this.noteAnswer(rows[0])) continue;
-      const signal = AbortSignal.any([this.stopping.signal, this.pausing.signal]);
-      await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  /** Queries at once. If an answer is pending, queries once more after it. */
-  private queryNow(): void {
-    this.pausing.abort();
-  }
-
-  private noteAnnounced(announcement: Announcement): void {
-    const { revision } = this.database;
-    const { number, id, previous } = announcement;
-    const isLate = revision.latest?.id === id;
-    if (!revision.noteAnnounced({ number, id }, previous)) revision.onUnknownRevision();
-    if (!isLate) this.noteState(announcement);
-  }
-
-  /** Notes the state that belongs to the latest revision. */
-  private noteState(announcement: Announcement): void {
-    if (this.database.revision.latest?.id !== announcement.id) return;
-    this.freshness.note(announcement);
-    this.noteHidden(announcement);
-  }
-
-  /** @returns false if something happened since the query, so that the server has to be queried again */
-  private noteAnswer(seen: MirrorReading): boolean {
-    const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
-    if (isReliable) {
+      const { rows } = await client.query<{ state: MirrorReading }>(READ_STATE);
+      revision.noteAnswer(this.note(rows[0]?.state));
       this.isHeard = true;
-      this.freshness.note(freshnessIn(seen));
-      this.noteHidden(seen);
-      this.database.noteCursorKey(seen.cursorKey);
+      this.incomplete.end('The database is complete');
+      const { signal } = this.pausing;
+      if (signal.aborted) await sleep(BRIEF_MS);
+      else await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
-    this.incomplete.end('The database is complete');
-    return isReliable;
   }
 
-  private noteHidden({ hides, hidesInLog }: Pick<MirrorReading, 'hides' | 'hidesInLog'>): void {
-    this.database.hides = hides === true;
-    this.database.hidesInLog = hidesInLog === true;
+  private async readState(): Promise<void> {
+    const [[state] = []] = await this.database.read<[MirrorReading]>(READ_NOW);
+    this.database.revision.measure(this.note(state));
   }
 
-  private async readState(): Promise<MirrorReading> {
-    const state = readingOf(await this.database.read<ReadingRow>(READ_REVISION));
-    this.freshness.note(freshnessIn(state));
-    this.noteHidden(state);
-    this.database.noteCursorKey(state.cursorKey);
-    return state;
+  /** Notes the key of cursors. Returns the revision, if there is one. */
+  private note(state: MirrorReading | undefined): ReportedRevision | null {
+    if (state === undefined) return null;
+    this.database.noteCursorKey(Buffer.from(state.cursorKey, 'hex'));
+    return state.id === null ? null : state;
   }
 }

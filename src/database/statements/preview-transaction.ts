@@ -10,7 +10,7 @@ import type { DatabaseTimeLimits } from '../connections/pool-options.js';
 import type { PageReader, Statement, Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
 import { selectRevision } from '../visibility/rules-in-mirror.js';
-import { forViewer } from '../visibility/visible-statement.js';
+import { forViewer, isRestricted } from '../visibility/visible-statement.js';
 
 const MAX_ATTEMPTS = 3;
 const RETRY_PAUSE_MS = 25;
@@ -27,6 +27,8 @@ interface PreviewConnections {
   readonly seal: KeySeal;
   /** See ifWrittenWith. */
   readonly mark: string;
+  /** See VisibilitySource. */
+  readonly hides: boolean;
 }
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
@@ -43,8 +45,6 @@ export class PreviewTransaction implements PageReader, Writer {
   counter: { statements: number } | null = null;
   /** The viewer of statements; null if they do not depend on it. The preview itself does not change what it sees. */
   private fixedViewer: FixedViewer | null = null;
-  /** Whether nothing is hidden, so that only the audiences of fields apply. */
-  private isOpen = true;
 
   private constructor(
     private readonly connection: PoolClient,
@@ -114,12 +114,12 @@ export class PreviewTransaction implements PageReader, Writer {
   }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { fixedViewer, isOpen } = this;
+    const { fixedViewer, connections } = this;
     if (fixedViewer === null && asked.readsViewer === true)
       throw new Error('The roles of the viewer were not read');
     const [statement, all] =
-      fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, isOpen);
-    return this.send(() => this.connections.statements.readOn<Row>(this.connection, statement, all));
+      fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, connections);
+    return this.send(() => connections.statements.readOn<Row>(this.connection, statement, all));
   }
 
   get seal(): KeySeal {
@@ -173,12 +173,11 @@ export class PreviewTransaction implements PageReader, Writer {
     // The driver returns one result for each statement of a text; its types say otherwise.
     const { timeLimits, mark } = this.connections;
     const text = `${begin(timeLimits)}; ${selectRevision(mark)}`;
-    const results: unknown = await this.connection.query({ text, ...this.options });
-    const [state] = (results as QueryResult<{ id: string | null; hides: boolean }>[]).at(-1)?.rows ?? [];
+    const results: unknown = await this.connection.query(text);
+    const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
     this.revision = state?.id ?? null;
-    if (state === undefined || this.revision === null) throw new NothingReadError();
-    this.isOpen = !state.hides && this.viewer.limitedTo === null;
-    if (this.isOpen && !this.readsRoles) return;
+    if (this.revision === null) throw new NothingReadError();
+    if (!isRestricted(this.connections, this.viewer) && !this.readsRoles) return;
     const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
     this.fixedViewer = { ...this.viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
@@ -237,13 +236,8 @@ export class PreviewTransaction implements PageReader, Writer {
     await this.query('rollback to savepoint change; release savepoint change');
   }
 
-  /** For the driver: the limit for one query on a server that does not answer. */
-  private get options(): object {
-    return { query_timeout: this.connections.timeLimits.result };
-  }
-
   private execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
-    return this.connection.query({ text, values, ...this.options }).then(
+    return this.connection.query(text, values).then(
       ({ rows }) => rows as Rows,
       (error: unknown) => Promise.reject(databaseError(error)),
     );

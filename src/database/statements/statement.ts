@@ -10,8 +10,6 @@ export interface Statement {
   readonly text: string;
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly returnsRevision: boolean;
-  /** Whether its revision is null if that revision hides something: see REVISION. */
-  readonly provesOpen?: boolean;
   /** Whether it reads the log of changes. */
   readonly readsLog?: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
@@ -24,14 +22,8 @@ export interface Statement {
  */
 export const IS_COMPLETE = '(select is_complete from database_complete)';
 
-/** The id of the revision; null while the revision hides something from someone (docs/adr/0038). */
-export const OPEN_REVISION = 'open_revision_uuid';
-
-/** The same for statements that read the log of changes, which keeps hidden changes for longer. */
-const OPEN_LOG_REVISION = 'open_log_revision_uuid';
-
-/** SQL for the id of the revision that a statement sees: see OPEN_REVISION. */
-export const REVISION = `(select ${OPEN_REVISION} from mirror_state where ${IS_COMPLETE})`;
+/** SQL for the id of the revision that a statement sees. */
+export const REVISION = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
 
 /** Limits of the cache: statements, and characters of their texts. */
 const MOST_KNOWN = 2000;
@@ -43,27 +35,16 @@ const known = new LRUCache<string, Statement>({
   sizeCalculation: (_statement, text) => text.length,
 });
 
-interface StatementOptions extends Partial<Pick<Statement, 'returnsRevision'>> {
-  readonly isRestricted?: boolean;
-}
-
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
-export function statement(
-  text: string,
-  { returnsRevision = false, isRestricted = false }: StatementOptions = {},
-): Statement {
+export function statement(text: string, { returnsRevision = false } = {}): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
-    // PostgreSQL truncates names at 63 bytes.
-    // A restricted statement has relations for all tables, in which every revision counts as open.
-    const readsLog = !isRestricted && /\b(?:from|join) changes\b/.test(text);
-    const guarded = readsLog ? text.replaceAll(OPEN_REVISION, OPEN_LOG_REVISION) : text;
     prepared = {
+      // PostgreSQL truncates names at 63 bytes.
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
-      text: guarded,
+      text,
       returnsRevision,
-      provesOpen: returnsRevision && text.includes(OPEN_REVISION),
-      readsLog,
+      readsLog: /\b(?:from|join) changes\b/.test(text),
       readsViewer: text.includes(READS_VIEWER),
     };
     known.set(text, prepared);

@@ -3,7 +3,7 @@ import type { FieldAudience } from '../../common/field.js';
 
 /**
  * SQL conditions of visibility (docs/adr/0038), each for rows of an alias. They use the relations `viewer`, `limited` and
- * `all_…` of visible-tables.ts. The viewer is read only for rows with a level above 0.
+ * `all_…` of visible-statement.ts. The viewer is read only for rows with a level above 0.
  */
 export interface Conditions {
   readonly seesUser: (alias: string) => string;

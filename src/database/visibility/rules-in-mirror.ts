@@ -76,15 +76,27 @@ export class RulesInMirror {
     return leaderDiffers ? 'LEADER_DIFFERS' : 'PENDING';
   }
 
-  /** @throws ServiceUnavailableError for viewers from whom the rules can hide something that they do not hide yet */
-  async admit({ seesHidden }: Viewer): Promise<void> {
-    if (!seesHidden && (await this.read()) === 'PENDING') throw new RulesAwaitedError();
-  }
-
-  /** As admit, after a statement did not find the mark. */
-  async admitAgain(viewer: Viewer): Promise<void> {
-    this.areApplied = this.number === 0;
-    await this.admit(viewer);
+  /**
+   * Reads the mirror for a viewer, and once more if it was written with other rules meanwhile.
+   * @param read gets what statements have to find at the end of the fingerprint of the mirror (ifWrittenWith); empty: nothing. It
+   *   throws NothingReadError if they do not find it
+   * @throws ServiceUnavailableError while the rules await a reading of the directory
+   */
+  async readFor<Result>(
+    viewer: Viewer,
+    read: (mark: string) => Promise<Result>,
+    isAgain = false,
+  ): Promise<Result> {
+    if (viewer.seesHidden || this.number === 0) return read('');
+    if ((await this.read()) === 'PENDING') throw new RulesAwaitedError();
+    const mark = this.areApplied ? this.mark : '';
+    try {
+      return await read(mark);
+    } catch (error) {
+      if (mark === '' || isAgain || !(error instanceof NothingReadError)) throw error;
+    }
+    this.areApplied = false;
+    return this.readFor(viewer, read, true);
   }
 }
 
@@ -97,8 +109,7 @@ export function ifWrittenWith(mark: string, revision: string): string {
   return `case when right(source_fingerprint, ${mark.length}) = '${mark}' then ${revision} end`;
 }
 
-/** Selects the `id` of a revision, see ifWrittenWith, and whether it `hides` something from someone. */
+/** Selects the `id` of a revision: see ifWrittenWith. */
 export function selectRevision(mark: string): string {
-  const id = ifWrittenWith(mark, 'revision_uuid');
-  return `select ${id} as id, hides or hides_in_log as hides from mirror_state where ${IS_COMPLETE}`;
+  return `select ${ifWrittenWith(mark, 'revision_uuid')} as id from mirror_state where ${IS_COMPLETE}`;
 }

@@ -19,15 +19,15 @@ export const COLUMNS = {
     const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
       ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
     return [
-      ...['role', 'direct_role', 'user_field_values'],
+      ...['role', 'direct_role'],
       ...carried('user_', BUILT_IN_FIELDS.users),
       ...carried('group_', BUILT_IN_FIELDS.groups),
     ];
   },
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint'],
-    ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['hides', 'hides_in_log', 'cursor_key', 'leader', 'mode', 'refusals', 'context_csns', 'read_whole_at'],
+    ...['revision', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
+    ...['cursor_key', 'leader', 'mode', 'refusals', 'context_csns', 'read_whole_at'],
   ],
 };
 
@@ -43,7 +43,7 @@ export const COMPUTED = {
   users: ['group_count'],
   groups: ['member_count', 'members_visible_to'],
   effective_memberships: ['inherited_from', 'group_members_visible_to'],
-  mirror_state: ['open_revision_uuid', 'open_log_revision_uuid', 'user_count', 'group_count', 'change_count'],
+  mirror_state: ['revision_uuid', 'user_count', 'group_count', 'change_count'],
 } as const;
 
 /** A relation with the name of a table, and those of its columns that are used. */

@@ -110,7 +110,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const { revision, personalData, text } = cached;
     if (revision !== null) {
       const { revisions } = this.cache;
-      const asOf = revisions.freshness.asOfRevision(revision) ?? (await revisions.asOfRevision(revision));
+      const asOf = revisions.knownAsOf(revision) ?? (await revisions.asOfRevision(revision));
       request.mirrorRead = { revision, asOf };
     }
     request.personalData = personalData;

@@ -53,7 +53,7 @@ interface Described {
 }
 
 /** The sentence that says which scopes a field needs. */
-export function describeScopes(scopes: readonly string[]): string {
+function describeScopes(scopes: readonly string[]): string {
   const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
   return `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.`;
 }

@@ -1,18 +1,10 @@
 import { BerWriter, Control } from 'ldapts';
 import type { Entry } from '../entry.js';
-import { formatUuid } from '../naming/entry-uuid.js';
-import { BerInput, Tag } from './ber.js';
-import type { LdapConnection, SearchMessage, WaitOptions } from './ldap-connection.js';
-import {
-  LdapClosedError,
-  LdapError,
-  LdapProtocolError,
-  LdapResultError,
-  ResultCode,
-  withBase,
-} from './ldap-error.js';
-import { limitErrorOf } from './server-kind.js';
-import type { SearchRequest } from './requests.js';
+import { formatUuid } from '../naming/identifiers.js';
+import { BerInput, Tag } from './message.js';
+import type { LdapConnection, SearchMessage, SearchOptions, SearchRequest } from './ldap-connection.js';
+import { LdapClosedError, LdapError, LdapProtocolError, LdapResultError, ResultCode } from './ldap-error.js';
+import { searchErrorOf } from './server-kind.js';
 
 /** OIDs of content synchronization (RFC 4533 §2.2, §2.3 and §2.5). */
 export const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
@@ -34,7 +26,7 @@ export type SyncEvent =
   | { readonly kind: 'refreshed' };
 
 /** The idle timeout applies to the refresh only: after it, a directory may send nothing for days. */
-export interface SyncRequest extends SearchRequest, WaitOptions {
+export interface SyncRequest extends SearchRequest, Pick<SearchOptions, 'signal' | 'idleTimeout'> {
   /** The contextCSN after which changes are sent. Empty: the refresh sends every entry. */
   readonly csns: readonly string[];
   /** Whether changes are sent after the refresh, until the connection ends or the signal is aborted. */
@@ -66,16 +58,13 @@ export async function* followContent(
   request: SyncRequest,
 ): AsyncGenerator<SyncEvent, void, undefined> {
   let isRefreshed = false;
-  const messages = connection.search(request, {
-    controls: [new SyncRequestControl(request)],
-    signal: request.signal,
-    idleTimeout: () => (isRefreshed ? 0 : request.idleTimeout),
-  });
+  const { signal, idleTimeout } = request;
+  const options = { controls: [new SyncRequestControl(request)], signal, idleTimeout };
   try {
-    for await (const message of messages) {
+    for await (const message of connection.search(request, options)) {
       const event = eventOf(message);
       if (event === null || (isRefreshed && event.kind === 'refreshed')) continue;
-      isRefreshed ||= event.kind === 'refreshed';
+      if (event.kind === 'refreshed') [isRefreshed, options.idleTimeout] = [true, 0];
       yield event;
     }
   } catch (error) {
@@ -83,7 +72,7 @@ export async function* followContent(
     if (!(error instanceof LdapResultError)) throw error;
     // A result after the refresh is no refusal: the same request may succeed again.
     if (!isRefreshed && REFUSALS.includes(error.code)) throw new SyncRefusedError(error);
-    throw (await limitErrorOf(error, connection)) ?? withBase(error, request.base);
+    throw searchErrorOf(error, connection, request.base);
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronization');
 }

@@ -1,11 +1,20 @@
 import type { Socket } from 'node:net';
-import { BindRequest, type Control, UnbindRequest } from 'ldapts';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import {
+  AbandonRequest,
+  BindRequest,
+  type Control,
+  SearchRequest as SearchMessageRequest,
+  UnbindRequest,
+} from 'ldapts';
+import type { PresetName } from '../../config/model/presets/presets.js';
 import type { Entry } from '../entry.js';
-import { MessageFrames } from './ber.js';
+import { EncodedFilter, type Filter } from '../filter/filter.js';
 import {
   LdapClosedError,
   LdapConnectError,
-  type LdapError,
+  LdapError,
   LdapProtocolError,
   LdapResultError,
   ResultCode,
@@ -13,14 +22,13 @@ import {
   toBindError,
 } from './ldap-error.js';
 import {
-  hasRanges,
   type LdapMessage,
+  MessageFrames,
   NOTICE_OF_DISCONNECTION,
   parseMessage,
   type ResponseControl,
 } from './message.js';
-import { openSocket, type SocketOptions, type SocketTimeouts, within } from './open-socket.js';
-import { encodeAbandon, encodeSearch, type SearchRequest } from './requests.js';
+import { openSocket, type SocketOptions, STEP_TIMEOUT, within } from './open-socket.js';
 
 export interface ConnectionOptions extends SocketOptions {
   /** If omitted, the connection is anonymous. */
@@ -28,36 +36,34 @@ export interface ConnectionOptions extends SocketOptions {
   readonly bindPassword?: string | undefined;
   /** Whether to bind by the client certificate (SASL EXTERNAL) instead. */
   readonly isExternal?: boolean | undefined;
-  readonly timeouts?: Partial<Timeouts> | undefined;
 }
 
-interface Timeouts extends SocketTimeouts {
-  readonly bind: number;
-  /** The longest wait for the next message of a search. */
-  readonly idle: number;
+/** The kinds of servers that differ in attributes, identifiers, or the way in which changes are followed. */
+export type ServerKind = PresetName | 'other';
+
+/** The longest wait for the next message of a search, in milliseconds. */
+const IDLE_TIMEOUT = 45_000;
+
+/** The number of unread bytes of all searches above which the socket is paused. */
+const MOST_UNREAD = 8 * 1024 * 1024;
+
+/** The parameters of a search (RFC 4511 §4.5.1). Aliases are not followed. */
+export interface SearchRequest {
+  readonly base: string;
+  readonly scope: 'base' | 'one' | 'sub';
+  readonly filter: Filter;
+  /** Attribute descriptions; `*` means all user attributes, `+` all operational attributes. */
+  readonly attributes: readonly string[];
 }
 
-/** With these values, a server that does not respond is detected and the request retried within a minute. */
-const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 45_000 };
+/** A filter that matches every entry. */
+export const ANY_ENTRY: Filter = { kind: 'present', attribute: 'objectClass' };
 
-/** Limits on unread messages of all searches. At a limit, the socket is paused. */
-const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
-
-export interface WaitOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** The longest wait for the next message, in milliseconds; 0: no limit. Default: the idle timeout of the connection. */
-  readonly idleTimeout?: number | undefined;
-}
-
-interface SearchOptions extends Omit<WaitOptions, 'idleTimeout'> {
+export interface SearchOptions {
   readonly controls?: readonly Control[];
-  /**
-   * Whether the caller reads the other values of an attribute of which the server sends a part. By default, a part
-   * ends the connection, because the other values would appear deleted.
-   */
-  readonly acceptsRanges?: boolean | undefined;
-  /** As in WaitOptions; a function is called again for each message. */
-  readonly idleTimeout?: number | (() => number | undefined) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The longest wait for the next message, in milliseconds; 0: no limit. It may change during the search. */
+  readonly idleTimeout?: number | undefined;
 }
 
 /** The messages of a search, in the order in which the server sends them. References to other servers are not followed. */
@@ -79,18 +85,17 @@ export class LdapConnection {
    * @throws {LdapError} of the class that describes the failure; the signal's reason
    */
   static async connect(options: ConnectionOptions): Promise<LdapConnection> {
-    const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    const { bindDn = '', bindPassword = '', isExternal = false, signal } = options;
+    const { bindDn = '', bindPassword = '', isExternal = false } = options;
     // A bind without a password is an anonymous bind, which succeeds (RFC 4513 §5.1.2) and is not what the
     // configuration intends.
     if (bindDn !== '' && bindPassword === '')
       throw new LdapConnectError(`There is no password for ${bindDn}`);
-    const socket = await openSocket(options, timeouts);
-    const connection = new LdapConnection(socket, bindDn === '' ? null : bindDn, timeouts);
+    const socket = await openSocket(options);
+    const connection = new LdapConnection(socket, bindDn === '' ? null : bindDn);
     try {
       // SASL EXTERNAL (RFC 4422 Appendix A), without another identity.
-      if (isExternal) await connection.bind('the client certificate', { mechanism: 'EXTERNAL' }, signal);
-      else if (bindDn !== '') await connection.bind(bindDn, { dn: bindDn, password: bindPassword }, signal);
+      if (isExternal) await connection.bind('the client certificate', { mechanism: 'EXTERNAL' }, options);
+      else if (bindDn !== '') await connection.bind(bindDn, { dn: bindDn, password: bindPassword }, options);
       return connection;
     } catch (error) {
       connection.close();
@@ -99,16 +104,20 @@ export class LdapConnection {
   }
 
   private readonly frames = new MessageFrames();
-  private readonly inboxes = new Map<number, Inbox>();
-  private readonly waiting = { messages: 0, bytes: 0 };
+  /** The unread messages of each operation, or the error with which it ends, by message ID. */
+  private readonly inboxes = new Map<number, Readable>();
+  private unreadBytes = 0;
   private lastId = 0;
+  /** As far as the root DSE was read. It decides what an error says. */
+  kind: ServerKind = 'other';
+  /** Whether the server refused paged results and then answered the same search without them. */
+  hasRefusedPages = false;
   private reason: LdapError | null = null;
 
   private constructor(
     private readonly socket: Socket,
     /** The DN of the bound account; null when the connection is anonymous. */
     readonly bindDn: string | null,
-    private readonly timeouts: Timeouts,
   ) {
     socket.on('data', (chunk: Buffer) => {
       this.receive(chunk);
@@ -133,24 +142,28 @@ export class LdapConnection {
    * @throws {LdapError} when the connection ends, or no message arrives in time; the signal's reason
    */
   async *search(
-    request: SearchRequest,
-    { controls = [], acceptsRanges = false, signal, idleTimeout }: SearchOptions = {},
+    { base, scope, filter, attributes }: SearchRequest,
+    options: SearchOptions = {},
   ): AsyncGenerator<SearchMessage, void, undefined> {
-    const inbox = this.send((id) => encodeSearch(id, request, controls));
-    const timeoutMs = () => (typeof idleTimeout === 'function' ? idleTimeout() : idleTimeout);
+    const request = { scope, baseDN: base, filter: new EncodedFilter(filter), attributes: [...attributes] };
+    // The server has its own limits.
+    const limits = { sizeLimit: 0, timeLimit: 0 };
+    const controls = [...(options.controls ?? [])];
+    const id = this.send((messageId) =>
+      new SearchMessageRequest({ messageId, ...request, ...limits, controls }).write(),
+    );
     let isComplete = false;
     try {
       while (!isComplete) {
-        const message = await inbox.next(timeoutMs() ?? this.timeouts.idle, signal);
+        const message = await this.next(id, options.idleTimeout ?? IDLE_TIMEOUT, options.signal);
         isComplete = message.kind === 'result';
-        if (message.kind === 'entry' && !acceptsRanges && hasRanges(message.entry))
-          throw this.refuse('a part of an attribute only');
         if (message.kind === 'entry' || message.kind === 'intermediate') yield message;
         else if (message.kind === 'result') yield this.toDone(message);
       }
     } finally {
-      this.end(inbox);
-      if (!isComplete && this.isOpen) this.socket.write(encodeAbandon(this.nextId(), inbox.id));
+      this.end(id);
+      if (!isComplete && this.isOpen)
+        this.socket.write(new AbandonRequest({ messageId: this.nextId(), abandonId: id }).write());
     }
   }
 
@@ -164,12 +177,12 @@ export class LdapConnection {
     this.fail(reason);
   }
 
-  private async bind(account: string, by: object, signal: AbortSignal | undefined): Promise<void> {
-    const inbox = this.send((messageId) => new BindRequest({ messageId, ...by }).write());
-    const message = await inbox.next(this.timeouts.bind, signal);
+  private async bind(account: string, by: object, { stepTimeout, signal }: SocketOptions): Promise<void> {
+    const id = this.send((messageId) => new BindRequest({ messageId, ...by }).write());
+    const message = await this.next(id, stepTimeout ?? STEP_TIMEOUT, signal);
     if (message.kind !== 'result' || message.of !== 'bind')
       throw this.refuse('a response that does not belong to a bind');
-    this.end(inbox);
+    this.end(id);
     if (message.result.code !== ResultCode.success) throw toBindError(message.result, account);
   }
 
@@ -188,21 +201,46 @@ export class LdapConnection {
   /**
    * Sends a request.
    * @param encode returns the bytes of the request for its message ID
+   * @returns the message ID
    * @throws {LdapError} the error that ended the connection
    */
-  private send(encode: (id: number) => Buffer): Inbox {
+  private send(encode: (id: number) => Buffer): number {
     if (this.reason !== null) throw this.reason;
-    const inbox = new Inbox(this.nextId(), (bytes) => {
-      this.count(-1, -bytes);
-    });
-    this.inboxes.set(inbox.id, inbox);
-    this.socket.write(encode(inbox.id));
-    return inbox;
+    const id = this.nextId();
+    this.inboxes.set(id, new Readable({ objectMode: true, read: () => undefined }));
+    this.socket.write(encode(id));
+    return id;
   }
 
-  private end(inbox: Inbox): void {
-    this.inboxes.delete(inbox.id);
-    inbox.clear();
+  /**
+   * Waits for the next message of an operation, for some milliseconds; 0 means no limit.
+   * @throws {LdapError} when the connection has ended, or the time is over; the signal's reason
+   */
+  private async next(id: number, milliseconds: number, signal?: AbortSignal): Promise<LdapMessage> {
+    const inbox = this.inboxes.get(id);
+    if (inbox === undefined) throw new LdapClosedError('The operation has ended');
+    for (;;) {
+      signal?.throwIfAborted();
+      const message = this.take(inbox);
+      if (message instanceof LdapError) throw message;
+      if (message !== null) return message;
+      const tooLate = `The directory server did not answer within ${milliseconds} ms`;
+      await within({ milliseconds, tooLate, signal }, once(inbox, 'readable'));
+    }
+  }
+
+  /** Null: nothing has arrived. */
+  private take(inbox: Readable): LdapMessage | LdapError | null {
+    const message = inbox.read() as LdapMessage | LdapError | null;
+    if (message !== null && 'size' in message) this.unreadBytes -= message.size;
+    if (this.unreadBytes <= MOST_UNREAD && this.socket.isPaused()) this.socket.resume();
+    return message;
+  }
+
+  private end(id: number): void {
+    const inbox = this.inboxes.get(id);
+    this.inboxes.delete(id);
+    while (inbox !== undefined && this.take(inbox) !== null);
   }
 
   private nextId(): number {
@@ -214,7 +252,7 @@ export class LdapConnection {
     try {
       for (const frame of this.frames.push(chunk)) {
         if (!this.isOpen) return;
-        this.dispatch(parseMessage(frame), frame.length);
+        this.dispatch(parseMessage(frame));
       }
     } catch (error) {
       // After a protocol error, the boundaries of the following messages are unknown.
@@ -223,7 +261,7 @@ export class LdapConnection {
     }
   }
 
-  private dispatch(message: LdapMessage, bytes: number): void {
+  private dispatch(message: LdapMessage): void {
     if (message.id === 0) {
       this.receiveNotice(message);
       return;
@@ -232,8 +270,9 @@ export class LdapConnection {
     const inbox = this.inboxes.get(message.id);
     // The server may still send messages for an abandoned search.
     if (inbox === undefined) return;
-    this.count(1, bytes);
-    inbox.put(message, bytes);
+    inbox.push(message);
+    this.unreadBytes += message.size;
+    if (this.unreadBytes > MOST_UNREAD) this.socket.pause();
   }
 
   /** Handles an unsolicited notification. Only the Notice of Disconnection has a meaning (RFC 4511 §4.4). */
@@ -246,72 +285,39 @@ export class LdapConnection {
     this.fail(new LdapClosedError(`The directory server sent a Notice of Disconnection: ${reason}`));
   }
 
-  private count(messages: number, bytes: number): void {
-    this.waiting.messages += messages;
-    this.waiting.bytes += bytes;
-    const load = Math.max(this.waiting.messages / HIGH_WATER.messages, this.waiting.bytes / HIGH_WATER.bytes);
-    if (load >= 1) this.socket.pause();
-    else if (load <= 0.5 && this.socket.isPaused()) this.socket.resume();
-  }
-
   /** Ends the connection and fails all waiting searches. Only the first reason is kept. */
   private fail(reason: LdapError): void {
     if (!this.isOpen) return;
     this.reason = reason;
-    for (const inbox of this.inboxes.values()) inbox.fail(reason);
+    for (const inbox of this.inboxes.values()) inbox.push(reason);
     // Data that has been written is still sent.
     this.socket.destroySoon();
   }
 }
 
-/** The messages of one operation that have arrived. */
-class Inbox {
-  private readonly arrived: { message: LdapMessage; bytes: number }[] = [];
-  private error: Error | null = null;
-  private wake: () => void = () => undefined;
+/** Result codes for an entry that does not exist, or that is hidden from this account. */
+const HIDDEN: readonly number[] = [ResultCode.noSuchObject, ResultCode.insufficientAccessRights];
 
-  /** @param onTake called with the size in bytes of each message that leaves the queue */
-  constructor(
-    readonly id: number,
-    private readonly onTake: (bytes: number) => void,
-  ) {}
-
-  put(message: LdapMessage, bytes: number): void {
-    this.arrived.push({ message, bytes });
-    this.wake();
-  }
-
-  /** Marks the end of the messages. Messages that have arrived can still be taken. */
-  fail(error: Error): void {
-    this.error ??= error;
-    this.wake();
-  }
-
-  /**
-   * Waits for the next message. Only one caller may wait at a time.
-   * @param milliseconds how long to wait for it; 0 means no limit
-   * @throws {LdapError} when the connection has ended, or the time is over; the signal's reason
-   */
-  async next(milliseconds: number, signal?: AbortSignal): Promise<LdapMessage> {
-    for (;;) {
-      signal?.throwIfAborted();
-      const message = this.take();
-      if (message !== null) return message;
-      if (this.error !== null) throw this.error;
-      const tooLate = `The directory server did not answer within ${milliseconds} ms`;
-      await within({ milliseconds, tooLate, signal }, new Promise<void>((resolve) => (this.wake = resolve)));
-    }
-  }
-
-  clear(): void {
-    while (this.take() !== null);
-  }
-
-  /** Null: none has arrived. */
-  private take(): LdapMessage | null {
-    const first = this.arrived.shift();
-    if (first === undefined) return null;
-    this.onTake(first.bytes);
-    return first.message;
+/**
+ * Reads an entry by its DN; null when it does not exist or is hidden from the account.
+ * @param hidden the result codes that mean so
+ * @throws {LdapError} for every other failure; the signal's reason
+ */
+export async function readOne(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+  options: SearchOptions = {},
+  hidden = HIDDEN,
+): Promise<Entry | null> {
+  const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes } as const;
+  let found: Entry | null = null;
+  try {
+    for await (const message of connection.search(request, options))
+      if (message.kind === 'entry') found = message.entry;
+    return found;
+  } catch (error) {
+    if (error instanceof LdapResultError && hidden.includes(error.code)) return null;
+    throw error;
   }
 }

@@ -1,7 +1,165 @@
 import { ProtocolOperation } from 'ldapts';
-import { BerInput, Tag } from './ber.js';
 import { Entry } from '../entry.js';
 import { LdapProtocolError, type LdapResult } from './ldap-error.js';
+
+/** Universal tags (X.690 §8.1.2) in the forms that LDAP uses (RFC 4511 §5.1). */
+export const Tag = {
+  boolean: 0x01,
+  integer: 0x02,
+  octetString: 0x04,
+  enumerated: 0x0a,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
+
+/** Marks a length that follows in as many octets as the other bits say (X.690 §8.1.3.5). */
+const LONG_FORM = 0x80;
+const MAXIMUM_LENGTH_OCTETS = 4;
+
+/**
+ * Reads BER from a server, element by element. A missing element, a wrong length or an unexpected tag is an
+ * LdapProtocolError: BerReader of ldapts accepts such input.
+ */
+export class BerInput {
+  private offset = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  get isAtEnd(): boolean {
+    return this.offset === this.bytes.length;
+  }
+
+  isNext(tag: number): boolean {
+    return this.bytes[this.offset] === tag;
+  }
+
+  /** The contents of the next element, as a view of the message and not a copy. */
+  readOctets(tag: number = Tag.octetString): Buffer {
+    const found = this.bytes[this.offset];
+    if (found !== tag) throw new LdapProtocolError(`${nameOf(found)} instead of ${nameOf(tag)}`);
+    this.offset += 1;
+    return this.take(this.readLength());
+  }
+
+  readText(tag: number = Tag.octetString): string {
+    return this.readOctets(tag).toString('utf8');
+  }
+
+  readInteger(tag: number = Tag.integer): number {
+    const octets = this.readOctets(tag);
+    if (octets.length < 1 || octets.length > 4)
+      throw new LdapProtocolError(`a number of ${octets.length} octets`);
+    return octets.readIntBE(0, octets.length);
+  }
+
+  skip(): void {
+    this.readOctets(this.nextTag());
+  }
+
+  readBoolean(): boolean {
+    const octets = this.readOctets(Tag.boolean);
+    if (octets.length !== 1) throw new LdapProtocolError(`a truth value of ${octets.length} octets`);
+    return octets[0] !== 0;
+  }
+
+  enter(tag: number = Tag.sequence): BerInput {
+    return new BerInput(this.readOctets(tag));
+  }
+
+  /** Reads elements to the end. */
+  all<Item>(read: (input: this) => Item): Item[] {
+    const items: Item[] = [];
+    while (!this.isAtEnd) items.push(read(this));
+    return items;
+  }
+
+  nextTag(): number {
+    const tag = this.bytes[this.offset];
+    if (tag === undefined) throw new LdapProtocolError('a message that ends too early');
+    return tag;
+  }
+
+  private readLength(): number {
+    const [first = 0] = this.take(1);
+    if (first < LONG_FORM) return first;
+    const octets = first - LONG_FORM;
+    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS)
+      throw new LdapProtocolError('a length that LDAP does not allow');
+    return this.take(octets).readUIntBE(0, octets);
+  }
+
+  private take(length: number): Buffer {
+    const start = this.offset;
+    this.offset += length;
+    if (this.offset > this.bytes.length)
+      throw new LdapProtocolError('an element that is longer than what it is in');
+    return this.bytes.subarray(start, this.offset);
+  }
+}
+
+function nameOf(tag: number | undefined): string {
+  return tag === undefined ? 'nothing' : `an element 0x${tag.toString(16).padStart(2, '0')}`;
+}
+
+/** Large enough for an entry with a picture of 16 MB. No valid directory entry is expected to exceed it. */
+const MAXIMUM_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Splits the bytes of a connection into LDAP messages (RFC 4511 §5.1), independently of the chunk boundaries.
+ * Memory use depends on the bytes that have arrived, and not on the length that a message claims.
+ */
+export class MessageFrames {
+  private parts: Buffer[] = [];
+  private size = 0;
+  /** The number of bytes with which more is known: those of the next message, or of its header. */
+  private expected = 2;
+
+  constructor(private readonly maximumBytes = MAXIMUM_MESSAGE_BYTES) {}
+
+  /** Whether no part of the next message has arrived. */
+  get isEmpty(): boolean {
+    return this.size === 0;
+  }
+
+  /**
+   * Yields the messages that this chunk completes.
+   * @throws {LdapProtocolError} for bytes that do not begin an LDAP message, or a message that is too large
+   */
+  *push(chunk: Buffer): Generator<Buffer, void, undefined> {
+    this.parts.push(chunk);
+    this.size += chunk.length;
+    if (this.size < this.expected) return;
+    const bytes = Buffer.concat(this.parts);
+    let start = 0;
+    for (;;) {
+      const left = bytes.subarray(start);
+      this.expected = this.lengthOf(left);
+      if (left.length < this.expected) break;
+      const frame = left.subarray(0, this.expected);
+      // Values are parts of their message: a small one would keep the other messages in memory.
+      yield frame.length > bytes.length / 2 ? frame : Buffer.from(frame);
+      start += frame.length;
+    }
+    this.size = bytes.length - start;
+    this.parts = this.size === 0 ? [] : [bytes.subarray(start)];
+  }
+
+  /** The length of the message that begins the bytes, or how many of them are needed to know it. */
+  private lengthOf(bytes: Buffer): number {
+    const [tag = Tag.sequence, first] = bytes;
+    if (tag !== Tag.sequence) throw new LdapProtocolError('bytes that begin no LDAP message');
+    if (first === undefined) return 2;
+    const octets = first < LONG_FORM ? 0 : first - LONG_FORM;
+    if (first === LONG_FORM || octets > MAXIMUM_LENGTH_OCTETS)
+      throw new LdapProtocolError('a message with a length that LDAP does not allow');
+    const header = 2 + octets;
+    if (bytes.length < header) return header;
+    const length = header + (octets === 0 ? first : bytes.readUIntBE(2, octets));
+    if (length > this.maximumBytes)
+      throw new LdapProtocolError(`a message of more than ${this.maximumBytes} bytes`);
+    return length;
+  }
+}
 
 /** A control of a response (RFC 4511 §4.1.11). */
 export interface ResponseControl {
@@ -11,7 +169,12 @@ export interface ResponseControl {
 }
 
 /** A message from a server, of the kinds that a client receives that only reads. */
-export type LdapMessage = { readonly id: number; readonly controls: readonly ResponseControl[] } & (
+export type LdapMessage = {
+  readonly id: number;
+  /** Number of bytes. */
+  readonly size: number;
+  readonly controls: readonly ResponseControl[];
+} & (
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'reference' }
   | { readonly kind: 'intermediate'; readonly oid: string | null; readonly value: Buffer }
@@ -37,7 +200,7 @@ const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
 
 type Operation = LdapMessage extends infer Each
   ? Each extends unknown
-    ? Omit<Each, 'id' | 'controls'>
+    ? Omit<Each, 'id' | 'size' | 'controls'>
     : never
   : never;
 
@@ -51,7 +214,7 @@ export function parseMessage(frame: Buffer): LdapMessage {
   if (id < 0) throw new LdapProtocolError('a negative message number');
   const operation = parseOperation(message);
   const controls = message.isAtEnd ? [] : message.enter(ProtocolOperation.LDAP_CONTROLS).all(parseControl);
-  return { id, controls, ...operation };
+  return { id, size: frame.length, controls, ...operation };
 }
 
 function parseOperation(message: BerInput): Operation {
@@ -96,37 +259,4 @@ function parseControl(list: BerInput): ResponseControl {
   const oid = control.readText();
   if (control.isNext(Tag.boolean)) control.readBoolean();
   return { oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() };
-}
-
-const RANGE = ';range=';
-
-/** A part of the values of an attribute ([MS-ADTS] 3.1.1.3.1.3.3). */
-interface ValueRange {
-  /** The attribute description without the range. */
-  readonly attribute: string;
-  readonly first: number;
-  /** Null: the values to the end. */
-  readonly last: number | null;
-}
-
-/**
- * Whether a server sent only a part of the values of an attribute. Active Directory does so for attributes with more
- * than 1,500 values, or 5,000 in newer versions.
- */
-export function hasRanges(entry: Entry): boolean {
-  for (const key of entry.attributes.keys()) if (key.includes(RANGE)) return true;
-  return false;
-}
-
-/**
- * Parses the range in an attribute key; null when the key has none.
- * @param key see attributeKey: its options are in lower case and sorted
- * @throws {LdapProtocolError} when the range is malformed
- */
-export function parseRange(key: string): ValueRange | null {
-  if (!key.includes(RANGE)) return null;
-  const [, before = '', first = '', last = '', after = ''] =
-    /^(.*);range=(\d{1,9})-(\d{1,9}|\*)(;.*)?$/.exec(key) ?? [];
-  if (before === '') throw new LdapProtocolError('a malformed range of values');
-  return { attribute: before + after, first: Number(first), last: last === '*' ? null : Number(last) };
 }

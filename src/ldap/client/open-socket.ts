@@ -1,9 +1,9 @@
-import { X509Certificate } from 'node:crypto';
 import { on, once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { ExtendedRequest } from 'ldapts';
-import { MessageFrames } from './ber.js';
+import { MessageFrames, parseMessage } from './message.js';
 import {
   LdapClosedError,
   LdapConnectError,
@@ -14,7 +14,6 @@ import {
   resultCodeName,
   StartTlsRefusedError,
 } from './ldap-error.js';
-import { parseMessage } from './message.js';
 
 type TlsMode = 'none' | 'starttls' | 'ldaps';
 
@@ -22,18 +21,17 @@ export interface SocketOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMode;
-  /** Certificates (PEM) of the trusted authorities. Defaults to those that Node trusts. */
+  /** Certificates (PEM) of the trusted authorities, which the settings have checked. Defaults to those that Node trusts. */
   readonly ca?: Buffer | string | undefined;
   /** Client certificate with its chain, and its key (PEM). */
   readonly client?: { readonly cert: Buffer | string; readonly key: Buffer | string } | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The longest wait for the connection, for TLS and for the bind, in milliseconds. */
+  readonly stepTimeout?: number | undefined;
 }
 
-/** Timeouts for the TCP connection and for the TLS handshake, in milliseconds. */
-export interface SocketTimeouts {
-  readonly connect: number;
-  readonly tls: number;
-}
+/** With this value, a server that does not respond is detected and the request retried within a minute. */
+export const STEP_TIMEOUT = 10_000;
 
 /** Idle time before TCP keep-alive starts. The operating system then sends ten probes, one per second. */
 const KEEP_ALIVE_MILLISECONDS = 30_000;
@@ -41,19 +39,18 @@ const START_TLS = '1.3.6.1.4.1.1466.20037';
 const START_TLS_ID = 1;
 /** Bound on the StartTLS response, which normally has a few dozen bytes. */
 const MAXIMUM_ANSWER_BYTES = 65_536;
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
  * Opens a socket, with TLS if configured. The certificate and the host name are then verified.
  * @throws {LdapError} when the connection or the handshake fails; the signal's reason
  */
-export async function openSocket(options: SocketOptions, timeouts: SocketTimeouts): Promise<Socket> {
-  const socket = await openTcp(options, timeouts.connect);
+export async function openSocket(options: SocketOptions): Promise<Socket> {
+  const { host, port, signal, stepTimeout: milliseconds = STEP_TIMEOUT } = options;
+  const socket = await openTcp(options, milliseconds);
   if (options.tls === 'none') return socket;
-  const { host, port, signal } = options;
-  const tooLate = `No TLS with ${host}:${port} within ${timeouts.tls} ms`;
+  const tooLate = `No TLS with ${host}:${port} within ${milliseconds} ms`;
   try {
-    return await within({ milliseconds: timeouts.tls, tooLate, signal }, secure(socket, options));
+    return await within({ milliseconds, tooLate, signal }, secure(socket, options));
   } catch (error) {
     discard(socket);
     throw error;
@@ -105,25 +102,11 @@ function wrapInTls(socket: Socket, { host, ca, client }: SocketOptions): Socket 
 }
 
 function contextOf(ca: SocketOptions['ca'], client: SocketOptions['client']): SecureContext {
-  const trusted = ca === undefined ? {} : { ca: readCertificates(ca.toString()) };
   try {
-    return createSecureContext({ ...trusted, ...client });
+    return createSecureContext({ ca, ...client });
   } catch (error) {
     throw new LdapTlsError('The client certificate or its key cannot be used', { cause: error });
   }
-}
-
-/** Node silently ignores invalid certificates, and then trusts no authority. */
-function readCertificates(pem: string): string[] {
-  const certificates = pem.match(CERTIFICATE) ?? [];
-  try {
-    for (const certificate of certificates) new X509Certificate(certificate);
-  } catch (error) {
-    throw new LdapTlsError('A certificate of the authorities to trust cannot be read', { cause: error });
-  }
-  if (certificates.length === 0)
-    throw new LdapTlsError('There is no certificate (PEM) of an authority to trust');
-  return certificates;
 }
 
 /** Destroys a socket and ignores its later errors. */
@@ -140,10 +123,6 @@ const TLS_FAULTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  CERT_REVOKED: 'its certificate has been revoked',
-  CERT_SIGNATURE_FAILURE: 'the signature of its certificate is wrong',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
   ECONNRESET: 'it ended the connection during the handshake',
@@ -208,23 +187,20 @@ export async function within<Value>(
   { milliseconds, tooLate, signal }: Deadline,
   work: Promise<Value>,
 ): Promise<Value> {
-  let stop: () => void = () => undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    stop = () => {
-      reject(signal?.reason as Error);
-    };
-    const late = () => {
-      reject(new LdapTimeoutError(tooLate));
-    };
-    if (milliseconds > 0) timer = setTimeout(late, milliseconds);
-    signal?.addEventListener('abort', stop);
-    if (signal?.aborted === true) stop();
-  });
+  const over = new AbortController();
+  const limits: Promise<never>[] = [];
+  const late = () => {
+    throw new LdapTimeoutError(tooLate);
+  };
+  const stop = () => {
+    throw signal?.reason as Error;
+  };
+  if (milliseconds > 0) limits.push(sleep(milliseconds, undefined, { signal: over.signal }).then(late));
+  if (signal?.aborted === true) limits.push(Promise.reject(signal.reason as Error));
+  else if (signal !== undefined) limits.push(once(signal, 'abort', { signal: over.signal }).then(stop));
   try {
-    return await Promise.race([limit, work]);
+    return await Promise.race([...limits, work]);
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
+    over.abort();
   }
 }

@@ -1,17 +1,12 @@
-import { type Control, PagedResultsControl } from 'ldapts';
-import { BerInput } from './ber.js';
-import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import type { Entry } from '../entry.js';
-import { LdapProtocolError, LdapResultError, ResultCode, withBase } from './ldap-error.js';
-import { limitErrorOf } from './server-kind.js';
-import { hasRanges, type ResponseControl } from './message.js';
-import { completeRanges } from './ranged-values.js';
-import type { SearchRequest } from './requests.js';
+import { PagedResultsControl } from 'ldapts';
+import { Entry } from '../entry.js';
+import { type LdapConnection, readOne, type SearchOptions, type SearchRequest } from './ldap-connection.js';
+import { LdapProtocolError, LdapResultError, LdapUnstableError, ResultCode } from './ldap-error.js';
+import { BerInput, type ResponseControl } from './message.js';
+import { searchErrorOf } from './server-kind.js';
 
-interface PagedOptions extends WaitOptions {
+interface PagedOptions extends SearchOptions {
   readonly pageSize?: number;
-  /** Controls of the search in addition to that of pages. */
-  readonly controls?: readonly Control[];
 }
 
 const PAGE_SIZE = 500;
@@ -27,14 +22,6 @@ const REFUSALS: readonly number[] = [
   ResultCode.unavailableCriticalExtension,
   ResultCode.unwillingToPerform,
 ];
-
-/** Connections whose server refused paged results and then answered the same search without the control. */
-const withoutPages = new WeakSet<LdapConnection>();
-
-/** Whether the server of a connection refused paged results, so that entries were read in one response. */
-export function hasRefusedPages(connection: LdapConnection): boolean {
-  return withoutPages.has(connection);
-}
 
 /**
  * Reads the entries of a search page by page (RFC 2696), or in one response if the server does not support
@@ -52,7 +39,7 @@ export async function* readPaged(
   } catch (error) {
     if (error instanceof LdapProtocolError) connection.close(error);
     if (!(error instanceof LdapResultError)) throw error;
-    throw (await limitErrorOf(error, connection)) ?? withBase(error, request.base);
+    throw searchErrorOf(error, connection, request.base);
   }
 }
 
@@ -69,7 +56,7 @@ async function* readPages(
     const partial: Entry[] = [];
     let next: Buffer | null = null;
     try {
-      const search = { ...options, controls: isPaged ? [...controls, page] : controls, acceptsRanges: true };
+      const search = { ...options, controls: isPaged ? [...controls, page] : controls };
       for await (const message of connection.search(request, search)) {
         hasBegun = true;
         if (message.kind === 'done') next = nextPage(message.controls);
@@ -77,7 +64,7 @@ async function* readPages(
         if (hasRanges(message.entry)) partial.push(message.entry);
         else yield message.entry;
       }
-      if (!isPaged) withoutPages.add(connection);
+      if (!isPaged) connection.hasRefusedPages = true;
     } catch (error) {
       if (hasBegun || !isPaged || !isRefusal(error)) throw error;
       isPaged = false;
@@ -101,4 +88,114 @@ function nextPage(controls: readonly ResponseControl[]): Buffer | null {
   value.readInteger();
   const cookie = value.readOctets();
   return cookie.length === 0 ? null : cookie;
+}
+
+const RANGE = ';range=';
+
+/** A part of the values of an attribute ([MS-ADTS] 3.1.1.3.1.3.3). */
+interface ValueRange {
+  /** The attribute description without the range. */
+  readonly attribute: string;
+  readonly first: number;
+  /** Null: the values to the end. */
+  readonly last: number | null;
+}
+
+/**
+ * Whether a server sent only a part of the values of an attribute. Active Directory does so for attributes with more
+ * than 1,500 values, or 5,000 in newer versions.
+ */
+export function hasRanges(entry: Entry): boolean {
+  for (const key of entry.attributes.keys()) if (key.includes(RANGE)) return true;
+  return false;
+}
+
+/**
+ * Parses the range in an attribute key; null when the key has none.
+ * @param key see attributeKey: its options are in lower case and sorted
+ * @throws {LdapProtocolError} when the range is malformed
+ */
+export function parseRange(key: string): ValueRange | null {
+  if (!key.includes(RANGE)) return null;
+  const [, before = '', first = '', last = '', after = ''] =
+    /^(.*);range=(\d{1,9})-(\d{1,9}|\*)(;.*)?$/.exec(key) ?? [];
+  if (before === '') throw new LdapProtocolError('a malformed range of values');
+  return { attribute: before + after, first: Number(first), last: last === '*' ? null : Number(last) };
+}
+
+/** Readings of all values, of which only the last one saw no value move. */
+const ATTEMPTS = 10;
+/** The entry has gone, or has fewer values, which Active Directory answers with operationsError. */
+const GONE: readonly number[] = [ResultCode.operationsError, ResultCode.noSuchObject];
+const NOTHING = Buffer.alloc(0);
+
+/** Reads an attribute of an entry; null if it has gone, or has no such range. */
+type Read = (attribute: string) => Promise<Entry | null>;
+
+/**
+ * Reads the attributes of an entry of which the server sent only a part, to the end.
+ * @throws {LdapUnstableError} when values moved during every attempt
+ * @throws {LdapError} for every other failure; the signal's reason
+ */
+async function completeRanges(
+  connection: LdapConnection,
+  entry: Entry,
+  options: SearchOptions,
+): Promise<Entry> {
+  const read: Read = (attribute) => readOne(connection, entry.dn, [attribute], options, GONE);
+  const complete = new Map<string, readonly Buffer[]>();
+  for (const [key, values] of entry.attributes) {
+    const range = parseRange(key);
+    if (range !== null) complete.set(range.attribute, await readAllValues(read, range.attribute));
+    else if (!complete.has(key)) complete.set(key, values);
+  }
+  return new Entry(entry.dn, complete);
+}
+
+async function readAllValues(read: Read, attribute: string): Promise<readonly Buffer[]> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const values = await readUnchanged(read, attribute);
+    if (values !== null) return values;
+  }
+  throw new LdapUnstableError(`An entry changed during each of ${ATTEMPTS} attempts to read all its values`);
+}
+
+/**
+ * The values from the first to the last range; null when they moved between two of them. Each range begins with the last value of the
+ * one before: after a removed value, the others have lower positions, and one of them would be missing.
+ */
+async function readUnchanged(read: Read, attribute: string): Promise<readonly Buffer[] | null> {
+  const begin = await readPart(read, attribute, 0);
+  if (begin === null) return null;
+  const values = [...begin.values];
+  for (let { isLast } = begin; !isLast;) {
+    const first = values.length - 1;
+    const part = await readPart(read, attribute, first);
+    if (part === null || values[first]?.equals(part.values[0] ?? NOTHING) !== true) return null;
+    if (part.values.length === 1 && !part.isLast)
+      throw new LdapProtocolError('the same range of values again');
+    values.push(...part.values.slice(1));
+    ({ isLast } = part);
+  }
+  return values;
+}
+
+interface Part {
+  readonly values: readonly Buffer[];
+  readonly isLast: boolean;
+}
+
+/** The values from a position on, as many as the server sends; null when there is none at this position any more. */
+async function readPart(read: Read, attribute: string, first: number): Promise<Part | null> {
+  const entry = await read(`${attribute};range=${first}-*`);
+  if (entry === null) return null;
+  for (const [key, values] of entry.attributes) {
+    const range = parseRange(key);
+    if (range?.attribute !== attribute) continue;
+    if (range.first !== first || (range.last !== null && values.length === 0))
+      throw new LdapProtocolError('another range of values than the requested one');
+    return { values, isLast: range.last === null };
+  }
+  // All values were removed meanwhile, or the server has none for this account.
+  return first === 0 ? { values: entry.bytes(attribute), isLast: true } : null;
 }

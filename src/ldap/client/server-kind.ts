@@ -1,11 +1,7 @@
 import { PRESET_NAMES, type PresetName, PRESETS } from '../../config/model/presets/presets.js';
 import type { Entry } from '../entry.js';
-import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import { type LdapResult, LdapResultError, ResultCode, resultCodeName } from './ldap-error.js';
-import { readOne } from './read-one.js';
-
-/** The kinds of servers that differ in attributes, identifiers, or the way in which changes are followed. */
-export type ServerKind = PresetName | 'other';
+import { type LdapConnection, readOne, type SearchOptions, type ServerKind } from './ldap-connection.js';
+import { type LdapResult, LdapResultError, ResultCode, resultCodeName, withBase } from './ldap-error.js';
 
 /** The properties that a server publishes in its root DSE (RFC 4512 §5.1, RFC 3045). */
 export interface RootDse {
@@ -25,10 +21,11 @@ const ATTRIBUTES = [
 ];
 
 /** @throws {LdapError} and the signal's reason */
-export async function readRootDse(connection: LdapConnection, options: WaitOptions = {}): Promise<RootDse> {
+export async function readRootDse(connection: LdapConnection, options: SearchOptions = {}): Promise<RootDse> {
   const root = await readOne(connection, '', [...new Set(ATTRIBUTES)], options);
   const textOf = (attribute: string) => root?.text(attribute) ?? [];
   const kind = root === null ? 'other' : recognizeServer(root);
+  connection.kind = kind;
   return {
     namingContexts: textOf('namingContexts'),
     supportedControls: textOf('supportedControl'),
@@ -61,21 +58,13 @@ const LIMITS = new Map<number, string>([
   [ResultCode.adminLimitExceeded, 'size=unlimited size.unchecked=unlimited time=unlimited'],
 ]);
 
-/** Idle timeout in milliseconds for reading the kind of a server, which is only needed for the message. */
-const READ_TIMEOUT_MS = 3000;
-
-/** The error for a result of a connection, with the remedy for its kind of server; null when it means no exceeded limit. */
-export async function limitErrorOf(
+/** The error for the result of a search: it has the remedy for an exceeded limit, or the base that does not exist or is hidden. */
+export function searchErrorOf(
   error: LdapResultError,
   connection: LdapConnection,
-): Promise<LimitExceededError | null> {
-  if (!LIMITS.has(error.code)) return null;
-  const options = { idleTimeout: READ_TIMEOUT_MS };
-  const kind = await readRootDse(connection, options).then(
-    (root) => root.kind,
-    () => 'other' as const,
-  );
-  return toLimitError(error, connection.bindDn, kind);
+  base: string,
+): LdapResultError {
+  return toLimitError(error, connection.bindDn, connection.kind) ?? withBase(error, base);
 }
 
 /**

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { Entry } from '../entry.js';
 import { BerWriter } from 'ldapts';
-import { EncodedFilter } from './filter-encoder.js';
-import { attributesOfFilter, InvalidFilterError, parseFilter } from './filter-parser.js';
-import { compileFilter } from './filter.js';
+import {
+  EncodedFilter,
+  attributesOfFilter,
+  InvalidFilterError,
+  parseFilter,
+  compileFilter,
+} from './filter.js';
 
 const bytes = (...values: string[]) => values.map((value) => Buffer.from(value));
 const ann = new Entry('uid=ann,ou=people', [

@@ -164,7 +164,7 @@ function textsOf(of: ChangeRecord): string[][] {
 function readBack(ldif: string): string[][][] {
   const records: string[][][] = [];
   let current: string[][] = [];
-  for (const line of linesOf(Buffer.from(ldif), 1)) {
+  for (const line of linesOf(ldif, 1)) {
     if (line.text === '') {
       if (current.length > 0) records.push(current);
       current = [];

@@ -1,6 +1,5 @@
 import { BerWriter } from 'ldapts';
-import { EncodedFilter } from '../filter/filter-encoder.js';
-import type { Filter } from '../filter/filter-parser.js';
+import { EncodedFilter, type Filter } from '../filter/filter.js';
 
 /** An attribute description (RFC 4512 §2.5), spelled as in the configuration, and values. */
 export interface AttributeValues {

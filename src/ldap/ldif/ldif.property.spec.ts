@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { escapeDnValue } from '../naming/dn.js';
 import { Entry } from '../entry.js';
-import { LdifError } from './ldif-error.js';
-import { readLdif } from './ldif.js';
+import { LdifError, readLdif } from './ldif.js';
 
 /** Decides how a file is written and split, from a list of numbers that it uses in turn. */
 type Choices = () => number;

@@ -1,6 +1,5 @@
 import { type Entry } from '../entry.js';
-import { LdifError } from './ldif-error.js';
-import { readLdif } from './ldif.js';
+import { LdifError, readLdif } from './ldif.js';
 
 function read(content: string | Buffer, chunkBytes = 1 << 16): Promise<Entry[]> {
   const bytes = Buffer.from(content);

@@ -1,12 +1,30 @@
 import { attributeKey, decodeUtf8, Entry } from '../entry.js';
 import { InvalidDnError, normalizeDn } from '../naming/dn.js';
-import { LdifError } from './ldif-error.js';
+
+/**
+ * An LDIF file cannot be read. The message gives the line number and the reason, and never the content of the
+ * line, because the message is logged and the directory contains personal data.
+ */
+export class LdifError extends Error {
+  /** @param line number of the physical line, counted from 1; the first one of a folded line */
+  constructor(
+    readonly line: number,
+    reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`LDIF line ${line}: ${reason}`, options);
+    this.name = 'LdifError';
+  }
+}
 
 /** The part of a content file (RFC 2849) between two empty lines. */
 export interface LdifRecord {
-  readonly bytes: Buffer;
-  /** The number of its first line, counted from 1. Only the first record may have a version. */
+  /** One character for each byte (latin1). */
+  readonly text: string;
+  /** The number of its first line, counted from 1. */
   readonly line: number;
+  /** Whether it is the first one, which may have a version. */
+  readonly isFirst: boolean;
 }
 
 interface LogicalLine {
@@ -19,6 +37,7 @@ interface LogicalLine {
 /** The largest record in bytes: a group of two million members. Without a limit, a file without empty lines would take all memory. */
 const LARGEST_RECORD = 160_000_000;
 const MAXIMUM_DESCRIPTION_BYTES = 1024;
+const EMPTY_LINES = /\n((?:\r?\n)+)/;
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const DESCRIPTION = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
 
@@ -43,50 +62,36 @@ export async function* readLdif(
 export async function* splitLdif(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): AsyncGenerator<readonly LdifRecord[], void, undefined> {
-  // The chunks of a record whose end has not been read, and the number of its first line.
-  let parts: Buffer[] = [];
-  let line = 1;
+  // The chunks of a record whose end has not been read.
+  let parts: string[] = [];
   let size = 0;
-  let tail = Buffer.alloc(0);
+  let tail = '';
+  let line = 1;
+  let isFirst = true;
+  const take = (text: string, end = ''): LdifRecord[] => {
+    const record = { text, line, isFirst };
+    for (const each of [text, end]) for (let at = -1; (at = each.indexOf('\n', at + 1)) >= 0;) line++;
+    line++;
+    if (/^[\r\n]*$/.test(text)) return [];
+    isFirst = false;
+    return [record];
+  };
   for await (const chunk of chunks) {
-    parts.push(chunk);
-    size += chunk.length;
-    const isSplit = hasEmptyLine(chunk) || hasEmptyLine(Buffer.concat([tail, chunk.subarray(0, 2)]));
-    tail = Buffer.concat([tail, chunk.subarray(-2)]).subarray(-2);
+    const text = chunk.toString('latin1');
+    const isSplit = EMPTY_LINES.test(tail + text);
+    tail = (tail + text).slice(-2);
+    parts.push(text);
+    size += text.length;
     if (isSplit) {
-      const { records, rest } = split({ bytes: Buffer.concat(parts), line });
-      yield records;
-      // A copy, so that the bytes of the records are released.
-      parts = [Buffer.from(rest.bytes)];
-      ({ line } = rest);
-      size = rest.bytes.length;
+      // Records, each followed by the line feeds after its last one, and the beginning of the next record.
+      const pieces = parts.join('').split(EMPTY_LINES);
+      const rest = pieces.pop() ?? '';
+      yield pieces.flatMap((piece, index) => (index % 2 === 0 ? take(piece, pieces[index + 1]) : []));
+      [parts, size] = [[rest], rest.length];
     }
     if (size > LARGEST_RECORD) throw new LdifError(line, 'a record that is too large');
   }
-  if (size > 0) yield [{ bytes: Buffer.concat(parts), line }];
-}
-
-function hasEmptyLine(bytes: Buffer): boolean {
-  return bytes.includes('\n\n') || bytes.includes('\n\r\n');
-}
-
-/** The first record has the empty lines before it, because its place shows that it may have a version. */
-function split({ bytes, line: first }: LdifRecord): { records: LdifRecord[]; rest: LdifRecord } {
-  const records: LdifRecord[] = [];
-  let line = first;
-  let start = 0;
-  let startLine = first;
-  let isEmpty = true;
-  for (let at = 0, end = bytes.indexOf(0x0a); end >= 0; at = end + 1, end = bytes.indexOf(0x0a, at)) {
-    const isBlank = end === at || (end === at + 1 && bytes[at] === 0x0d);
-    line++;
-    if (!isBlank) isEmpty = false;
-    else if (!isEmpty) {
-      records.push({ bytes: bytes.subarray(start, at), line: startLine });
-      [start, startLine, isEmpty] = [end + 1, line, true];
-    } else if (startLine > 1) [start, startLine] = [end + 1, line];
-  }
-  return { records, rest: { bytes: bytes.subarray(start), line: startLine } };
+  yield take(parts.join(''));
 }
 
 /**
@@ -97,12 +102,12 @@ function split({ bytes, line: first }: LdifRecord): { records: LdifRecord[]; res
  * writes without `-LLL`: it may state that the search was truncated, and the omitted entries would appear deleted.
  * @throws {LdifError} at the first error
  */
-export function parseRecord({ bytes, line: first }: LdifRecord): Entry | null {
+export function parseRecord({ text, line: first, isFirst }: LdifRecord): Entry | null {
   let dn: string | null = null;
-  let mayBeVersion = first === 1;
+  let mayBeVersion = isFirst;
   const attributes = new Map<string, Buffer[]>();
   const withUrls = new Set<string>();
-  for (const line of linesOf(bytes, first)) {
+  for (const line of linesOf(text, first)) {
     if (line.text === '' || line.text.startsWith('#')) continue;
     const { description, value } = parseAttributeValue(line);
     if (!DESCRIPTION.test(description)) throw new LdifError(line.number, 'an invalid attribute description');
@@ -147,37 +152,30 @@ function readDn(key: string, value: Buffer, line: number): string {
 
 /**
  * Yields the unfolded lines (RFC 2849, notes 2 and 3). They have bytes, so that a fold cannot split a character.
+ * @param written one character for each byte
  * @throws {LdifError} for a continuation without a line before it, and for a NUL or a carriage return inside a line
  */
-export function* linesOf(bytes: Buffer, first: number): Generator<LogicalLine, void, undefined> {
+export function* linesOf(written: string, first: number): Generator<LogicalLine, void, undefined> {
   let text = '';
   let number = 0;
-  for (let start = 0, physical = first; start < bytes.length; physical++) {
-    const lineFeed = bytes.indexOf(0x0a, start);
-    const end = lineFeed < 0 ? bytes.length : lineFeed;
-    const isContinuation = bytes[start] === 0x20;
-    if (isContinuation && text === '')
-      throw new LdifError(physical, 'a continuation without a preceding line');
-    const content = contentOf(bytes.toString('latin1', isContinuation ? start + 1 : start, end), physical);
-    if (!isContinuation) {
-      if (number > 0) yield { text, number };
-      [text, number] = ['', physical];
+  for (const [index, physical] of written.split('\n').entries()) {
+    const here = first + index;
+    const line = physical.endsWith('\r') ? physical.slice(0, -1) : physical;
+    const [forbidden] = /[\0\r]/.exec(line) ?? [];
+    if (forbidden !== undefined) {
+      const name = forbidden === '\0' ? 'a NUL' : 'a carriage return';
+      throw new LdifError(here, `${name} inside the line; such a value is written in base64`);
     }
-    text += content;
-    start = end + 1;
+    if (line.startsWith(' ')) {
+      if (text === '') throw new LdifError(here, 'a continuation without a preceding line');
+      text += line.slice(1);
+      continue;
+    }
+    if (number > 0) yield { text, number };
+    const isMarked = here === 1 && line.startsWith(BYTE_ORDER_MARK);
+    [text, number] = [isMarked ? line.slice(BYTE_ORDER_MARK.length) : line, here];
   }
-  if (number > 0) yield { text, number };
-}
-
-function contentOf(line: string, number: number): string {
-  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-  const [forbidden] = /[\0\r]/.exec(text) ?? [];
-  if (forbidden !== undefined) {
-    const name = forbidden === '\0' ? 'a NUL' : 'a carriage return';
-    throw new LdifError(number, `${name} inside the line; such a value is written in base64`);
-  }
-  const isMarked = number === 1 && text.startsWith(BYTE_ORDER_MARK);
-  return isMarked ? text.slice(BYTE_ORDER_MARK.length) : text;
+  yield { text, number };
 }
 
 /**

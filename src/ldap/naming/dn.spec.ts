@@ -1,6 +1,13 @@
 import fc from 'fast-check';
-import { foldPiece } from './case-ignore-match.js';
-import { escapeDnValue, InvalidDnError, isBelow, normalizeDn, parseDn } from './dn.js';
+import {
+  dnOfNameAndUid,
+  escapeDnValue,
+  foldPiece,
+  InvalidDnError,
+  isBelow,
+  normalizeDn,
+  parseDn,
+} from './dn.js';
 
 const text = fc.string({ unit: 'binary', maxLength: 30 });
 const awkwardText = fc.string({
@@ -192,4 +199,17 @@ describe('isBelow', () => {
   ])('decides for %s', (_, entry, base, expected) => {
     expect(isBelow(entry, base)).toBe(expected);
   });
+});
+
+// The first is the example of RFC 4517 §3.3.21.
+it.each([
+  ["1.3.6.1.4.1.1466.0=#04024869,O=Test,C=GB#'0101'B", '1.3.6.1.4.1.1466.0=#04024869,O=Test,C=GB'],
+  ["cn=a#''B", 'cn=a'],
+  ['cn=a', 'cn=a'],
+  ["cn=a#'012'B", "cn=a#'012'B"],
+  ["cn=a'B", "cn=a'B"],
+  ["cn=a#'01'B,dc=b", "cn=a#'01'B,dc=b"],
+  ["cn=a#'1'B#'0'B", "cn=a#'1'B"],
+])('reads %s as %s', (text, dn) => {
+  expect(dnOfNameAndUid(text)).toBe(dn);
 });

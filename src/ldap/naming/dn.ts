@@ -1,5 +1,5 @@
+import { normalizeLowerCase } from '../../common/identity.js';
 import { decodeUtf8 } from '../entry.js';
-import { foldValue } from './case-ignore-match.js';
 
 /** One `type=value` pair of a relative DN. The value is bytes if it was BER-encoded (`#04024869`). */
 interface AttributeTypeAndValue {
@@ -152,4 +152,38 @@ export function escapeDnValue(value: string): string {
   return value.replace(/[\0"+,;<>\\]|^[ #]| $/g, (character) =>
     character === '\0' ? '\\00' : `\\${character}`,
   );
+}
+
+/** The attribute whose values may have a unique identifier after the DN (RFC 4519 §2.40), in lower case. */
+export const UNIQUE_MEMBER = 'uniquemember';
+
+/**
+ * Returns the DN in a value of the syntax Name and Optional UID, such as `cn=a#'0101'B` (RFC 4517 §3.3.21) (pure). The
+ * identifier distinguishes entries that used a DN one after another, which no directory does today.
+ */
+export function dnOfNameAndUid(text: string): string {
+  return text.endsWith("'B") ? text.replace(/#'[01]*'B$/, '') : text;
+}
+
+/** Matches text for which converting to lower case is not sufficient. Most values do not match. */
+const NOT_PLAIN = /[^\x20-\x7e]| {2}/;
+const WHITE_SPACE = /[\s\u0085]+/gu;
+
+/**
+ * Converts to lower case and replaces each run of white space by one space. Does not trim the ends: a piece
+ * of a substring filter can begin or end in the middle of a value.
+ */
+export function foldPiece(text: string): string {
+  if (!NOT_PLAIN.test(text)) return text.toLowerCase();
+  // Converting to lower case can leave a sequence that is no longer composed, hence the second normalization.
+  return normalizeLowerCase(text, 'NFKC').normalize('NFKC').replace(WHITE_SPACE, ' ');
+}
+
+/**
+ * Folds a value for comparison by caseIgnoreMatch (RFC 4517 §4.2.11, RFC 4518): case, compatibility forms,
+ * leading, trailing and repeated spaces become insignificant. As in OpenLDAP, `ß` and `ss` stay different,
+ * because a server allows two such entries to coexist.
+ */
+export function foldValue(text: string): string {
+  return foldPiece(text).trim();
 }

@@ -7,7 +7,11 @@ const baseUrl = 'https://directory.example';
 const ada = { key: 1, id: 'ada', photoLevel: 0, pictureLevel: null };
 
 function urlsAt(time: { now: Date }): SignedUrls {
-  return new SignedUrls(baseUrl, key, () => time.now.getTime());
+  return new SignedUrls(
+    baseUrl,
+    () => key,
+    () => time.now.getTime(),
+  );
 }
 
 describe('the returned URLs', () => {

@@ -37,7 +37,7 @@ export class SignedUrls {
 
   constructor(
     private readonly baseUrl: string,
-    private readonly key: Buffer,
+    private readonly key: () => Buffer,
     private readonly clock: () => number,
   ) {}
 
@@ -66,8 +66,16 @@ export class SignedUrls {
       return known.url;
     }
     this.misses++;
-    const { baseUrl, key } = this;
-    const url = signUrl({ baseUrl, kind, id: person.id, size, isForAudience, now: new Date(now), key });
+    const { baseUrl } = this;
+    const url = signUrl({
+      baseUrl,
+      kind,
+      id: person.id,
+      size,
+      isForAudience,
+      now: new Date(now),
+      key: this.key(),
+    });
     this.remember(urls, person, url);
     return url;
   }

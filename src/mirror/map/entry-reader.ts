@@ -10,11 +10,9 @@ import { LONGEST_ID } from '../../common/identity.js';
 import { inOneLine } from '../../common/printable.js';
 import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import { nameInValue, referenceKeyOf } from '../../sources/reference-key.js';
-import type { EntryKind } from '../../sources/source.js';
+import { nameInValue, referenceKeyOf } from '../../sources/references.js';
 import { Misfit, parseRfc3339, parseValue } from './parse-value.js';
 import { type NamedAs, namedBy, type RoleSum } from './named-by.js';
 
@@ -46,13 +44,7 @@ const UNREADABLE: Readonly<Record<NamedBy, string>> = {
 };
 
 /** An entry, or one attribute of it, that was omitted, and the reason. The run continues without it. */
-export interface Quarantined {
-  readonly kind: EntryKind;
-  readonly dn: string;
-  /** Null if the entry has no usable entryUUID. */
-  readonly uuid: string | null;
-  /** Only for an entry that is omitted because other entries have the same id. */
-  readonly id: string | null;
+interface Quarantined {
   readonly attribute: string | null;
   /** The end of a sentence whose subject is the entry or the attribute. */
   readonly reason: string;
@@ -78,12 +70,8 @@ export interface EntryIdentity {
 
 export class EntryReader {
   private readonly quarantined: Quarantined[] = [];
-  private knownUuid: string | null = null;
 
-  constructor(
-    private readonly kind: EntryKind,
-    private readonly entry: Entry,
-  ) {}
+  constructor(private readonly entry: Entry) {}
 
   give<Value>(value: Value | null): Mapped<Value> {
     return { value, quarantined: this.quarantined };
@@ -92,7 +80,7 @@ export class EntryReader {
   /** Returns the values that every entry needs, or null if one is missing, and records the reason. */
   identity(mapping: EntryMapping): EntryIdentity | null {
     const { dn } = this.entry;
-    const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
+    const uuid = uuidOfEntry(this.entry, mapping.uuid);
     if (uuid === null) {
       const hasUuid = this.entry.bytes(mapping.uuid).length > 0;
       return this.quarantine(
@@ -206,9 +194,8 @@ export class EntryReader {
   }
 
   private quarantine(attribute: string | null, reason: string): null {
-    const { kind, knownUuid: uuid } = this;
     const isKnown = this.quarantined.some((each) => each.attribute === attribute && each.reason === reason);
-    if (!isKnown) this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
+    if (!isKnown) this.quarantined.push({ attribute, reason });
     return null;
   }
 }

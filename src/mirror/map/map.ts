@@ -4,7 +4,7 @@ import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visib
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';
-import { groupKeysOf, namedGroupsOf } from '../../sources/named-groups.js';
+import { groupKeysOf, namedGroupsOf } from '../../sources/references.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
 
 /**
@@ -39,7 +39,7 @@ export const GROUP_CLASS = 'directoryGroup';
 /** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Mapped<MappedPerson> {
   const { fields, rules, memberOf, disabled } = mapping;
-  const reader = new EntryReader('person', entry);
+  const reader = new EntryReader(entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
   const others = {
@@ -66,7 +66,7 @@ export function* mapGroupInSteps(
   mapping: DirectoryMapping['groups'],
 ): Steps<Mapped<MappedGroup>> {
   const { fields, rules, memberRules } = mapping;
-  const reader = new EntryReader('group', entry);
+  const reader = new EntryReader(entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedGroup>(null);
   const audiences = audiencesOf(entry, { visibleTo: rules, membersVisibleTo: memberRules });

@@ -1,5 +1,5 @@
 import { type DirectoryMapping, formsOf, NAMED_BY, type NamedBy } from '../../config/model/mapping.js';
-import { type Identified, keyOfEntry } from '../../sources/reference-key.js';
+import { type Identified, keyOfEntry } from '../../sources/references.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** A sum of roles: 1 member, 2 admin, 4 owner. */
@@ -49,17 +49,4 @@ export function waysOfNaming(groups: DirectoryMapping['groups']): NamedBy[] {
 /** The keys (referenceKeyOf) by which groups name an entry in some ways. */
 export function keysOfEntry(kind: EntryKind, entry: Identified, ways: readonly NamedBy[]): string[] {
   return ways.flatMap((by) => keyOfEntry(by, kind, entry) ?? []);
-}
-
-/** The keys by which a group names an entry in these attributes, each with those that have it. */
-export function keysWithNaming(
-  kind: EntryKind,
-  entry: Identified,
-  namedAs: NamedAs,
-): { key: string; namedAs: NamedAs }[] {
-  return NAMED_BY.flatMap((by) => {
-    const held = namedAs & namedBy(by, NAMED_AS_EACH);
-    const key = held === 0 ? null : keyOfEntry(by, kind, entry);
-    return key === null ? [] : [{ key, namedAs: held }];
-  });
 }

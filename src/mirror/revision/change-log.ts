@@ -56,14 +56,14 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
   await orderUpdates(writer);
   await hideEarlier(writer);
   const parts = [
-    removals(),
+    memberships(true),
     ...NOUNS.map(deletions),
-    ...NOUNS.map(hidden),
+    ...NOUNS.map((noun) => seenOtherwise(noun, true)),
     ...NOUNS.map((noun) => entries(noun, true)),
-    ...NOUNS.map(revealed),
+    ...NOUNS.map((noun) => seenOtherwise(noun, false)),
     ...NOUNS.map((noun) => entries(noun, false)),
     ...NOUNS.map(referring),
-    roles(),
+    memberships(false),
   ];
   const names = Object.keys(COLUMNS).join(', ');
   const selects = parts.map(({ columns, from, order }, part) => {
@@ -89,19 +89,23 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
   return row?.count ?? 0;
 }
 
-/** Gives updates an order in which each id is released before another entry receives it. */
+/**
+ * Gives updates an order in which each id is released before another entry receives it. Entries that exchange ids in a cycle have no
+ * such order, and come first.
+ */
 async function orderUpdates(writer: Writer): Promise<void> {
-  const renames = await writer.query<{ uuid: string; from: string; to: string }[]>(
-    `select f.uuid, f.id_folded as "from", s.id_folded as "to" from former f join staged s on s.key = f.key
-     where f.is_renamed order by f.key`,
-  );
-  if (renames.length < 2) return;
-  const ordered = orderRenames(renames);
-  await writer.query(
-    `update former f set place = given.place - $2::integer
-     from unnest($1::uuid[]) with ordinality as given (uuid, place) where given.uuid = f.uuid`,
-    [ordered.map(({ uuid }) => uuid), ordered.length + 1],
-  );
+  await writer.query(`
+    with recursive renames as (
+      select f.key, f.kind, f.id_folded as former, s.id_folded as latter from former f join staged s on s.key = f.key
+      where f.is_renamed),
+    ordered (key, kind, former, place) as (
+      select key, kind, former, 1 from renames r
+      where not exists (select from renames o where o.kind = r.kind and o.former = r.latter and o.key <> r.key)
+      union all
+      select r.key, r.kind, r.former, o.place + 1
+      from ordered o join renames r on r.kind = o.kind and r.latter = o.former and r.key <> o.key)
+    update former f set place = coalesce(o.place, -f.key)
+    from renames r left join ordered o on o.key = r.key where f.key = r.key`);
 }
 
 /**
@@ -165,20 +169,15 @@ function deletions(noun: Noun): Part {
   };
 }
 
-/** A deletion for viewers who are no longer in the audience. */
-function hidden(noun: Noun): Part {
+/** A deletion for viewers who leave the audience of an entry that remains, or a creation for those who join it. */
+function seenOtherwise(noun: Noun, isHidden: boolean): Part {
+  const columns = isHidden
+    ? { ...ofEntry(KINDS.deleted[noun], noun, 'f', true), outside_of: 'e.visible_to' }
+    : { ...ofEntry(KINDS.created[noun], noun, 'e'), outside_of: 'f.visible_to' };
   return {
-    columns: { ...ofEntry(KINDS.deleted[noun], noun, 'f', true), outside_of: 'e.visible_to' },
-    from: `from former f join ${noun}s e on e.key = f.key where f.has_other_audience and e.visible_to > f.visible_to`,
-    order: ['f.key'],
-  };
-}
-
-/** A creation for viewers who were not in the audience and now are. */
-function revealed(noun: Noun): Part {
-  return {
-    columns: { ...ofEntry(KINDS.created[noun], noun, 'e'), outside_of: 'f.visible_to' },
-    from: `from former f join ${noun}s e on e.key = f.key where f.has_other_audience and e.visible_to < f.visible_to`,
+    columns,
+    from: `from former f join ${noun}s e on e.key = f.key
+      where f.has_other_audience and e.visible_to ${isHidden ? '>' : '<'} f.visible_to`,
     order: ['f.key'],
   };
 }
@@ -206,78 +205,34 @@ const FORMER_AUDIENCES = {
     'greatest(g.members_visible_to, case when fg.is_gone or fg.has_other_audience then fg.members_visible_to end)',
 };
 
-const JOINED = `from effective_changes c left join users u on u.key = c.user_key left join groups g on g.key = c.group_key
-  left join former fu on fu.key = c.user_key left join former fg on fg.key = c.group_key`;
-
-/** Members who leave a group, with the previous ids. */
-function removals(): Part {
-  return {
-    columns: {
-      kind: number(ChangeKind.MEMBER_REMOVED),
-      user_key: 'c.user_key',
-      user_id: 'coalesce(fu.id, u.id)',
-      user_uuid: 'coalesce(fu.uuid, u.entry_uuid)',
-      group_key: 'c.group_key',
-      group_id: 'coalesce(fg.id, g.id)',
-      group_uuid: 'coalesce(fg.uuid, g.entry_uuid)',
-      role_before: 'c.role_before',
-      role_after: 'c.role_after',
-      ...FORMER_AUDIENCES,
-    },
-    from: `${JOINED} where c.role_before is not null and c.role_after is null`,
-    order: ['c.group_key', 'c.user_key'],
-  };
-}
-
-/** First changed roles, then new members. A role that is only inherited in a different way is not recorded. */
-function roles(): Part {
+/**
+ * Members who leave a group, with the previous ids, or changed roles and then new members. A role that is only inherited in a different
+ * way is not recorded.
+ */
+function memberships(isRemoval: boolean): Part {
   const audience = (name: keyof typeof FORMER_AUDIENCES, after: string) =>
     `case when c.role_before is null then ${after} else ${FORMER_AUDIENCES[name]} end`;
+  const value = (former: string, present: string) =>
+    isRemoval ? `coalesce(${former}, ${present})` : present;
+  const present = `case when c.role_before is null then ${number(ChangeKind.MEMBER_ADDED)} else ${number(ChangeKind.ROLE_CHANGED)} end`;
   return {
     columns: {
-      kind: `case when c.role_before is null then ${number(ChangeKind.MEMBER_ADDED)} else ${number(ChangeKind.ROLE_CHANGED)} end`,
+      kind: isRemoval ? number(ChangeKind.MEMBER_REMOVED) : present,
       user_key: 'c.user_key',
-      user_id: 'u.id',
-      user_uuid: 'u.entry_uuid',
+      user_id: value('fu.id', 'u.id'),
+      user_uuid: value('fu.uuid', 'u.entry_uuid'),
       group_key: 'c.group_key',
-      group_id: 'g.id',
-      group_uuid: 'g.entry_uuid',
+      group_id: value('fg.id', 'g.id'),
+      group_uuid: value('fg.uuid', 'g.entry_uuid'),
       role_before: 'c.role_before',
       role_after: 'c.role_after',
       user_visible_to: audience('user_visible_to', 'u.visible_to'),
       group_visible_to: audience('group_visible_to', 'g.visible_to'),
       members_visible_to: audience('members_visible_to', 'g.members_visible_to'),
     },
-    from: `${JOINED} where c.role_after is not null and c.role_before is distinct from c.role_after`,
+    from: `from effective_changes c left join users u on u.key = c.user_key left join groups g on g.key = c.group_key
+      left join former fu on fu.key = c.user_key left join former fg on fg.key = c.group_key
+      where c.role_after is ${isRemoval ? '' : 'not'} null and c.role_before is distinct from c.role_after`,
     order: ['(c.role_before is null)::integer', 'c.group_key', 'c.user_key'],
   };
-}
-
-/** An entry whose id changes. */
-interface Rename {
-  readonly uuid: string;
-  /** The ids in the form in which they are compared: see foldId. */
-  readonly from: string;
-  readonly to: string;
-}
-
-/**
- * Orders renames so that each id is released before another entry receives it. Entries that exchange their
- * ids in a cycle have no such order.
- */
-function orderRenames(renames: readonly Rename[]): Rename[] {
-  const holders = new Map(renames.map((rename) => [rename.from, rename]));
-  const ordered = new Set<Rename>();
-  for (const first of renames) {
-    const waiting: Rename[] = [];
-    let next: Rename | undefined = first;
-    while (next !== undefined && !ordered.has(next) && !(next === first && waiting.length > 0)) {
-      waiting.push(next);
-      next = holders.get(next.to);
-      // Only the spelling of the id changes.
-      if (next === waiting.at(-1)) next = undefined;
-    }
-    for (const rename of waiting.reverse()) ordered.add(rename);
-  }
-  return [...ordered];
 }

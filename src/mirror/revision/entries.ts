@@ -134,47 +134,28 @@ async function writeRows(
   now: Date,
 ): Promise<void> {
   const table = TABLES[kind];
-  const own = kind === 'person' ? ['is_active', 'family_sort_name'] : ['members_visible_to'];
   const columns = [
     ...writtenColumns(mappingOf(mapping, kind).fields).map(({ name }) => name),
-    ...[
-      'entry_uuid',
-      'id',
-      'id_folded',
-      'name',
-      'sort_name',
-      'name_letters',
-      'search_text',
-      'search_pairs',
-      'visible_to',
-      ...own,
-    ],
+    ...['entry_uuid', 'id', 'id_folded', 'name', 'sort_name', 'name_letters', 'search_text', 'search_pairs'],
+    ...(kind === 'person' ? ['is_active', 'family_sort_name'] : ['members_visible_to']),
+    'visible_to',
   ];
-  const all = [
-    'key',
-    ...columns,
-    'created_at',
-    'updated_at',
-    ...(kind === 'group' ? ['shown_updated_at'] : []),
-  ];
-  const values = [
-    's.key',
-    ...columns.map((name) => `x.${name}`),
-    'coalesce(x.created_at, $1)',
-    'case when s.is_respelled then t.updated_at else $1 end',
-    ...(kind === 'group' ? ['case when s.is_respelled then t.shown_updated_at end'] : []),
-  ];
+  const values: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(columns.map((name) => [name, `x.${name}`])),
+    created_at: 'coalesce(x.created_at, $1)',
+    updated_at: 'case when s.is_respelled then t.updated_at else $1 end',
+    ...(kind === 'group' && { shown_updated_at: 'case when s.is_respelled then t.shown_updated_at end' }),
+  };
+  const names = Object.keys(values);
   // The creation time is from the directory, or else the time at which the entry was first seen, never that of this run.
-  const assignments = all
-    .filter((name) => name !== 'key')
-    .map((name) =>
-      name === 'created_at'
-        ? `created_at = least(${table}.created_at, excluded.created_at)`
-        : `${name} = excluded.${name}`,
-    );
+  const assignments = names.map((name) =>
+    name === 'created_at'
+      ? `created_at = least(${table}.created_at, excluded.created_at)`
+      : `${name} = excluded.${name}`,
+  );
   await writer.query(
-    `insert into ${table} (${all.join(', ')})
-     select ${values.join(', ')} from staged s cross join lateral json_populate_record(null::${table}, s."row") x
+    `insert into ${table} (key, ${names.join(', ')})
+     select s.key, ${Object.values(values).join(', ')} from staged s cross join lateral json_populate_record(null::${table}, s."row") x
        left join ${table} t on t.key = s.key
      where s.kind = '${kind}' and s.reason is null and s.is_changed
      on conflict on constraint ${table}_pk do update set ${assignments.join(', ')}`,

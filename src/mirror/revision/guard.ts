@@ -9,7 +9,7 @@ import { AUDIENCE_LEVELS } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
-import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
 import type { EntryKind } from '../../sources/source.js';
 import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, namedBy, type RoleSum } from '../map/named-by.js';
 import { MEMBERS } from './staged-entry.js';
@@ -21,7 +21,6 @@ const PERCENT_ON_PURPOSE = 50;
 
 /** What the deletion guard does not let many entries lose at once: an attribute, or the effect of a rule. */
 interface Watched {
-  readonly kind: EntryKind;
   /** Identifies it in `revisions.attributes_lost`. */
   readonly key: string;
   /** The object of a sentence. */
@@ -198,20 +197,19 @@ function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {
   const has = (alias: string) => `${alias}.attributes ? '${attributeKey(name).replaceAll("'", "''")}'`;
   const common: Watched[] = [
     {
-      kind,
       key: `${NOUN[kind]}.name`,
       what: `the attribute ${name}`,
       isHeld: has('b'),
       isLacking: `not ${has('s')}`,
     },
     ...mappedFields(of.fields).map((field) => ofField(kind, field)),
-    ...audiences(kind, kind === 'person' ? 'users' : 'groups', of.rules, 'visible_to'),
+    ...audiences(NOUN[kind], of.rules, 'visible_to'),
   ];
   if (kind === 'person') return [...common, ...inactivity(mapping.users)];
   const { members, admins, owners, memberRules } = mapping.groups;
   return [
     ...common,
-    ...audiences(kind, 'members', memberRules, 'members_visible_to'),
+    ...audiences('members', memberRules, 'members_visible_to'),
     ...members.map((form) => ofForm('member', NAMED_AS_MEMBER, form)),
     ...admins.map((form) => ofForm('admin', NAMED_AS_ADMIN, form)),
     ...owners.map((form) => ofForm('owner', NAMED_AS_OWNER, form)),
@@ -222,7 +220,6 @@ function ofField(kind: EntryKind, field: Field): Watched {
   const stored = storedName(field).replaceAll("'", "''");
   const { column } = field;
   return {
-    kind,
     key: `${NOUN[kind]}.${field.name}`,
     what: `the attribute ${field.attribute}`,
     isHeld: column === null ? `e.${FIELD_VALUES} ? '${stored}'` : `e.${column} is not null`,
@@ -237,7 +234,6 @@ function ofField(kind: EntryKind, field: Field): Watched {
 function ofForm(name: string, role: RoleSum, { attributes, by }: MemberForm): Watched {
   const bit = namedBy(by, role);
   return {
-    kind: 'group',
     key: `groups.${name}.${by}`,
     what: `the attribute ${attributes.join(' or ')}`,
     isHeld: `exists (select from "references" r where r.from_key = e.key and r.field = '${MEMBERS}' and r.named_as & ${bit} > 0)`,
@@ -248,14 +244,12 @@ function ofForm(name: string, role: RoleSum, { attributes, by }: MemberForm): Wa
 
 /** Each audience of a list of rules. An entry without the attribute that a rule reads becomes visible to more viewers. */
 function audiences(
-  kind: EntryKind,
   list: 'users' | 'groups' | 'members',
   rules: EntryMapping['rules'],
   column: string,
 ): Watched[] {
   const filters = rules.map(({ where }) => where);
   return [...new Set(rules.map(({ to }) => AUDIENCE_LEVELS[to]))].map((level) => ({
-    kind,
     key: `visibility.${list}.${level}`,
     what: `the effect of visibility.${list}${attributesRead(filters)}`,
     isHeld: `e.${column} >= ${level}`,
@@ -271,7 +265,6 @@ function inactivity({ disabled }: EntryMapping): Watched[] {
   );
   const isActive = `(s."row" ->> 'is_active')::boolean`;
   const watched = {
-    kind: 'person',
     what: `the effect of users.disabled${attributesRead([disabled])}`,
     isHeld: 'not e.is_active',
     isOfModel: true,

@@ -1,4 +1,4 @@
-import { type Field, storedName } from '../../common/field.js';
+import { storedName } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import type { Writer } from '../../database/statements/statement.js';
@@ -48,18 +48,13 @@ interface LeftOut {
   readonly reason: string;
 }
 
-const DIFFERING = `create temporary table if not exists differing (key integer not null, dn text not null, name text not null, fields text[] not null)
-  on commit drop`;
-
 /** Notes, for a dry run, the DNs and names of entries that change or vanish, and the fields that differ, before the rows are written. */
 export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): Promise<void> {
-  await writer.query(DIFFERING);
   for (const kind of ['person', 'group'] as const) {
     const table = kind === 'person' ? 'users' : 'groups';
-    const { fields } = mappingOf(mapping, kind);
-    const names = fields
-      .filter(({ reader }) => reader !== 'none')
-      .map((field) => [sqlOfStored(field), field.name]);
+    const names = mappingOf(mapping, kind)
+      .fields.filter(({ reader }) => reader !== 'none')
+      .map((field) => [field.column ?? storedName(field), field.name]);
     await writer.query(
       `insert into differing
        select b.key, b.dn, e.name, array(
@@ -75,10 +70,6 @@ export async function noteDiffering(writer: Writer, mapping: DirectoryMapping): 
       [names.map(([stored]) => stored), names.map(([, name]) => name)],
     );
   }
-}
-
-function sqlOfStored(field: Field): string {
-  return field.column ?? storedName(field);
 }
 
 /** Lists what the staged entries change, after the rows are written in a transaction that is rolled back. */

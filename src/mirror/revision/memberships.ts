@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { writtenValues, carriedColumns } from '../../database/fields/field-columns.js';
+import { carriedColumns } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { NAMED_GROUPS } from '../map/map.js';
 import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../map/named-by.js';
@@ -14,17 +14,23 @@ function rankIn(namedAs: string): string {
   return `case when ${isNamedAs(NAMED_AS_OWNER)} then 3::smallint when ${isNamedAs(NAMED_AS_ADMIN)} then 2::smallint else 1::smallint end`;
 }
 
-/** SQL for the groups, the users or groups that they name directly, and the rank. @param usersName whether users name groups */
-function named(usersName: boolean, condition = 'true'): string {
+/**
+ * SQL for the groups, the users or groups that they name directly, and the rank.
+ * @param usersName whether users name groups
+ * @param isLimited whether only the members of touched pairs are wanted
+ */
+function named(usersName: boolean, isLimited: boolean): string {
+  const limit = (member: string) =>
+    isLimited ? `and ${member} in (select member_key from touched_pairs)` : '';
   const byGroups = `
     select r.from_key as group_key, n.key as member_key, ${rankIn('r.named_as')} as role
     from "references" r join names n on n.name = r.target
-    where r.field = '${MEMBERS}' and r.from_key <> n.key and ${condition.replaceAll('$member', 'n.key').replaceAll('$group', 'r.from_key')}`;
+    where r.field = '${MEMBERS}' and r.from_key <> n.key ${limit('n.key')}`;
   if (!usersName) return byGroups;
   return `${byGroups}
     union all
     select n.key, r.from_key, 1::smallint from "references" r join names n on n.name = r.target
-    where r.field = '${NAMED_GROUPS}' and ${condition.replaceAll('$member', 'r.from_key').replaceAll('$group', 'n.key')}`;
+    where r.field = '${NAMED_GROUPS}' ${limit('r.from_key')}`;
 }
 
 /**
@@ -112,12 +118,8 @@ export async function writeMemberships(
     `select count(*)::integer as pairs, count(distinct member_key)::integer as users from touched_pairs`,
   );
   const { pairs = 0, users = 0 } = found ?? {};
-  if (isFirst) await writer.query(compare(named(usersName), null));
-  else if (pairs > 0) {
-    const isLimited = users <= MOST_USERS;
-    const condition = '$member in (select member_key from touched_pairs)';
-    await writer.query(compare(named(usersName, isLimited ? condition : 'true'), isLimited ? 'some' : 'all'));
-  }
+  const isLimited = !isFirst && users <= MOST_USERS;
+  if (isFirst || pairs > 0) await writer.query(compare(named(usersName, isLimited), isFirst, isLimited));
   await writer.query('analyze effective_changes');
   await writer.query(writeStatement(mapping));
 }
@@ -142,18 +144,18 @@ async function noteCandidates(writer: Writer): Promise<void> {
  * Compares the roles that follow from `claims` with the present rows. A claim is one way by which a user belongs to a group: the group
  * names the user, or the way leads through a directly nested group (`via`), whose role applies. `reach` follows every way inward,
  * once for each directly nested group. A way never returns to its first group, which breaks cycles.
- * @param scope null: all groups and users; `all`: all users of the touched groups; `some`: the touched users
+ * @param isFirst whether all groups are compared, and not the touched ones and those around them
+ * @param isLimited whether only the touched users are compared
  */
-function compare(direct: string, scope: 'all' | 'some' | null): string {
-  const affected =
-    scope === null
-      ? 'select key from groups'
-      : `select group_key from touched_pairs
+function compare(direct: string, isFirst: boolean, isLimited: boolean): string {
+  const affected = isFirst
+    ? 'select key from groups'
+    : `select group_key from touched_pairs
          union
          select n.outer_key from nestings n join affected a on a.group_key = n.inner_key`;
   const present = `
     select m.* from effective_memberships m join affected a on a.group_key = m.group_key
-    ${scope === 'some' ? 'where m.user_key in (select member_key from touched_pairs)' : ''}`;
+    ${isLimited ? 'where m.user_key in (select member_key from touched_pairs)' : ''}`;
   return `
   insert into effective_changes (group_key, user_key, role_before, role_after, direct_before, direct_role, inherited_from)
   with recursive affected (group_key) as (${affected}),
@@ -208,7 +210,7 @@ function carriedOf({ users, groups }: DirectoryMapping): Readonly<Record<'users'
   };
   return {
     users: {
-      columns: { ...prefixed('user_', ofUser), ...writtenValues(users.fields) },
+      columns: prefixed('user_', ofUser),
       table: 'users',
       alias: 'u',
       key: 'user_key',

@@ -23,7 +23,7 @@ export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
 
 /**
  * Stores pictures under the SHA-256 of their bytes while entries are still being read, so that a run does not
- * hold them in memory. Unused ones are deleted (see applyPlan).
+ * hold them in memory. Unused ones are deleted (see sweepPictures).
  */
 export class PictureStore {
   private readonly known = new Set<string>();

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { type Announcement, REVISION_CHANNEL } from '../../database/revisions/announcement.js';
-import { IS_COMPLETE, type Writer } from '../../database/statements/statement.js';
-import { HIDES_CHANGES, HIDES_SOMETHING } from '../../database/visibility/visible-tables.js';
+import type { Revision as WrittenRevision } from '../../database/revisions/revision.js';
+import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
+import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
-import { deleteExpired, followClock, LOG_STATE, type LogState } from '../prune-changes.js';
+import { pruneChanges } from '../prune-changes.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
 import { MOST_NAMING, readHash, Staging } from './staging.js';
-import { MEMBERS, type StagedEntry } from './staged-entry.js';
+import { MEMBERS } from './staged-entry.js';
 
 /** Another process has written a revision, or leads, since this one was begun. */
 export class OutdatedRevisionError extends Error {
@@ -21,22 +21,20 @@ export class OutdatedRevisionError extends Error {
   }
 }
 
-/** Reads entries of the directory again. */
-export interface Fetched {
-  readonly entries: readonly StagedEntry[];
-  /** The identities that do not exist. */
-  readonly missing: readonly string[];
-}
-
 export interface RevisionRequest {
   readonly config: Pick<DirectoryConfig, 'mapping' | 'guard' | 'changesDays' | 'source' | 'visibility'>;
-  /** The number of this process as the leader (Leadership); null: a command, which needs none. */
+  /** The number of this process as the leader (see Term); null: a command, which needs none. */
   readonly leader: number | null;
   /** All changes of the directory before this time are in the revision; null: the time of the mirror stays. */
   readonly asOf: Date | null;
   /** Stages what differs. */
   readonly stage: (staging: Staging) => Promise<void>;
-  readonly fetch: (identities: readonly Identity[]) => Promise<Fetched>;
+  /** Stages the present state of entries, also of those that do not differ if it is forced (Staging.add). */
+  readonly stageAgain: (
+    staging: Staging,
+    identities: readonly Identity[],
+    isForced: boolean,
+  ) => Promise<void>;
   /** Whether the directory may rewrite groups when an entry is renamed. */
   readonly isRewritten?: boolean;
   /** Whether only entries are read that hints name: the others must have been read with the same model. */
@@ -57,7 +55,7 @@ export type RevisionOutcome =
   | { readonly kind: 'unchanged' }
   | ({
       readonly kind: 'applied';
-      readonly announcement: Announcement;
+      readonly revision: WrittenRevision;
       /** The entryUUIDs of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
       readonly naming: readonly string[];
     } & Summary)
@@ -79,16 +77,17 @@ interface Summary {
   readonly counts: RevisionCounts;
 }
 
-interface State extends LogState {
+interface State {
   readonly id: string | null;
   readonly state: string;
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly leader: string;
+  readonly now: Date;
 }
 
 const READ_STATE = `
-  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${LOG_STATE}
+  select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${NOW} as now
   from mirror_state s where ${IS_COMPLETE}`;
 
 /**
@@ -150,7 +149,10 @@ class Revision {
     const isEmpty = (await staging.count()) === 0;
     const isSameModel = state.fingerprint === this.fingerprint;
     if (await this.needsScan(staging, isSameModel)) return { kind: 'partial' };
-    if (isEmpty && !isFirst && isPlain) return this.confirmUnchanged(state);
+    if (isEmpty && !isFirst && isPlain) {
+      await this.writeState(null, 0, state, { users: 0, groups: 0 });
+      return { kind: 'unchanged' };
+    }
     const hash = isFirst && isPlain ? '' : await readHash(writer);
     const decided = this.decide(state, hash, isEmpty);
     if (decided !== null) return decided;
@@ -188,9 +190,7 @@ class Revision {
       const claimants = (await staging.match()).filter(({ uuid }) => !known.has(uuid));
       if (claimants.length === 0) return;
       for (const { uuid } of claimants) known.add(uuid);
-      const { entries, missing } = await this.request.fetch(claimants);
-      await staging.add(entries, true);
-      await staging.remove(missing);
+      await this.request.stageAgain(staging, claimants, true);
     }
   }
 
@@ -200,16 +200,13 @@ class Revision {
       const naming = await staging.findNaming();
       if (naming.length === 0 || (pause > 0 && naming.length > MOST_AWAITED)) return;
       await sleep(pause, undefined, { signal: this.request.signal });
-      const { entries } = await this.request.fetch(naming);
-      await staging.add(entries);
+      await this.request.stageAgain(staging, naming, false);
       await this.addClaimants(staging);
     }
   }
 
   private async readState(lock: string): Promise<State> {
-    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`, [
-      this.request.config.changesDays,
-    ]);
+    const [state] = await this.writer.query<State[]>(`${READ_STATE}${lock}`);
     if (state === undefined) throw new Error('The mirror has no state');
     return state;
   }
@@ -218,11 +215,6 @@ class Revision {
     const { leader } = this.request;
     const isLeading = leader === null || Number(state.leader) === leader;
     if (state.id !== begun.id || !isLeading) throw new OutdatedRevisionError();
-  }
-
-  private async confirmUnchanged(state: State): Promise<RevisionOutcome> {
-    await this.writeState(null, 0, state, { users: 0, groups: 0 });
-    return { kind: 'unchanged' };
   }
 
   private async conclude(
@@ -249,40 +241,33 @@ class Revision {
       return { kind: 'unchanged' };
     }
     await sweepPictures(writer, mapping);
-    const revision = await insertRevision(writer, state.now, counts, losses, reason !== null);
+    const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
-    const changes = isFirst ? 0 : await writeChanges(writer, revision);
-    const announcement = await this.writeState(revision, changes, state, difference);
-    if (announcement === null) throw new Error('The revision was not written');
-    return { kind: 'applied', announcement, counts, naming: await readNaming(writer) };
+    const changes = isFirst ? 0 : await writeChanges(writer, number);
+    const revision = await this.writeState(number, changes, state, difference);
+    return { kind: 'applied', revision, counts, naming: await readNaming(writer) };
   }
 
   /** Writes the state of the mirror, and announces a revision to all processes when the transaction commits. */
   private async writeState(
-    revision: number | null,
+    number: number | null,
     changes: number,
     state: State,
     difference: { readonly users: number; readonly groups: number },
-  ): Promise<Announcement | null> {
+  ): Promise<WrittenRevision> {
     const { config, asOf } = this.request;
-    const expired = await followClock(this.writer, state, config.changesDays);
-    await deleteExpired(this.writer, expired);
-    const [row] = await this.writer.query<{ text: string | null }[]>(
+    await pruneChanges(this.writer, config.changesDays);
+    const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
            revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
-           user_count = user_count + $5::integer, group_count = group_count + $6::integer,
-           hides = ${HIDES_SOMETHING}, hides_in_log = ${HIDES_CHANGES}
-         returning as_of, hides, hides_in_log)
-       select a.text, case when a.text is not null then pg_notify('${REVISION_CHANNEL}', a.text) end from (
-         select case when r.id is not null then json_build_object('number', r.id, 'id', r.uuid, 'previous', $7::uuid,
-           'asOf', (extract(epoch from s.as_of) * 1000)::float8,
-           'age', extract(epoch from clock_timestamp() - s.as_of)::float8,
-           'hides', s.hides, 'hidesInLog', s.hides or s.hides_in_log)::text end as text
-         from state s left join revisions r on r.id = $1::integer) a`,
-      [revision, asOf, changes, this.fingerprint, difference.users, difference.groups, state.id],
+           user_count = user_count + $5::integer, group_count = group_count + $6::integer
+         returning revision as number, revision_uuid as id)
+       select number, id, case when $1 is not null then pg_notify('${REVISION_CHANNEL}', id::text) end from state`,
+      [number, asOf, changes, this.fingerprint, difference.users, difference.groups],
     );
-    return row?.text == null ? null : (JSON.parse(row.text) as Announcement);
+    if (row === undefined) throw new Error('The revision was not written');
+    return { number: row.number, id: row.id };
   }
 }
 

@@ -10,19 +10,23 @@ import {
   type NamedBy,
 } from '../../config/model/mapping.js';
 import { writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
-import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { storedKeyOf } from '../../sources/reference-key.js';
-import { searchesOf } from '../../sources/ldap/entry-searches.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
+import { storedKeyOf } from '../../sources/references.js';
+import { searchesOf } from '../../sources/ldap/server-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
-import { COMPARED, comparedName } from '../../database/fields/value-filters.js';
+import { COMPARED, comparedName, FIELD_VALUES } from '../../database/fields/value-filters.js';
 import type { Mapped } from '../map/entry-reader.js';
-import { mapGroupInSteps, mapPerson } from '../map/map.js';
-import { GROUP_KEYS, NAMED_GROUPS } from '../map/map.js';
+import {
+  GROUP_KEYS,
+  mapGroupInSteps,
+  type MappedGroup,
+  type MappedPerson,
+  mapPerson,
+  NAMED_GROUPS,
+} from '../map/map.js';
 import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
-import type { MappedGroup, MappedPerson } from '../map/map.js';
 
 /** The field of the references that are the members of a group. */
 export const MEMBERS = ':';
@@ -105,26 +109,6 @@ export class EntryStager {
         ? mapped.value
         : await this.withPictures(mapped.value, notes, shas);
     const references = value === null ? [] : await inSteps(this.referencesOf(kind, value));
-    return this.complete({ kind, uuid, stamp, entry, value, reason, notes, references, shas });
-  }
-
-  /** Stores the last pictures. Call it after the last entry, before the revision is written. */
-  finish(): Promise<void> {
-    return this.pictures.flush();
-  }
-
-  private async complete(given: {
-    kind: EntryKind;
-    uuid: string;
-    stamp: string;
-    entry: Entry;
-    value: MappedPerson | MappedGroup | null;
-    reason: string | null;
-    notes: [string, string][];
-    references: StagedReference[];
-    shas: ReadonlyMap<Buffer, string>;
-  }): Promise<StagedEntry> {
-    const { kind, uuid, stamp, entry, value, reason, notes, references, shas } = given;
     const dn = entry.dn.replaceAll('\0', '\uFFFD');
     const attributes = this.rawOf(kind, entry, shas);
     const row = value === null ? null : rowOf(kind, value, this.mapping);
@@ -137,6 +121,11 @@ export class EntryStager {
       digest: hash('sha256', JSON.stringify([content, attributes, reason, notes, named]), 'hex'),
       names: value === null ? [] : this.namesOf(kind, value),
     };
+  }
+
+  /** Stores the last pictures. Call it after the last entry, before the revision is written. */
+  finish(): Promise<void> {
+    return this.pictures.flush();
   }
 
   private namesOf(kind: EntryKind, value: MappedPerson | MappedGroup): string[] {

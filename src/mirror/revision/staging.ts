@@ -19,6 +19,7 @@ export const SAME_DN = 'has the DN of another entry, if case is ignored';
  * - `changed_nestings`: groups, and groups inside them, that are nested otherwise.
  * - `effective_changes`: memberships that change.
  * - `referring`: entries whose fields refer to an entry that appears or vanishes.
+ * - `differing`: what a dry run lists of entries that change or vanish.
  */
 const TABLES: Readonly<Record<string, string>> = {
   staged: `uuid uuid not null, kind text not null, dn text not null, dn_key uuid not null, id_folded text collate "C",
@@ -38,6 +39,7 @@ const TABLES: Readonly<Record<string, string>> = {
   effective_changes: `group_key integer not null, user_key integer not null, role_before smallint, role_after smallint,
     direct_before smallint, direct_role smallint, inherited_from integer[]`,
   referring: 'key integer not null, visible_to smallint not null',
+  differing: 'key integer not null, dn text not null, name text not null, fields text[] not null',
 };
 
 const CREATE = Object.entries(TABLES)

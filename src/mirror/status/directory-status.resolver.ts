@@ -115,18 +115,13 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf } = status;
-    const isPermitted = principal !== null && this.seesDetails(principal, status);
-    const { mode, refusals } = status;
-    const following = {
+    const { state, asOf, mode, refusals } = status;
+    const isPermitted = principal !== null && this.seesDetails(principal);
+    const reason = isPermitted ? this.reasonOf(status) : describeTrouble(status);
+    return {
+      ...{ state, asOf, reason, blockedReason: reason },
       mode: mode === null ? null : FollowMode[mode],
       refusals: isPermitted ? refusals : null,
-    };
-    return {
-      state,
-      asOf,
-      ...withReason(isPermitted ? this.reasonOf(status) : describeTrouble(status)),
-      ...following,
     };
   }
 
@@ -137,14 +132,10 @@ export class DirectoryStatusResolver {
   }
 
   /** Details are about the whole directory, such as totals that include what is hidden from others. */
-  private seesDetails(principal: Principal, { hides }: MirrorStatus): boolean {
+  private seesDetails(principal: Principal): boolean {
     if (!hasScopes(principal, ['directory'])) return false;
     const { mapping, visibility } = this.config.directory;
     const viewer = viewerOf(principal, visibility.bypass);
-    return seesEverything(viewer) || (viewer.limitedTo === null && !hides && !hasRules(mapping));
+    return seesEverything(viewer) || (viewer.limitedTo === null && !hasRules(mapping));
   }
-}
-
-function withReason(reason: string | null): Pick<DirectoryStatus, 'reason' | 'blockedReason'> {
-  return { reason, blockedReason: reason };
 }

@@ -26,8 +26,6 @@ export interface MirrorStatus {
   readonly mode: HintMode | null;
   /** What the server refuses. */
   readonly refusals: string | null;
-  /** Whether the revision, or the log of changes, hides something from someone. */
-  readonly hides: boolean;
   /** The time of the database at which the others were read: see readClock. */
   readonly now: Date;
 }
@@ -56,7 +54,6 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   revisionId: 'revision_uuid',
   mode: 'mode',
   refusals: 'refusals',
-  hides: 'hides or hides_in_log',
   now: NOW,
 };
 
@@ -96,17 +93,6 @@ export class MirrorState {
     const [row = []] = await this.database.read<unknown[]>(READ_STATUS);
     const values = Object.keys(COLUMNS).map((name, index) => [name, row[index]] as const);
     return Object.fromEntries(values) as unknown as MirrorStatus;
-  }
-
-  /** What the next scan needs to know. */
-  async readScanState(
-    writer: Writer,
-  ): Promise<{ readonly contextCsns: readonly string[]; readonly wholeAt: Date | null; readonly now: Date }> {
-    const [state] = await writer.query<{ contextCsns: string[]; wholeAt: Date | null; now: Date }[]>(
-      `select context_csns as "contextCsns", read_whole_at as "wholeAt", ${NOW} as now from mirror_state where ${IS_COMPLETE}`,
-    );
-    if (state === undefined) throw new Error('The mirror has no state');
-    return state;
   }
 
   /** The groups whose members the server may find by a search: they have an LDAP URL of the same server (RFC 4516). */

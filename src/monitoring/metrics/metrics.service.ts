@@ -1,30 +1,30 @@
-import { Inject, Injectable } from '@nestjs/common';
+import cluster from 'node:cluster';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { BUILD_METRIC, type MetricGroup } from './metric.js';
+import type { ClusterMetrics } from './cluster-metrics.js';
 import type { MetricFamilies, MetricsRegistry } from './registry.js';
-
-/** Injection token of OtherProcesses; null if one process serves requests. */
-export const OTHER_PROCESSES = Symbol('OTHER_PROCESSES');
-
-/** What the other processes that serve requests have measured, to be added to what this one has. */
-export interface OtherProcesses {
-  /** @param own what this one has measured, which is kept if this process is killed */
-  readMetrics(own: MetricFamilies): Promise<readonly MetricFamilies[]>;
-}
 
 /** Injection token of the groups of metrics. */
 export const METRIC_GROUPS = Symbol('METRIC_GROUPS');
 
 @Injectable()
-export class MetricsService {
+export class MetricsService implements OnApplicationBootstrap {
   private registry: Promise<MetricsRegistry> | null = null;
+  /** Null: no other process serves requests. */
+  private ofCluster: ClusterMetrics | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(METRIC_GROUPS) private readonly groups: readonly MetricGroup[],
-    @Inject(OTHER_PROCESSES) private readonly others: OtherProcesses | null,
   ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!cluster.isWorker) return;
+    const { ClusterMetrics } = await import('./cluster-metrics.js');
+    this.ofCluster = new ClusterMetrics(() => this.families());
+  }
 
   /** Starts the measurements of Node. Without this call, they start with the first request for metrics. */
   begin(): Promise<MetricsRegistry> {
@@ -34,22 +34,16 @@ export class MetricsService {
 
   /** Returns all metrics in the Prometheus text format. */
   async text(): Promise<string> {
+    if (this.ofCluster !== null) return this.ofCluster.readAll();
     const registry = await this.begin();
     await this.refresh();
-    const { others } = this;
-    return registry.text(others === null ? null : (own) => others.readMetrics(own));
+    return registry.text();
   }
 
-  /** Returns the metrics of this process for another one. */
-  async families(): Promise<MetricFamilies> {
+  private async families(): Promise<MetricFamilies> {
     const registry = await this.begin();
     await this.refresh();
     return registry.families();
-  }
-
-  /** The same without a statement, when the database is closed. Null: nothing has read metrics yet. */
-  async lastFamilies(): Promise<MetricFamilies | null> {
-    return (await this.registry)?.families() ?? null;
   }
 
   private async refresh(): Promise<void> {

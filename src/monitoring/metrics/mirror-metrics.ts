@@ -19,14 +19,6 @@ const READ_SIZES = statement(
      (select count(*)::integer from entries where reason is not null or notes is not null) from mirror_state`,
 );
 
-/** Also available during the start, when the database is not (src/start/startup-server.ts). */
-export const DATABASE_UP_METRIC: Metric = {
-  name: 'directory_database_up',
-  aggregator: 'min',
-  help: 'Whether the state of the mirror can be read from the database',
-  read: () => false,
-};
-
 /**
  * Metrics of the freshness and size of the mirror. Each request for metrics executes three statements, or two
  * while nothing changes.
@@ -34,7 +26,12 @@ export const DATABASE_UP_METRIC: Metric = {
 @Injectable()
 export class MirrorMetrics implements MetricGroup {
   readonly metrics: readonly Metric[] = [
-    { ...DATABASE_UP_METRIC, read: () => this.status !== null },
+    {
+      name: 'directory_database_up',
+      aggregator: 'min',
+      help: 'Whether the state of the mirror can be read from the database',
+      read: () => this.status !== null,
+    },
     {
       name: 'directory_mirror_state',
       help: 'State of the synchronization: 1 for the current state, 0 for the others',

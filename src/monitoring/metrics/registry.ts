@@ -38,13 +38,8 @@ export class MetricsRegistry {
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
   }
 
-  /** @param readOthers reads the metrics of other processes, which are added to those of this one */
-  async text(
-    readOthers: ((own: MetricFamilies) => Promise<readonly MetricFamilies[]>) | null,
-  ): Promise<string> {
-    if (readOthers === null) return this.registry.metrics();
-    const own = await this.families();
-    return aggregate([own, ...(await readOthers(own))]).metrics();
+  text(): Promise<string> {
+    return this.registry.metrics();
   }
 
   async families(): Promise<MetricFamilies> {
@@ -53,20 +48,16 @@ export class MetricsRegistry {
   }
 }
 
-/** Returns the sum of the metrics of several processes. */
-export async function addFamilies(each: readonly MetricFamilies[]): Promise<MetricFamilies> {
-  return aggregate(each).getMetricsAsJSON();
-}
-
 /** Metrics of one process as JSON. */
 export type MetricFamilies = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-function aggregate(each: readonly MetricFamilies[]): Registry {
-  // JSON has no NaN.
+/** Adds up the metrics of several processes. */
+export function aggregate(each: readonly MetricFamilies[]): Registry {
+  // What is unknown in one process is known in another one.
   const known = each.map((families) =>
     families.map((family) => ({
       ...family,
-      values: family.values.filter(({ value }) => (value as number | null) !== null),
+      values: family.values.filter(({ value }) => !Number.isNaN(value)),
     })),
   );
   return AggregatorRegistry.aggregate(known);

@@ -35,7 +35,7 @@ function end(span: Span, { result }: Run): void {
   span.setAttribute('directory.run.outcome', result?.kind ?? 'failed');
   if (result?.kind === 'applied') {
     span.setAttributes({
-      'directory.mirror.revision': result.announcement.number,
+      'directory.mirror.revision': result.revision.number,
       'directory.run.summary': summarize(result.counts),
     });
   }

@@ -1,24 +1,28 @@
+import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Control } from 'ldapts';
 import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
-import { readOne } from '../../ldap/client/read-one.js';
+import { readOne, ANY_ENTRY } from '../../ldap/client/ldap-connection.js';
 import { LimitExceededError } from '../../ldap/client/server-kind.js';
-import { ANY_ENTRY } from '../../ldap/client/requests.js';
 import type { Entry } from '../../ldap/entry.js';
-import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { type Filter, parseFilter } from '../../ldap/filter/filter.js';
+import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import type { Hint } from '../directory.js';
 import { KINDS } from '../source.js';
-import { HAS_SUBORDINATES, isContainer } from './entry-searches.js';
-import { gather, type HintedServer, type HintSource, type Put } from './hint-source.js';
+import { type HintSource, READ_TIMEOUT_MS, type ServerDirectory } from './server-directory.js';
+
+/** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
+export const HAS_SUBORDINATES = 'hasSubordinates';
+
+/** Object classes of containers. FreeIPA has one of its own. */
+export const CONTAINERS: readonly string[] =
+  'organizationalUnit organization locality country domain dcObject container nsContainer'.split(' ');
 
 /** Milliseconds between two requests for the latest number of a server that numbers its changes. */
 const COUNT_INTERVAL_MS = 1000;
-const READ_TIMEOUT_MS = 10_000;
 
 /** Changes by the numbers that the server gives to them: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
 export class CountedHints implements HintSource {
@@ -28,7 +32,7 @@ export class CountedHints implements HintSource {
   private readonly containers = new Map<string, string>();
 
   constructor(
-    private readonly directory: HintedServer,
+    private readonly directory: ServerDirectory,
     private readonly counter: ChangeCounter,
     refusals: readonly string[],
   ) {
@@ -175,6 +179,13 @@ export class CountedHints implements HintSource {
   }
 }
 
+/** Whether people and groups can be below an entry. */
+function isContainer(entry: Entry): boolean {
+  const isParent = entry.text(HAS_SUBORDINATES).some((value) => value.toUpperCase() === 'TRUE');
+  const classes = entry.text('objectClass').map((name) => name.toLowerCase());
+  return isParent || CONTAINERS.some((name) => classes.includes(name.toLowerCase()));
+}
+
 /** Whether numbers are of another server, or went back. */
 function isOther(known: ReadonlyMap<string, number>, latest: ReadonlyMap<string, number>): boolean {
   return (
@@ -187,4 +198,29 @@ function isOther(known: ReadonlyMap<string, number>, latest: ReadonlyMap<string,
 function parseNumber(text = ''): number | null {
   const number = Number(text);
   return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}
+
+/** Passes hints on. */
+export type Put = (hint: Hint) => void;
+
+/**
+ * Yields the hints of searches that run at the same time, until one of them fails or the signal is aborted.
+ * @param start begins the searches, which end with the signal that it is given
+ */
+export async function* gather(
+  signal: AbortSignal,
+  start: (put: Put, signal: AbortSignal) => readonly Promise<void>[],
+): AsyncGenerator<Hint> {
+  const ending = new AbortController();
+  // An error after the end is of no interest.
+  const inbox = new EventEmitter().on('error', () => undefined);
+  const hints = on(inbox, 'hint', { signal }) as AsyncIterable<[Hint]>;
+  const put = (hint: Hint) => inbox.emit('hint', hint);
+  for (const search of start(put, AbortSignal.any([signal, ending.signal])))
+    search.catch((error: unknown) => inbox.emit('error', error));
+  try {
+    for await (const [hint] of hints) yield hint;
+  } finally {
+    ending.abort(new Error('The hints were closed'));
+  }
 }

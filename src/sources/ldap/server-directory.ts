@@ -1,77 +1,74 @@
 import { hash, randomUUID } from 'node:crypto';
-import { pictureFields } from '../../common/field.js';
+import { mappedFields, pictureFields } from '../../common/field.js';
 import { chunksOf } from '../../common/chunks.js';
-import { PRESETS } from '../../config/model/presets/presets.js';
-import type { ServerTraits } from '../../config/model/presets/server-traits.js';
-import { mappingOf } from '../../config/model/mapping.js';
-import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
-import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
+import {
+  type DirectoryMapping,
+  type EntryMapping,
+  mappingOf,
+  memberAttributesOf,
+} from '../../config/model/mapping.js';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { type LdapConnection, readOne, type SearchRequest } from '../../ldap/client/ldap-connection.js';
 import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
-import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
-import { readRootDse } from '../../ldap/client/server-kind.js';
-import type { SearchRequest } from '../../ldap/client/requests.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import { readRootDse, type RootDse } from '../../ldap/client/server-kind.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
-import { identityValues, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter.js';
 import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
-import type { Directory, HintMode, Found, Hint, Identity, KnownStamps, Listed } from '../directory.js';
-import { SourceError } from '../source.error.js';
+import { identityValues, uuidOfEntry } from '../../ldap/naming/identifiers.js';
+import {
+  type Directory,
+  type Found,
+  type Hint,
+  type HintMode,
+  type Identity,
+  type Listed,
+  OtherServerError,
+  SourceError,
+} from '../directory.js';
+import { namingAttributesOf } from '../references.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { ContextCsns } from './context-csns.js';
-import { ENTRY_CSN, isEqual, searchesOf } from './entry-searches.js';
-import { type HintSource, SECOND_MS } from './hint-source.js';
-import { hintSourceOf } from './hints.js';
-import { LdapServers } from './ldap-servers.js';
-import { requireKind } from './recognize.js';
 
 /** Number of entries that are read together. Each may have a picture of several megabytes. */
 const READ_TOGETHER = 50;
 /** Milliseconds within which the server answers a search of a single entry. */
-const READ_TIMEOUT_MS = 10_000;
+export const READ_TIMEOUT_MS = 10_000;
+/** Milliseconds after which a later change has a later time than the latest one that was seen. */
+export const SECOND_MS = 1100;
+/** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
+const ENTRY_CSN = 'entryCSN';
+/**
+ * The attributes that contain the searches of dynamic groups: OpenLDAP returns the subtypes of an attribute
+ * with it, and the overlay dynlist accepts only subtypes of labeledURI.
+ */
+const DYNAMIC_ATTRIBUTES: readonly string[] = ['labeledURI', 'memberURL'];
 
-type Traits = Pick<ServerTraits, 'pushesChanges' | 'counter'>;
-
-/** Servers of unknown kinds may report changes. */
-const OTHER: Traits = { pushesChanges: true, counter: null };
-
-/** Connects to the first server that lacks no known change, or else to the first one that can be used. */
-export async function openServer(
-  config: DirectoryConfig,
-  source: LdapSourceConfig,
-  known: readonly string[],
-  signal: AbortSignal,
-): Promise<ServerDirectory> {
-  const servers = new LdapServers(source);
-  const lagging: ServerDirectory[] = [];
-  let used: ServerDirectory | null = null;
-  const open = async (connection: LdapConnection) => {
-    const directory = new ServerDirectory(config, connection);
-    await directory.begin(signal);
-    if ((await directory.describeLag(known)) === null) return directory;
-    lagging.push(directory);
-    return null;
-  };
-  try {
-    const opened = (await servers.first(open, signal)) ?? lagging[0];
-    if (opened === undefined) throw new SourceError('DIRECTORY_URL names no server');
-    used = opened;
-    return opened;
-  } finally {
-    for (const directory of lagging) if (directory !== used) directory.close();
-  }
+/** What says where to look for changes. */
+export interface HintSource {
+  readonly mode: HintMode;
+  /** Why a better way is not used, one sentence each, without a full stop. */
+  readonly refusals: readonly string[];
+  hints(signal: AbortSignal): AsyncIterable<Hint>;
 }
 
 /** One server, over one connection. */
 export class ServerDirectory implements Directory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
-  csns: ContextCsns;
+  /** The first user and group, with their identifiers. */
+  readonly firsts = new Map<EntryKind, Entry>();
+  /** The contextCSN that the server shows of each server ID, sorted by ID. */
+  shownCsns: readonly string[] = [];
+  /** CSNs of entries that are newer: after a crash, the contextCSN of OpenLDAP is an older one until the next change. */
+  private newerCsns: readonly string[] = [];
+  /** Those of the databases that have users or groups. */
+  private suffixes: ReadonlySet<string> = new Set();
   private source: HintSource | null = null;
   private readonly pictures: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
   private showsTimes = true;
   /** Whether the account sees identifiers. Otherwise they are made of DNs, by which entries are found. */
   private showsIdentity = true;
-  /** Servers that number their changes have no contextCSN. */
-  private isNumbered = false;
   /** The latest time of a change that was seen, of servers that count only seconds. */
   private latest = '';
   private latestSeenAt = 0;
@@ -81,28 +78,31 @@ export class ServerDirectory implements Directory {
     readonly connection: LdapConnection,
   ) {
     this.searches = searchesOf(config.mapping, config.baseDn);
-    this.csns = new ContextCsns(connection, []);
     this.pictures = new Set(
       pictureFields(config.mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
     );
   }
 
-  async begin(signal: AbortSignal): Promise<void> {
+  /**
+   * Finds out what the server is and shows.
+   * @param choose chooses what says where to look for changes
+   */
+  async begin(
+    choose: (directory: ServerDirectory, root: RootDse) => Promise<HintSource>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const close = () => {
       this.close();
     };
     signal.addEventListener('abort', close);
     try {
       const root = await readRootDse(this.connection);
-      const { kind, namingContexts } = root;
-      requireKind(this.config, kind);
-      this.isNumbered = kind !== 'other' && PRESETS[kind].counter !== null;
-      const suffixes = KINDS.map((each) => suffixOf(this.searches[each].base, namingContexts));
-      const known = new Set(suffixes.filter((suffix) => suffix !== undefined));
-      this.csns = new ContextCsns(this.connection, [...known]);
-      await this.csns.read();
+      requireKind(this.config, root);
+      const suffixes = KINDS.map((kind) => suffixOf(this.searches[kind].base, root.namingContexts));
+      this.suffixes = new Set(suffixes.filter((suffix) => suffix !== undefined));
+      await this.readCsns();
       await this.probe();
-      this.source = await hintSourceOf(this, root, kind === 'other' ? OTHER : PRESETS[kind]);
+      this.source = await choose(this, root);
     } catch (error) {
       this.close();
       throw error;
@@ -117,7 +117,7 @@ export class ServerDirectory implements Directory {
 
   get refusals(): readonly string[] {
     const pages = 'The directory server refuses to send pages: all entries are read at once';
-    return [...(this.source?.refusals ?? []), ...(hasRefusedPages(this.connection) ? [pages] : [])];
+    return [...(this.source?.refusals ?? []), ...(this.connection.hasRefusedPages ? [pages] : [])];
   }
 
   /** The attribute of the identifier, the same for both kinds. */
@@ -131,15 +131,35 @@ export class ServerDirectory implements Directory {
   }
 
   get contextCsns(): readonly string[] {
-    return this.csns.all;
+    return [...newestOf([...this.shownCsns, ...this.newerCsns]).values()];
   }
 
-  describeLag(known: readonly string[]): Promise<string | null> {
-    return this.csns.describeLag(this.isNumbered ? [] : known);
+  async describeLag(known: readonly string[]): Promise<string | null> {
+    // Servers that number their changes have no contextCSN.
+    const before = newestOf(PRESETS[this.config.server].counter === null ? known : []);
+    if (before.size > 0 && this.shownCsns.length === 0)
+      return 'The directory server no longer shows its contextCSN';
+    const findMissing = () => {
+      const present = newestOf(this.contextCsns);
+      return [...before].filter(([id, csn]) => (present.get(id) ?? '') < csn);
+    };
+    const [oldest] = findMissing()
+      .map(([, csn]) => csn)
+      .sort();
+    if (oldest === undefined) return null;
+    await this.readNewerCsns(oldest);
+    const missing = findMissing();
+    const last = missing
+      .map(([, csn]) => csn)
+      .sort()
+      .at(-1);
+    if (last === undefined) return null;
+    const since = last.replace(/^(....)(..)(..)(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z');
+    const ids = missing.map(([id]) => id).join(', ');
+    return `The directory server is behind what is known since ${since} (server ID ${ids})`;
   }
 
-  async *scan(known: KnownStamps | null): AsyncGenerator<readonly Listed[]> {
-    const isWhole = known === null;
+  async *scan(isWhole: boolean): AsyncGenerator<readonly Listed[]> {
     const seen = new Set<string>();
     for (const kind of KINDS) {
       // Servers rewrite groups without another time of change (refint), so groups are compared by all that they have but pictures.
@@ -162,7 +182,7 @@ export class ServerDirectory implements Directory {
       if (page.length > 0) yield page;
     }
     // After the entries, so that another server that has it has all that was read.
-    await this.csns.read();
+    await this.readCsns();
   }
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
@@ -183,7 +203,7 @@ export class ServerDirectory implements Directory {
         }
       yield* found.values();
     }
-    if (this.csns.shown.length > 0) await this.csns.read();
+    if (this.shownCsns.length > 0) await this.readCsns();
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
@@ -204,6 +224,30 @@ export class ServerDirectory implements Directory {
     const { bases } = mappingOf(this.config.mapping, kind);
     // The search had the only base.
     return bases.length === 1 || bases.some((base) => isBelow(dn, base));
+  }
+
+  private async readCsns(): Promise<void> {
+    const csns: string[] = [];
+    for (const suffix of this.suffixes) {
+      const entry = await readOne(this.connection, suffix, ['contextCSN'], { idleTimeout: READ_TIMEOUT_MS });
+      csns.push(...(entry?.text('contextCSN') ?? []));
+    }
+    this.shownCsns = [...newestOf(csns).values()];
+  }
+
+  /** Reads the CSNs of entries from one on; none if the server does not permit the search. */
+  private async readNewerCsns(csn: string): Promise<void> {
+    const newer: string[] = [];
+    const filter = { kind: 'greaterOrEqual', attribute: 'entryCSN', value: Buffer.from(csn) } as const;
+    for (const base of this.suffixes)
+      try {
+        const request = { base, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
+        for await (const message of this.connection.search(request, { idleTimeout: READ_TIMEOUT_MS }))
+          if (message.kind === 'entry') newer.push(...message.entry.text('entryCSN'));
+      } catch (error) {
+        if (!(error instanceof LdapResultError)) throw error;
+      }
+    this.newerCsns = newer.filter((each) => each >= csn);
   }
 
   private searchFor(kind: EntryKind, identities: readonly Identity[]): SearchRequest {
@@ -254,6 +298,7 @@ export class ServerDirectory implements Directory {
     for (const kind of KINDS) {
       const request = { ...this.searches[kind], attributes: [this.uuid, this.modifiedAt, ENTRY_CSN] };
       for await (const entry of readPaged(this.connection, request, { pageSize: 1 })) {
+        this.firsts.set(kind, entry);
         this.showsIdentity &&= entry.bytes(this.uuid).length > 0;
         if (kind === 'person')
           this.showsTimes = entry.bytes(this.modifiedAt).length + entry.bytes(ENTRY_CSN).length > 0;
@@ -261,4 +306,64 @@ export class ServerDirectory implements Directory {
       }
     }
   }
+}
+
+/**
+ * Checks that the server is of the kind whose preset applies, because with another preset all entries seem to be deleted.
+ * @throws OtherServerError
+ */
+function requireKind({ isServerGiven, server }: DirectoryConfig, shown: RootDse): void {
+  const kind = shown.kind === 'other' ? DEFAULT_PRESET : shown.kind;
+  // Samba and Windows can be domain controllers of one domain.
+  const isSame = PRESETS[kind].users === PRESETS[server].users;
+  if (!isServerGiven && !isSame) throw new OtherServerError(kind, server);
+}
+
+/** The searches for people and for groups, with all mapped attributes. */
+export function searchesOf(
+  { users, groups }: DirectoryMapping,
+  baseDn: string,
+): Readonly<Record<EntryKind, SearchRequest>> {
+  const naming = namingAttributesOf(users);
+  const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES, ...naming.groups];
+  const ofUsers = [...naming.users, ...(users.photoStamp ?? [])];
+  return {
+    person: searchOf(users, baseDn, ofUsers, users.rules),
+    group: searchOf(groups, baseDn, named, [...groups.rules, ...groups.memberRules]),
+  };
+}
+
+function searchOf(
+  mapping: EntryMapping,
+  baseDn: string,
+  more: readonly string[],
+  rules: readonly { readonly where: string }[],
+): SearchRequest {
+  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled, fields } = mapping;
+  const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
+  const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
+  const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
+  const mapped = mappedFields(fields).flatMap((field) => field.attributes);
+  const attributes = new Set([...identity, ...tested, ...mapped, ...more]);
+  // One search finds the entries below several bases, because content synchronization has one state for each search.
+  const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
+  return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
+}
+
+export function isEqual(attribute: string, value: Buffer): Filter {
+  return { kind: 'equalityMatch', attribute, value };
+}
+
+const CSN = /^\d{14}(?:\.\d{1,6})?Z#[0-9a-f]{6}#([0-9a-f]{2,3})#[0-9a-f]{6}$/i;
+
+/** The newest CSN of each server ID, in the order of the IDs. CSNs of one ID have the order of their text. */
+function newestOf(csns: readonly string[]): ReadonlyMap<number, string> {
+  const newest = new Map<number, string>();
+  for (const csn of csns) {
+    const [, id] = CSN.exec(csn) ?? [];
+    if (id === undefined) continue;
+    const serverId = Number.parseInt(id, 16);
+    if (csn > (newest.get(serverId) ?? '')) newest.set(serverId, csn);
+  }
+  return new Map([...newest].sort(([one], [other]) => one - other));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { readConfig } from '../../../src/config/config.js';
-import { checkDirectory } from '../../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually, LONGEST_WAIT, isEqual } from '../../support/eventually.js';
 import { type BehaviorDirectory, differencesOf, readExpected, type Swap } from './behavior-directory.js';

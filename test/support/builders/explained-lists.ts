@@ -1,5 +1,7 @@
 import { nodeIdOf } from '../../../src/common/identity.js';
-import type { DataSource } from 'typeorm';
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Database } from '../../../src/database/database.js';
 import type { SentStatement } from '../../../src/database/statements/statement.js';
 import { statementsOf } from './statements.js';
 
@@ -25,13 +27,13 @@ const HIDE_ONE_PERCENT = [
   `update effective_memberships m set group_visible_to = g.visible_to, group_members_visible_to = g.members_visible_to
    from groups g where g.key = m.group_key and (g.visible_to > 0 or g.members_visible_to > 0)`,
   `update changes c set user_visible_to = u.visible_to from users u where u.key = c.user_key and u.visible_to > 0`,
-  'update mirror_state set hides = true',
   'vacuum analyze',
 ];
 
-/** Hides one of a hundred users, groups and lists of members, as synchronization writes it. */
-export async function hideOnePercent(dataSource: DataSource): Promise<void> {
-  const runner = dataSource.createQueryRunner();
+/** Hides one of a hundred users, groups and lists of members, as synchronization writes it for a model with rules. */
+export async function hideOnePercent(app: INestApplicationContext): Promise<void> {
+  Object.assign(app.get(Database), { hides: true });
+  const runner = app.get(DataSource).createQueryRunner();
   await runner.query('set statement_timeout = 0');
   for (const statement of HIDE_ONE_PERCENT) await runner.query(statement);
   await runner.release();

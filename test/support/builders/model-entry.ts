@@ -1,6 +1,6 @@
-import { foldValue } from '../../../src/ldap/naming/case-ignore-match.js';
+import { foldValue } from '../../../src/ldap/naming/dn.js';
 import { attributeKey, Entry } from '../../../src/ldap/entry.js';
-import type { Filter } from '../../../src/ldap/filter/filter-parser.js';
+import type { Filter } from '../../../src/ldap/filter/filter.js';
 import type { ChangeRecord, ValueChange } from '../../../src/ldap/ldif/ldif-record.js';
 import { type RawAttributes, rawValueOf } from '../../../src/mirror/revision/staged-entry.js';
 

@@ -1,7 +1,7 @@
 import type { LdapConnection } from '../../../src/ldap/client/ldap-connection.js';
 import { readPaged } from '../../../src/ldap/client/paged-search.js';
 import type { Entry } from '../../../src/ldap/entry.js';
-import { parseFilter } from '../../../src/ldap/filter/filter-parser.js';
+import { parseFilter } from '../../../src/ldap/filter/filter.js';
 
 /** Reads the entries below a DN that a filter (RFC 4515) selects, in pages of ten. */
 export async function readEntries(

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket } from 'node:net';
 import { createServer, type Server, type TlsOptions } from 'node:tls';
-import { BerInput } from '../../../src/ldap/client/ber.js';
-import { MessageFrames } from '../../../src/ldap/client/ber.js';
+import { BerInput, MessageFrames } from '../../../src/ldap/client/message.js';
 import { Entry } from '../../../src/ldap/entry.js';
 import { isBelow, normalizeDn, parseDn } from '../../../src/ldap/naming/dn.js';
 import { entry, result } from './fake-ldap-server.js';

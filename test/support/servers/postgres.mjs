@@ -7,18 +7,15 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { findFreePort } from '../ports.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import {
-  findServerAccount,
-  isRoot,
-  PostgresPrograms,
-} from '../../../dist/database/embedded/postgres-programs.js';
+import { callOf, findServerAccount, isRoot } from '../../../dist/database/embedded/postgres-programs.js';
 
 export { findFreePort };
 
 const execute = promisify(execFile);
 
 /** PostgreSQL refuses to run as root. */
-export const findPostgresUser = () => (isRoot() ? findServerAccount() : {});
+export const findPostgresUser = () => account() ?? {};
+const account = () => (isRoot() ? findServerAccount() : null);
 
 /** Settings of all servers of the tests. */
 const SETTINGS = {
@@ -83,10 +80,9 @@ async function copyFiles(primary, replica) {
 }
 
 async function prepare(directory, more, environment = {}) {
-  const programs = new PostgresPrograms(isRoot() ? findServerAccount() : null);
   mkdirSync(directory, { recursive: true });
   giveToPostgres(directory);
-  return new TestPostgres(programs, directory, await findFreePort(), more, environment);
+  return new TestPostgres(directory, await findFreePort(), more, environment);
 }
 
 /** Gives a file or directory to the user that PostgreSQL runs as. */
@@ -96,16 +92,14 @@ export function giveToPostgres(path) {
 }
 
 class TestPostgres {
-  #programs;
   #directory;
   #settings;
   #environment;
   #server = null;
   #ended = Promise.resolve();
 
-  constructor(programs, directory, port, more, environment) {
+  constructor(directory, port, more, environment) {
     this.#environment = environment;
-    this.#programs = programs;
     this.#directory = directory;
     this.#settings = { ...SETTINGS, port, unix_socket_directories: directory, ...more };
     this.port = port;
@@ -120,13 +114,13 @@ class TestPostgres {
   }
 
   async run(name, ...given) {
-    const { program, args, options } = this.#programs.call(name, this.data, ...given);
+    const { program, args, options } = callOf(account(), name, this.data, ...given);
     await execute(program, args, options);
   }
 
   async start() {
     const settings = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const { program, args, options } = this.#programs.call('postgres', this.data, ...settings);
+    const { program, args, options } = callOf(account(), 'postgres', this.data, ...settings);
     const env = { ...process.env, ...options.env, ...this.#environment };
     const server = spawnBound(program, args, { ...options, stdio: 'ignore', env });
     this.#server = server;

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { BerInput } from '../../../src/ldap/client/ber.js';
-import { MessageFrames } from '../../../src/ldap/client/ber.js';
+import { BerInput, MessageFrames } from '../../../src/ldap/client/message.js';
 import { ber, entry, FakeLdapServer, message as messageOf, octets, result } from './fake-ldap-server.js';
 
 const SEARCH_REQUEST = 0x63;
@@ -15,7 +14,6 @@ const OPERATIONS_ERROR = 1;
 export interface RangedGroup {
   readonly dn: string;
   members: string[];
-  usn: number;
   onRange?: (group: RangedGroup) => void;
 }
 
@@ -56,8 +54,7 @@ function answer(socket: Socket, frame: Buffer, groups: readonly RangedGroup[], l
     const all = groups.filter(({ dn }) => !isBase || dn === base);
     const found = cookie === null ? all : all.slice(place, place + 1);
     for (const group of found) {
-      const values = { uSNChanged: [String(group.usn)], ...membersOf(group, attributes, limit) };
-      socket.write(entry(id, group.dn, values));
+      socket.write(entry(id, group.dn, membersOf(group, attributes, limit)));
       group.onRange?.(group);
     }
     const next = place + 1 < all.length ? String(place + 1) : '';

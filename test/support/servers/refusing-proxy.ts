@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { BerInput } from '../../../src/ldap/client/ber.js';
-import { MessageFrames } from '../../../src/ldap/client/ber.js';
+import { BerInput, MessageFrames } from '../../../src/ldap/client/message.js';
 import { result } from './fake-ldap-server.js';
 
 /** Tags of RFC 4511 §4.5.1. */

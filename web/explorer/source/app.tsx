@@ -2,13 +2,10 @@ import { GraphiQL } from 'graphiql';
 import { SessionBar } from './session-bar.js';
 import { runOperation } from './run-operation.js';
 import { ResponseDetails } from './response-details.js';
-import { examplesFor } from './examples.js';
-import { type LinkedOperation, parseLinkedOperation } from './linked-operation.js';
+import { EXAMPLES } from './examples.js';
 import { signOuts } from './session.js';
 import { settings } from './settings.js';
 import { useStore } from './store.js';
-
-const linked = takeLinkedOperation();
 
 export function App() {
   const signedOut = useStore(signOuts);
@@ -28,13 +25,7 @@ export function App() {
           fetcher={runOperation}
           // Null disables the introspection query.
           {...(settings.introspection ? {} : { schema: null })}
-          defaultTabs={[...(linked === null ? [] : [linked]), ...examplesFor(settings)].map(
-            ({ query, variables = null }) => ({ query, variables, headers: null }),
-          )}
-          // Opens a tab beside those of the storage.
-          {...(linked === null
-            ? {}
-            : { initialQuery: linked.query, initialVariables: linked.variables ?? '' })}
+          defaultTabs={EXAMPLES.map(({ query, variables = null }) => ({ query, variables, headers: null }))}
           // Queries may contain names of people, so they are deleted with the tab. The token is set by the fetcher.
           storage={sessionStorage}
           isHeadersEditorEnabled={false}
@@ -53,11 +44,4 @@ export function App() {
       </main>
     </>
   );
-}
-
-/** Takes the operation out of the address, which the history of the browser keeps. It is shown, and not executed. */
-function takeLinkedOperation(): LinkedOperation | null {
-  const operation = parseLinkedOperation(location.hash);
-  if (operation !== null) history.replaceState(null, '', location.pathname + location.search);
-  return operation;
 }

@@ -1,30 +1,11 @@
-import type { PageSettings } from '../../../src/explorer/page-settings.js';
-
-/** The operations of the first tabs. Those that name people or groups are for the sample directory. */
+/** The operations of the first tabs. */
 export interface ExplorerExample {
-  /** The scopes that the operation needs. */
-  readonly scopes: readonly string[];
   readonly query: string;
   readonly variables?: string;
-  /** Coordinates of the fields of a model file that the operation selects. */
-  readonly customFields?: readonly string[];
-  readonly isForSample?: true;
-}
-
-/** The examples that work with the directory and the model of the service. */
-export function examplesFor({
-  customFields: known,
-  isSample,
-}: Pick<PageSettings, 'customFields' | 'isSample'>): ExplorerExample[] {
-  return EXAMPLES.filter(
-    ({ customFields = [], isForSample = false }) =>
-      customFields.every((field) => known.includes(field)) && (isSample || !isForSample),
-  );
 }
 
 export const EXAMPLES: readonly ExplorerExample[] = [
   {
-    scopes: ['read'],
     query: `# Groups with members and their photos
 # Scope: read
 query Groups {
@@ -45,7 +26,6 @@ query Groups {
 `,
   },
   {
-    scopes: ['profile'],
     query: `# You, and your groups by your role there
 # Scope: profile
 query Profile {
@@ -66,7 +46,6 @@ query Profile {
 `,
   },
   {
-    scopes: ['read'],
     query: `# Users and groups by part of a name
 # Scope: read
 query Search($text: String!) {
@@ -83,68 +62,6 @@ query Search($text: String!) {
     variables: '{ "text": "mar" }',
   },
   {
-    scopes: ['read', 'contact'],
-    query: `# Fields of the model file: job titles, and
-# who reports to whom
-# Scopes: read, and contact for phone numbers
-query Reports($text: String!) {
-  search(query: $text, kinds: [USER], first: 5) {
-    totalCount
-    nodes {
-      __typename
-      ... on User {
-        name
-        jobTitle
-        phone
-        manager { name }
-        reports(first: 3) {
-          totalCount
-          nodes { name jobTitle }
-        }
-      }
-    }
-  }
-}
-`,
-    variables: '{ "text": "head of" }',
-    customFields: ['User.jobTitle', 'User.phone', 'User.manager', 'User.reports'],
-  },
-  {
-    scopes: ['read', 'contact'],
-    query: `# What only some viewers see: sign in as
-# anna.svensson, and compare with ada.martin
-# Scopes: read, and contact for mobile numbers
-query Audiences {
-  currentToken { userId }
-  # A group that only its members see
-  hiddenGroup: search(
-    query: "surprise party", first: 1
-  ) { totalCount }
-  # Only admins of her groups see this person
-  hiddenPerson: search(
-    query: "zofia stępień", first: 1
-  ) { totalCount }
-  # Only its members see who is in this group.
-  # For others the error is FORBIDDEN
-  groups(
-    first: 1, filter: { search: "peer counseling" }
-  ) {
-    nodes {
-      name
-      room
-      members(first: 3) {
-        totalCount
-        nodes { user { name mobiles } }
-      }
-    }
-  }
-}
-`,
-    customFields: ['User.mobiles', 'Group.room'],
-    isForSample: true,
-  },
-  {
-    scopes: [],
     query: `# The cost of a large operation
 # It is not executed, and no points are charged
 query Cost {
@@ -156,7 +73,6 @@ query Cost {
 `,
   },
   {
-    scopes: ['profile', 'write'],
     query: `# A preview: the LDIF of a change
 # Scopes: profile and write
 mutation Rename {

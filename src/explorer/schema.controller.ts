@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../auth/access.js';
+import { compressed, compressionFor } from '../graphql/http/compression.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
+import { printSdl } from '../graphql/schema/access-directive.js';
+import { matchesEtag } from '../http/entity-tags.js';
+
+/** Serves the schema as text, only where introspection is allowed, which says the same. */
+@Public()
+@Controller()
+export class SchemaController {
+  /** Printed on the first request, because most processes never receive one. */
+  private text: string | null = null;
+
+  constructor(private readonly host: GraphQLSchemaHost) {}
+
+  @Get(`${GRAPHQL_PATH}/schema.graphql`)
+  async getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.text ??= printSdl(this.host.schema);
+    const etag = `"${createHash('sha256').update(this.text).digest('base64url')}"`;
+    // The CORS handler may have set the header before.
+    const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
+    void reply.headers({ 'cache-control': 'public, max-age=300', vary });
+    // The tag is weak, because it is that of all codings.
+    void reply.headers({ 'content-type': 'text/plain; charset=utf-8', etag: `W/${etag}` });
+    if (matchesEtag(request.headers['if-none-match'], etag)) {
+      void reply.code(304).send();
+      return;
+    }
+    const coding = compressionFor(request.raw);
+    const plain = { headers: {}, body: this.text };
+    const { headers, body } = coding === null ? plain : await compressed(plain, coding);
+    void reply.headers(headers).send(body);
+  }
+}

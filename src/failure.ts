@@ -1,0 +1,82 @@
+import { ServiceError } from './common/errors.js';
+import { ConfigError } from './config/config.js';
+import { DatabaseStartError } from './database/statements/database-error.js';
+
+/** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it. */
+export const EXIT_FAILED = 1;
+export const EXIT_WRONG_USE = 2;
+export const EXIT_CLOSED_PIPE = 128 + 13;
+
+/** The reason why a process cannot continue. */
+interface StartFailure {
+  /** A code from docs/operations.md or docs/http.md. */
+  readonly code: string;
+  /** One line for each problem. */
+  readonly problems: readonly string[];
+  readonly exitCode: number;
+}
+
+/** Writes to standard error why the process cannot continue. Returns the exit code. */
+function explainFailure(error: unknown): number {
+  const { problems, exitCode } = describeFailure(error);
+  for (const problem of problems) console.error(problem);
+  return exitCode;
+}
+
+/** Writes the same as JSON to standard output, for programs. */
+function explainFailureAsJson(error: unknown): number {
+  const failure = describeFailure(error);
+  printFailure(failure);
+  return failure.exitCode;
+}
+
+/** As the command line asks, also that of the process that has started this one. */
+export const explain: (error: unknown) => number = process.argv.includes('--json')
+  ? explainFailureAsJson
+  : explainFailure;
+
+export function printFailure({ code, problems }: StartFailure): void {
+  console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
+}
+
+/** From this call on, an uncaught error prints only its stack. Libraries store statements and values in other properties. */
+export function endOnFaults(): void {
+  process.on('uncaughtException', (error) => process.exit(explain(error)));
+}
+
+function describeFailure(error: unknown): StartFailure {
+  if (error instanceof ConfigError) {
+    return { code: 'WRONG_SETTINGS', problems: error.problems, exitCode: EXIT_WRONG_USE };
+  }
+  if (error instanceof DatabaseStartError) return failed('DATABASE_UNUSABLE', error.message);
+  if (error instanceof ServiceError) {
+    const exitCode = error.code === 'BAD_USER_INPUT' ? EXIT_WRONG_USE : EXIT_FAILED;
+    return { code: error.code, problems: [error.message], exitCode };
+  }
+  if (!(error instanceof Error)) return failed('INTERNAL_SERVER_ERROR', String(error));
+  return describeSystemError(error) ?? failed('INTERNAL_SERVER_ERROR', error.stack ?? error.message);
+}
+
+/** Describes an error of a file or of an address to listen on. Returns null for other errors. */
+function describeSystemError(
+  error: NodeJS.ErrnoException & { port?: number; address?: string },
+): StartFailure | null {
+  const { code, port = '', address = '', path, message } = error;
+  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', message);
+  switch (code) {
+    case 'EADDRINUSE':
+      return failed(
+        'ADDRESS_UNUSABLE',
+        `The port ${port} is in use: stop what listens there, or set another one`,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'EACCES':
+      return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}: check HOST and PORT`);
+    default:
+      return null;
+  }
+}
+
+function failed(code: string, problem: string): StartFailure {
+  return { code, problems: [problem], exitCode: EXIT_FAILED };
+}

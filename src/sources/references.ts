@@ -1,0 +1,111 @@
+import { isUuid } from '../common/uuid.js';
+import { hash } from 'node:crypto';
+import { foldId, LONGEST_ID } from '../common/identity.js';
+import { inOneLine } from '../common/printable.js';
+import type { DirectoryMapping, NamedBy } from '../config/model/mapping.js';
+import { formatUuid, keyOfDn, parseSid, primaryGroupSid } from '../ldap/naming/identifiers.js';
+import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import { dnOfNameAndUid, UNIQUE_MEMBER } from '../ldap/naming/dn.js';
+import type { EntryKind } from './source.js';
+
+/**
+ * The key of what a value of a group names: keyOfDn of a DN; `id:` and the folded id of a user; `uuid:` and the entryUUID.
+ * @returns null if the value can name no entry
+ */
+export function referenceKeyOf(by: NamedBy, value: string): string | null {
+  if (by === 'dn') return keyOfDn(value);
+  // As ids are read.
+  const text = inOneLine(value).trim();
+  if (by === 'id') return text === '' || text.length > LONGEST_ID ? null : `id:${foldId(text)}`;
+  const uuid = text.toLowerCase();
+  return isUuid(uuid) ? `uuid:${uuid}` : null;
+}
+
+/**
+ * The text of a value with which a group names an entry: a UUID of 16 bytes, or UTF-8, of uniqueMember without the
+ * identifier. Null: it is not text.
+ */
+export function nameInValue(attribute: string, by: NamedBy, value: Buffer): string | null {
+  const text = by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
+  const isUnique = attribute.toLowerCase() === UNIQUE_MEMBER;
+  return isUnique && text !== null ? dnOfNameAndUid(text) : text;
+}
+
+/**
+ * The key as the mirror stores and compares it, a UUID. The key of a DN is one already; others are hashed, with a character
+ * before them that no DN contains.
+ */
+export function storedKeyOf(key: string): string {
+  return isKeyOfDn(key) ? key : formatUuid(hash('sha256', `\0${key}`, 'hex').slice(0, 32));
+}
+
+export function isKeyOfDn(key: string): boolean {
+  return !/^(?:id|uuid|sid):/.test(key);
+}
+
+/** What identifies an entry. */
+export interface Identified {
+  readonly uuid: string;
+  /** See keyOfDn. */
+  readonly dnKey: string;
+  readonly id: string;
+}
+
+/**
+ * The key of an entry among values of a kind. An id names only users, because a user and a group can have the same id.
+ * @returns null if values of the kind cannot name the entry
+ */
+export function keyOfEntry(by: NamedBy, kind: EntryKind, { uuid, dnKey, id }: Identified): string | null {
+  if (by === 'dn') return dnKey;
+  if (by === 'uuid') return `uuid:${uuid}`;
+  return kind === 'person' ? `id:${foldId(id)}` : null;
+}
+
+/** The attribute with the security identifier of a user or group of Active Directory. */
+const OBJECT_SID = 'objectSid';
+/** The attribute with the last part of the objectSid of a group, in lower case ([MS-ADA3] 2.120). */
+const PRIMARY_GROUP = 'primarygroupid';
+
+/** The attributes of users that name groups, and the attributes of users and groups that this requires. */
+export function namingAttributesOf({ memberOf = [] }: DirectoryMapping['users']) {
+  const sid = memberOf.some(isPrimaryGroup) ? [OBJECT_SID] : [];
+  return { users: [...memberOf, ...sid], groups: sid };
+}
+
+/**
+ * Returns the keys of the groups that the attributes of a user name (pure): keyOfDn, or a key of their objectSid. Active
+ * Directory stores the members of a primary group neither in `member` of the group nor in `memberOf` of the user. Values that
+ * name no group are omitted.
+ */
+export function namedGroupsOf(user: Entry, attributes: readonly string[]): string[] {
+  const keys = attributes.flatMap((attribute) =>
+    isPrimaryGroup(attribute)
+      ? keyOfSid(primaryGroupSidOf(user, attribute))
+      : user.bytes(attribute).flatMap((bytes) => keyOfText(decodeUtf8(bytes))),
+  );
+  return [...new Set(keys)].sort();
+}
+
+/** Returns the keys of a group by which users name it, besides that of its DN (pure). */
+export function groupKeysOf(group: Entry): string[] {
+  const [sid] = group.bytes(OBJECT_SID);
+  return keyOfSid(sid === undefined ? null : parseSid(sid));
+}
+
+function isPrimaryGroup(attribute: string): boolean {
+  return attribute.toLowerCase() === PRIMARY_GROUP;
+}
+
+function primaryGroupSidOf(user: Entry, attribute: string): string | null {
+  const [sid] = user.bytes(OBJECT_SID);
+  const [rid = ''] = user.text(attribute);
+  return sid === undefined ? null : primaryGroupSid(sid, rid);
+}
+
+function keyOfSid(sid: string | null): string[] {
+  return sid === null ? [] : [storedKeyOf(`sid:${sid}`)];
+}
+
+function keyOfText(dn: string | null): string[] {
+  return dn === null ? [] : [keyOfDn(dn)];
+}
