@@ -42,7 +42,13 @@ export async function serve(config: Config): Promise<void> {
   let kind = await recognize(given.directory, ending);
   while (!ending.aborted) {
     if (kind !== null) given = configFor(given, kind);
-    kind = await serveKind(given, kind !== null, ending);
+    try {
+      kind = await serveKind(given, kind !== null, ending);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      logger.warn('The database was lost during the start, which begins again');
+      await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
+    }
   }
   process.exit(0);
 }
@@ -144,13 +150,15 @@ async function whileAway<Result>(
     try {
       return await work();
     } catch (error) {
-      const isAway =
-        error instanceof DatabaseAwayError || databaseError(error) instanceof ServiceUnavailableError;
-      if (!isAway || ending.aborted) throw error;
+      if (!isAway(error) || ending.aborted) throw error;
       note((error as Error).message);
     }
     await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
   }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof DatabaseAwayError || databaseError(error) instanceof ServiceUnavailableError;
 }
 
 /** Resolves when the service has to start again in this process, with the preset of another kind of server. */

@@ -20,9 +20,10 @@ const READ_ID = statement(`select revision_uuid from mirror_state where ${IS_COM
 /** Read access and transactions for all other modules. */
 @Injectable()
 export class Database implements VisibilitySource {
-  /** Whether the model has rules that can hide something from some viewers. */
-  readonly hides: boolean;
   readonly rules: RulesInMirror;
+  /** Whether the mirror was written with rules of visibility, by this process or another one. Rules are assumed until it is known. */
+  isWrittenWithRules = true;
+  private readonly hasRules: boolean;
   private currentSeal: KeySeal | null = null;
 
   constructor(
@@ -32,8 +33,13 @@ export class Database implements VisibilitySource {
     @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
   ) {
     const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
-    this.hides = rules > 0;
+    this.hasRules = rules > 0;
     this.rules = new RulesInMirror(this, rules);
+  }
+
+  /** Whether rules can hide something from some viewers: those of the model, or those of another process that leads. */
+  get hides(): boolean {
+    return this.hasRules || this.isWrittenWithRules;
   }
 
   /** Seals the numbers of rows in cursors. */

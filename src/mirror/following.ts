@@ -13,7 +13,9 @@ import { CONFIG } from '../config/config.module.js';
 import { numberOfRules } from '../config/model/mapping.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { ServiceUnavailableError } from '../common/errors.js';
 import { settlesWithin } from '../common/settles-within.js';
+import { databaseError } from '../database/statements/database-error.js';
 import type { Writer } from '../database/statements/statement.js';
 import { valueIndexesOf } from '../database/fields/value-filters.js';
 import { passwordRisk } from '../sources/ldap/ldap-servers.js';
@@ -181,6 +183,8 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
       await this.dataSource.keepValueIndexes(indexes, signal);
     } catch (error) {
       if (signal.aborted) return;
+      // The next term begins with them, too.
+      if (databaseError(error) instanceof ServiceUnavailableError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       this.logger.warn(`Filters by custom fields lack indexes until the next start: ${reason}`);
     }

@@ -15,7 +15,7 @@ import { spawnBound } from '../support/spawn-bound.mjs';
 const FAULTY = `
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endOnFaults } from './dist/start/failure.js';
+import { endOnFaults } from './dist/failure.js';
 import { BufferedOutput } from './dist/monitoring/buffered-output.js';
 endOnFaults();
 const output = new BufferedOutput();

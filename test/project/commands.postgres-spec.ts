@@ -136,7 +136,7 @@ describe('directory sync', () => {
   it('fails with a message when the database ends its connections', async () => {
     const admin = new pg.Client(database.url);
     await admin.connect();
-    await admin.query('begin; lock table users');
+    await admin.query('begin; lock table entries');
     const interrupted = run('sync');
     const end = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;

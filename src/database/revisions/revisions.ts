@@ -16,11 +16,14 @@ export const REVISION_CHANNEL = 'directory_revision';
 /** The state of the mirror as one JSON value. The key of cursors changes when another database is restored. */
 const READ_STATE = `
   select json_build_object('number', revision, 'id', revision_uuid, 'asOf', (extract(epoch from as_of) * 1000)::float8,
-    'age', extract(epoch from clock_timestamp() - as_of)::float8, 'cursorKey', encode(cursor_key, 'hex')) as state
+    'age', extract(epoch from clock_timestamp() - as_of)::float8, 'cursorKey', encode(cursor_key, 'hex'),
+    'hasRules', coalesce(strpos(source_fingerprint, '.'), 0) > 0) as state
   from mirror_state where ${IS_COMPLETE}`;
 const READ_NOW = statement(READ_STATE);
 
-type MirrorReading = { readonly cursorKey: string } & (ReportedRevision | { readonly id: null });
+type MirrorReading = { readonly cursorKey: string; readonly hasRules: boolean } & (
+  ReportedRevision | { readonly id: null }
+);
 
 /** Some tools copy tables and never fill the view. */
 const INCOMPLETE =
@@ -185,10 +188,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.database.revision.measure(this.note(state));
   }
 
-  /** Notes the key of cursors. Returns the revision, if there is one. */
+  /** Notes the key of cursors, and whether rules of visibility apply. Returns the revision, if there is one. */
   private note(state: MirrorReading | undefined): ReportedRevision | null {
     if (state === undefined) return null;
     this.database.noteCursorKey(Buffer.from(state.cursorKey, 'hex'));
+    this.database.isWrittenWithRules = state.hasRules;
     return state.id === null ? null : state;
   }
 }
