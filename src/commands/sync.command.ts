@@ -107,10 +107,10 @@ function toJson(result: SyncResult): object {
     case 'applied':
       return { kind: result.kind, revision: result.revision.number, counts: result.counts };
     case 'planned': {
-      const { kind, reason: heldBecause, hash, counts, changes } = result;
+      const { kind, reason: blockedReason, hash, counts, changes } = result;
       return {
         kind,
-        heldBecause,
+        blockedReason,
         hash,
         counts,
         ...groupedChanges(changes),
@@ -119,8 +119,8 @@ function toJson(result: SyncResult): object {
       };
     }
     case 'blocked': {
-      const { kind, reason: heldBecause, hash, counts } = result;
-      return { kind, heldBecause, hash, counts };
+      const { kind, reason: blockedReason, hash, counts } = result;
+      return { kind, blockedReason, hash, counts };
     }
     default:
       return result;

@@ -122,7 +122,7 @@ describe('the commands on a directory server', () => {
     expect(counts).toMatchObject({ users: { created: 1, updated: 3, deleted: 1 } });
     expect(answer).toEqual({
       kind: 'planned',
-      heldBecause: null,
+      blockedReason: null,
       users: {
         created: [{ id: 'finn', name: 'Finn', dn: personDn('finn') }],
         updated: [

@@ -61,7 +61,7 @@ describe('directory sync', () => {
     ]);
     expect(answer).toEqual({
       kind: 'planned',
-      heldBecause: null,
+      blockedReason: null,
       hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       counts: {
         users: { created: 5, updated: 0, deleted: 0 },
