@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import { RateLimiterClusterMaster } from 'rate-limiter-flexible';
 import { backOff } from './common/back-off.js';
 import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
+import { countForCluster } from './limits/cluster-counts.js';
 import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
 import { ALIVE_MS, isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
@@ -39,7 +39,7 @@ export class Cluster {
     const exec = fileURLToPath(new URL('./main.js', import.meta.url));
     const args = process.argv.filter((each) => each === '--json');
     cluster.setupPrimary({ exec, args, serialization: 'advanced' });
-    new RateLimiterClusterMaster();
+    countForCluster();
     if (this.config.monitoring.metrics !== null) shareMetrics();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {

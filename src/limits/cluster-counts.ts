@@ -1,6 +1,6 @@
+import cluster, { type Worker } from 'node:cluster';
 import { LRUCache } from 'lru-cache';
-import { RateLimiterCluster, type RateLimiterRes } from 'rate-limiter-flexible';
-import type { Limit, LimitResult, Taking } from './limits.js';
+import { Limit, type LimitResult, type Taking } from './limits.js';
 
 /** What this process may still take of a limit without asking. */
 interface Held {
@@ -10,19 +10,54 @@ interface Held {
   readonly until: number;
 }
 
+/** A question to the first process, and its answer. An instant of `performance.now()` means nothing in another process. */
+interface Question extends Pick<Limit, 'name' | 'amount' | 'window'>, Pick<Taking, 'subject'> {
+  readonly limits: number;
+  readonly wanted: number;
+}
+interface Answer extends Omit<LimitResult, 'until'> {
+  readonly limits: number;
+  readonly milliseconds: number;
+}
+
 /** A process takes this part of a limit at once, because a message costs as much as a cached response. */
 const PARTS = 64;
 const MAX_SUBJECTS = 100_000;
 /** Milliseconds for an answer of the first process. */
 const TIMEOUT_MS = 1000;
 
+const isMessage = (message: unknown): message is { limits: number } =>
+  typeof message === 'object' && message !== null && 'limits' in message;
+
+/** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which then counts anew. */
+export function countForCluster(): void {
+  const limits = new LRUCache<string, Limit>({ max: 100 });
+  cluster.on('message', (worker: Worker, message: unknown) => {
+    if (!isMessage(message)) return;
+    const { limits: number, name, amount, window, subject, wanted } = message as Question;
+    const key = `${name} ${amount} ${window}`;
+    const limit = limits.get(key) ?? new Limit(name, amount, window);
+    limits.set(key, limit);
+    const { until, ...result } = limit.take(subject, wanted);
+    const answer: Answer = { limits: number, ...result, milliseconds: until - performance.now() };
+    if (worker.isConnected()) worker.send(answer);
+  });
+}
+
 /**
- * The counts of all processes of a cluster, which rate-limiter-flexible keeps in the first one (docs/adr/0044). What a process
- * has taken in advance stays taken, so that the processes never exceed a limit together.
+ * The counts of all processes of a cluster, which the first one keeps (docs/adr/0044). What a process has taken in advance stays
+ * taken, so that the processes never exceed a limit together.
  */
 export class ClusterCounts {
-  private readonly limiters = new WeakMap<Limit, RateLimiterCluster>();
   private readonly held = new LRUCache<string, Held>({ max: MAX_SUBJECTS });
+  private readonly open = new Map<number, (answer: Answer) => void>();
+  private asked = 0;
+
+  constructor() {
+    process.on('message', (message: unknown) => {
+      if (isMessage(message)) this.open.get(message.limits)?.(message as Answer);
+    });
+  }
 
   /** Takes one after another, up to the first that does not fit. Returns no promise if it need not ask. */
   take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
@@ -52,32 +87,37 @@ export class ClusterCounts {
   }
 
   private async takeAsked(taking: Taking): Promise<LimitResult> {
-    try {
-      return await (taking.amount === 0 ? this.read(taking) : this.consume(taking));
-    } catch {
-      // The first process does not answer, so this one is about to end.
-      return taking.limit.take(taking.subject, taking.amount);
-    }
+    const extra = taking.amount === 0 ? 0 : Math.floor(taking.limit.amount / PARTS);
+    const first = await this.ask(taking, taking.amount + extra);
+    if (extra === 0) return first;
+    if (!first.isTaken) return this.ask(taking, taking.amount);
+    const taken = first.taken - extra;
+    this.hold(`${taking.limit.name} ${taking.subject}`, { unused: extra, taken, until: first.until });
+    return { ...first, taken };
   }
 
-  private async read({ limit, subject }: Taking): Promise<LimitResult> {
-    const found = await this.limiterOf(limit).get(subject);
-    return resultOf(limit, found ?? { consumedPoints: 0, msBeforeNext: limit.window * 1000 }, 0);
-  }
-
-  /** The library adds first, and checks afterwards: what does not fit is returned. */
-  private async consume({ limit, subject, amount }: Taking): Promise<LimitResult> {
-    const limiter = this.limiterOf(limit);
-    const extra = Math.floor(limit.amount / PARTS);
-    for (const more of extra === 0 ? [0] : [extra, 0]) {
-      const found = await limiter.consume(subject, amount + more).catch(readRejection);
-      const result = resultOf(limit, found, more);
-      if (!result.isTaken) await limiter.reward(subject, amount + more);
-      else if (more > 0) this.hold(`${limit.name} ${subject}`, { ...result, unused: more });
-      if (result.isTaken) return result;
-      if (more === 0) return { ...result, taken: result.taken - amount };
-    }
-    throw new Error('The limit was not asked');
+  /** A first process that does not answer ends, and this one with it: until then it counts alone. */
+  private ask({ limit, subject }: Taking, wanted: number): Promise<LimitResult> {
+    const { name, amount, window } = limit;
+    const number = ++this.asked;
+    return new Promise((resolve) => {
+      const settle = (result: LimitResult) => {
+        clearTimeout(timer);
+        this.open.delete(number);
+        resolve(result);
+      };
+      const alone = () => {
+        settle(limit.take(subject, wanted));
+      };
+      const timer = setTimeout(alone, TIMEOUT_MS);
+      this.open.set(number, ({ isTaken, taken, milliseconds }) => {
+        settle({ isTaken, taken, until: performance.now() + milliseconds });
+      });
+      const question: Question = { limits: number, name, amount, window, subject, wanted };
+      process.send?.(question, undefined, undefined, (error) => {
+        if (error !== null) alone();
+      });
+    });
   }
 
   /** Simultaneous requests may each have taken something in advance. */
@@ -86,36 +126,4 @@ export class ClusterCounts {
     const kept = before !== undefined && before.until > performance.now() ? before.unused : 0;
     this.held.set(key, { ...taken, unused: taken.unused + kept });
   }
-
-  private limiterOf(limit: Limit): RateLimiterCluster {
-    const { name, amount, window } = limit;
-    let limiter = this.limiters.get(limit);
-    if (limiter === undefined) {
-      // The first process keeps a limiter with this prefix, also while other processes start with another amount.
-      const keyPrefix = `${name}-${amount}-${window}`;
-      limiter = new RateLimiterCluster({
-        keyPrefix,
-        points: amount,
-        duration: window,
-        timeoutMs: TIMEOUT_MS,
-      });
-      this.limiters.set(limit, limiter);
-    }
-    return limiter;
-  }
-}
-
-/** rate-limiter-flexible rejects with its result if the limit is exceeded. */
-export function readRejection(reason: unknown): RateLimiterRes {
-  if (reason instanceof Error) throw reason;
-  return reason as RateLimiterRes;
-}
-
-function resultOf(
-  limit: Limit,
-  { consumedPoints, msBeforeNext }: Pick<RateLimiterRes, 'consumedPoints' | 'msBeforeNext'>,
-  extra: number,
-): LimitResult {
-  const isTaken = consumedPoints <= limit.amount;
-  return { isTaken, taken: Math.max(0, consumedPoints - extra), until: performance.now() + msBeforeNext };
 }

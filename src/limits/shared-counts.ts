@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Incident } from '../common/incident.js';
 import type { RedisConfig } from '../config/settings/redis.js';
-import { readRejection } from './cluster-counts.js';
 import type { LimitResult, Limit, Taking } from './limits.js';
 
 /**
@@ -236,4 +235,10 @@ function inTime<Answer>(answer: Promise<Answer>, milliseconds: number): Promise<
       })
       .then(resolve, reject);
   });
+}
+
+/** rate-limiter-flexible rejects with its result if the limit is exceeded. */
+function readRejection(reason: unknown): RateLimiterRes {
+  if (reason instanceof Error) throw reason;
+  return reason as RateLimiterRes;
 }

@@ -17,6 +17,7 @@ import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
+import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
 import { RoleFilter, GroupInput, Group } from '../groups/group.model.js';
 import { Profile, UserInput, User } from '../users/user.model.js';
@@ -153,6 +154,7 @@ export class MembershipRoleResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @InheritAccess()
+  @ShortList()
   @ResolveField(() => [Group], {
     description:
       'The groups directly inside the group through which the user has the role `value`. Empty if the group itself names the user for it.',

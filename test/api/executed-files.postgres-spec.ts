@@ -9,7 +9,7 @@ import { WatchedService } from '../support/watched-service.js';
  * merged.
  */
 const MAX_KNOWN_DOCUMENT = 41;
-const MAX_CACHED = 16;
+const MAX_CACHED = 23;
 const MAX_RESOLVER_TO_DRIVER = 17;
 
 /** Files that run by timers such as heartbeats, and not for the request. The mirror derives the fields each time it maps entries. */

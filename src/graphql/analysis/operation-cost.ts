@@ -1,5 +1,13 @@
 import { Extensions } from '@nestjs/graphql';
-import { getArgumentValues, getNullableType, GraphQLError, isListType } from 'graphql';
+import {
+  getArgumentValues,
+  getNamedType,
+  getNullableType,
+  GraphQLError,
+  type GraphQLField,
+  isCompositeType,
+  isListType,
+} from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
@@ -10,6 +18,8 @@ const NODES_PER_POINT = 100;
 const VALUES_PER_NODE = 25;
 /** Sizes multiply, so that a count exceeds what numbers of the API can express. */
 const LARGEST_COUNT = 2 ** 31 - 1;
+/** Elements of a list in an argument. Most lists have lower limits. */
+const LONGEST_LIST = 1000;
 /** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
 const LIST_SIZE = 10;
 
@@ -34,6 +44,23 @@ export function SizedBy(argument: string): MethodDecorator {
   return Extensions({ sizedBy: argument });
 }
 
+/** Declares that a list is short in every directory, so that it counts values and no nodes. */
+export function ShortList(): MethodDecorator & PropertyDecorator {
+  return Extensions({ isShort: true });
+}
+
+/** Why an operation could request any number of objects by a field; null if it cannot. */
+export function unboundedSize(field: GraphQLField<unknown, unknown>, isInPage: boolean): string | null {
+  const { args, type, extensions } = field;
+  if (args.some(({ name }) => name === 'first' || name === 'last') && !isConnection(field))
+    return 'has only one of first and last';
+  const isList = isListType(getNullableType(type)) && (args.length > 0 || isCompositeType(getNamedType(type)));
+  const isBounded = ['sizedBy', 'mostNodes', 'isShort'].some((bound) => extensions[bound] !== undefined);
+  return isList && !isInPage && !isBounded
+    ? 'is a list without a bound: page it by first and last, or declare @SizedBy or @ShortList'
+    : null;
+}
+
 /** A connection or a list of nodes, with its nodes, and the values in them and not in those of other pages. */
 interface Page {
   readonly path: readonly string[];
@@ -55,6 +82,8 @@ export class CostCount {
   readonly root: Occurrences;
   private readonly pages: Page[];
   private deepest: readonly string[] = [];
+  /** The points of lists in arguments. */
+  private listed = 0;
 
   constructor(private readonly limits: LimitsConfig) {
     const page = { path: [], nodes: 0, values: 0 };
@@ -68,6 +97,7 @@ export class CostCount {
    */
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
     const { field, responsePath: path } = selected;
+    this.listed += product(at.nodes, pointsOfLists(given, field.name));
     if (path.length > this.deepest.length) this.deepest = path;
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
@@ -99,7 +129,7 @@ export class CostCount {
       nodeCount,
       nodeLimit: limits.nodes,
       largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
-      points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)),
+      points: Math.max(1, sumOf([Math.ceil(nodeCount / NODES_PER_POINT), this.listed], Number)),
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
         excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
@@ -176,6 +206,16 @@ function listSize({ parentType, field }: SelectedField, values: Record<string, u
   if (length <= LARGEST_PAGE) return length;
   const message = `${argument} of ${parentType.name}.${field.name} must have at most ${LARGEST_PAGE} elements`;
   throw new BadUserInputError(message, argument);
+}
+
+/** The points of the lists in a value of an argument: one for each hundred elements after the first. @throws BadUserInputError */
+function pointsOfLists(value: unknown, name: string): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const isArray = Array.isArray(value);
+  if (isArray && value.length > LONGEST_LIST)
+    throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
+  const own = isArray ? Math.max(0, Math.floor((value.length - 1) / NODES_PER_POINT)) : 0;
+  return own + sumOf(Object.entries(value), ([member, each]) => pointsOfLists(each, isArray ? name : member));
 }
 
 /** The page with the most nodes or values. */

@@ -1,5 +1,6 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
+  getNamedType,
   type GraphQLFieldConfig,
   GraphQLObjectType,
   type GraphQLSchema,
@@ -9,6 +10,8 @@ import {
 } from 'graphql';
 import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
+import { isConnection } from '../analysis/connection-arguments.js';
+import { unboundedSize } from '../analysis/operation-cost.js';
 import { pathKey } from '../analysis/operation.js';
 import type { Config } from '../../config/config.js';
 import { describeAccess } from './access-directive.js';
@@ -29,7 +32,7 @@ export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchem
   return addPreviewTypes(addDerivedFields(built, config));
 }
 
-/** Finishes the schema that Nest has built. Throws if a field declares no access. */
+/** Finishes the schema that Nest has built. Throws if a field declares no access, or could return any number of objects. */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = undeclaredFields(built);
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
@@ -60,6 +63,9 @@ function withoutDefaultResolver(
 
 function undeclaredFields(schema: GraphQLSchema): string[] {
   const problems: string[] = [];
+  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const connections = objects.flatMap((type) => Object.values(type.getFields()).filter(isConnection));
+  const pages = new Set(connections.map(({ type }) => getNamedType(type).name));
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     const isRoot = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
@@ -67,6 +73,8 @@ function undeclaredFields(schema: GraphQLSchema): string[] {
     );
     for (const field of Object.values(type.getFields())) {
       const coordinate = `${type.name}.${field.name}`;
+      const unbounded = unboundedSize(field, pages.has(type.name));
+      if (unbounded !== null) problems.push(`${coordinate} ${unbounded}`);
       const access = field.extensions['access'] as Access | undefined;
       if (access === undefined) {
         problems.push(
