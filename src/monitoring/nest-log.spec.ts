@@ -1,6 +1,5 @@
 import { readConfig } from '../config/config.js';
-import { createLog, NestLog } from './log.js';
-import { TextStream } from './text-stream.js';
+import { createLog, NestLog, TextFormat } from './log.js';
 
 /** Returns the output of a log with these settings. */
 function writtenBy(environment: Record<string, string>, work: (log: NestLog) => void): string[] {
@@ -56,7 +55,7 @@ describe('the log', () => {
     ] as const) {
       const written: string[] = [];
       const stream = { write: (text: string) => written.push(text) };
-      createLog(readConfig({}), stream, isTerminal).lines.info({ status: 200, cost: null }, 'request');
+      createLog(readConfig({}), stream, isTerminal).info({ status: 200, cost: null }, 'request');
       expect(written).toEqual([expect.stringMatching(form)]);
     }
   });
@@ -64,10 +63,8 @@ describe('the log', () => {
   it('has short lines of requests in a terminal, with colors where it has them', () => {
     const request = { level: 'info', time: '2030-01-15T07:30:00.123Z', requestId: 'x', route: '/graphql/v1' };
     const lineOf = (hasColors: boolean, more: object) => {
-      const written: string[] = [];
-      const stream = new TextStream({ write: (line) => written.push(line) }, true, hasColors);
-      stream.write(JSON.stringify({ ...request, ...more, msg: 'request' }));
-      return written.join('').replace(/\d\d:\d\d:\d\d/, 'TIME');
+      const line = new TextFormat(true, hasColors).lineOf({ ...request, ...more, msg: 'request' });
+      return line.replace(/\d\d:\d\d:\d\d/, 'TIME');
     };
     const answered = { status: 200, milliseconds: 3.214, operation: 'Members', principal: null, cost: 1 };
     expect(lineOf(false, answered)).toBe('TIME.123 200     3.2 ms /graphql/v1 Members\n');

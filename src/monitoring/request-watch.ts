@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PrincipalKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
-import type { OperationLabel } from '../graphql/analysis/operation.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
-import { createLog, type Log } from './log.js';
+import { createLog } from './log.js';
 import { addRequest, RequestCounts } from './metrics/request-metrics.js';
 
 declare module 'fastify' {
@@ -34,7 +33,7 @@ const NONE = 'none';
 @Injectable()
 export class RequestWatch {
   /** Null if requests are not logged. */
-  private readonly lines: RequestLines | null;
+  private readonly lines: Logger | null;
   private readonly isMeasured: boolean;
 
   constructor(
@@ -42,8 +41,7 @@ export class RequestWatch {
     private readonly counts: RequestCounts,
   ) {
     const log = createLog(config);
-    const isLogged = config.monitoring.requestLines && log.lines.isLevelEnabled('info');
-    this.lines = isLogged ? new RequestLines(log, log.lines.isLevelEnabled('debug')) : null;
+    this.lines = config.monitoring.requestLines && log.isLevelEnabled('info') ? log : null;
     this.isMeasured = config.monitoring.metrics !== null;
   }
 
@@ -89,10 +87,7 @@ export class RequestWatch {
       this.counts.addOperation(principal ?? 'NONE');
       count.points += cost ?? 0;
     }
-    if (this.lines === null) return;
-    const { id, method, traceId } = request;
-    const operation = rateLimits === null ? null : { label, principal, cost, statements };
-    this.lines.write({ id, method, route, status, milliseconds, operation, traceId });
+    this.lines?.info(lineOf(request, status, cost, this.lines.isLevelEnabled('debug')), 'request');
   }
 }
 
@@ -132,69 +127,23 @@ function costIn(rateLimits: readonly RateLimitState[]): number | null {
   return null;
 }
 
-/** A request as its line names it. */
-interface LoggedRequest {
-  /** It is safe in JSON: see `chooseRequestId`. */
-  readonly id: string;
-  readonly method: string;
-  /** The declared route, because the actual path may contain any value. */
-  readonly route: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  /** Null for requests to other paths than the GraphQL endpoint. */
-  readonly operation: LoggedOperation | null;
-  readonly traceId: string | undefined;
-}
-
-interface LoggedOperation {
-  /** Its names are those of GraphQL, which are safe in JSON. */
-  readonly label: OperationLabel | null;
-  readonly principal: PrincipalKind | null;
-  /** In points. */
-  readonly cost: number | null;
-  readonly statements: number;
-}
-
-/**
- * Writes the request lines of the log: docs/operations.md has an example. The text is built here, because pino takes four times as
- * long as all other steps of monitoring (docs/adr/0027).
- */
-class RequestLines {
-  /** The time of the last line in milliseconds, and as JSON. */
-  private writtenAt = 0;
-  private time = '';
-
-  /** @param isDetailed whether lines have all fields */
-  constructor(
-    private readonly log: Log,
-    private readonly isDetailed: boolean,
-  ) {}
-
-  write({ id, method, route, status, milliseconds, operation, traceId }: LoggedRequest): void {
-    this.log.write(
-      `{"level":"info","time":"${this.readTime()}","requestId":"${id}"${this.isDetailed ? `,"method":"${method}"` : ''},` +
-        `"route":"${route}","status":${status},"milliseconds":${Math.round(milliseconds * 1000) / 1000}` +
-        `${operation === null ? '' : this.textOf(operation)}${traceId === undefined ? '' : `,"traceId":"${traceId}"`},"msg":"request"}\n`,
-    );
-  }
-
-  private textOf({ label, principal, cost, statements }: LoggedOperation): string {
-    const field = this.isDetailed ? `,"field":${quoted(label?.field)}` : '';
-    const details = this.isDetailed ? `,"statements":${statements}` : '';
-    return `,"operation":${quoted(label?.name)}${field},"principal":${quoted(principal)},"cost":${cost}${details}`;
-  }
-
-  /** Many lines are written within a millisecond. */
-  private readTime(): string {
-    const now = Date.now();
-    if (now !== this.writtenAt) {
-      this.writtenAt = now;
-      this.time = new Date(now).toISOString();
-    }
-    return this.time;
-  }
-}
-
-function quoted(name: string | null | undefined): string {
-  return name === null || name === undefined ? 'null' : `"${name}"`;
+/** What the line of a request names (docs/operations.md). Pino omits what is undefined. */
+function lineOf(request: SeenRequest, status: number, cost: number | null, isDetailed: boolean): object {
+  const { id: requestId, method, route, operation: label, principal, rateLimits, statements } = request;
+  const operation = rateLimits !== null && {
+    operation: label?.name ?? null,
+    field: isDetailed ? (label?.field ?? null) : undefined,
+    principal: principal?.kind ?? null,
+    cost,
+    statements: isDetailed ? statements : undefined,
+  };
+  return {
+    requestId,
+    method: isDetailed ? method : undefined,
+    route,
+    status,
+    milliseconds: Math.round(request.milliseconds * 1000) / 1000,
+    ...operation,
+    traceId: request.traceId,
+  };
 }

@@ -6,8 +6,8 @@ const LINES = 4000;
 
 /** Writes lines of different lengths, some of which are longer than what a pipe takes at once in any state. */
 const WRITER = `
-const { BufferedOutput } = await import('./dist/monitoring/buffered-output.js');
-const output = new BufferedOutput();
+const { openOutput } = await import('./dist/monitoring/log.js');
+const output = openOutput();
 for (let line = 0; line < ${LINES}; line++) {
   output.write(JSON.stringify({ writer: process.argv[1], line, text: 'ü'.repeat(line % 500) }) + '\\n');
   if (line % 100 === 0) await new Promise(setImmediate);

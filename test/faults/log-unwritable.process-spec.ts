@@ -16,9 +16,9 @@ const FAULTY = `
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endOnFaults } from './dist/failure.js';
-import { BufferedOutput } from './dist/monitoring/buffered-output.js';
+import { openOutput } from './dist/monitoring/log.js';
 endOnFaults();
-const output = new BufferedOutput();
+const output = openOutput();
 for (let line = 0; line < 20; line++) {
   spawnSync('true', { stdio: ['ignore', 'inherit', 'inherit'] });
   output.write('x'.repeat(100_000) + '\\n');
@@ -31,8 +31,8 @@ setTimeout(() => { throw new Error('The fault'); });
 /** Writes a line whenever it receives one. */
 const ECHOING = `
 import { createInterface } from 'node:readline';
-import { BufferedOutput } from './dist/monitoring/buffered-output.js';
-const output = new BufferedOutput();
+import { openOutput } from './dist/monitoring/log.js';
+const output = openOutput();
 for await (const line of createInterface({ input: process.stdin })) {
   output.write(line + '\\n');
   output.flush();
