@@ -19,7 +19,7 @@ import { RejectionError } from '../http/rejection.js';
 import { contentSecurityPolicy } from '../pages/policy.js';
 import { type Client, registeredClients } from './clients.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
-import { buildProvider, type Person } from './provider.js';
+import { buildProvider, type ProviderPerson } from './provider.js';
 
 const PATHS = [
   '/oauth2/*',
@@ -85,7 +85,7 @@ export class IdentityProvider implements OnModuleInit {
   }
 
   /** An unavailable database is not an error of the provider, and the client may retry. */
-  private async findPerson(id: string): Promise<Person | null> {
+  private async findPerson(id: string): Promise<ProviderPerson | null> {
     try {
       const rows = await this.database.read<PersonRow>(PERSON_BY_ID, [foldId(id)]);
       const [[sub, name, givenName = null, familyName = null, email = null] = [null, '']] = rows;

@@ -9,10 +9,10 @@ import { type Client, clientMetadata, providerScopes } from './clients.js';
 import { type ProviderKeys, publicKeys } from './keys.js';
 
 /** The claims of OpenID Connect about a user. `sub` is the id as the directory spells it. */
-export type Person = Readonly<Record<string, string> & { sub: string }>;
+export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
 
 /** Finds a user by id, in any spelling. Returns null when the mirror has no such user. */
-type FindPerson = (id: string) => Promise<Person | null>;
+type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
 export interface ProviderOptions {
   /** The URL of this service. It may have a path, with which all links of the provider then begin. */
@@ -36,12 +36,21 @@ export function buildProvider(options: ProviderOptions): Provider {
   acceptKnownPeople(provider, findPerson);
   acceptAtUserinfo(provider, keys);
   provider.use(async (context, next) => {
+    // oidc-provider would create a session here and fail to save it, because its own form always sends one.
+    const isForm = context.path === CODE_PAGE && context.method === 'POST';
+    if (isForm && ((await provider.Session.get(context)) as { exp?: number }).exp === undefined) {
+      context.status = 400;
+      context.body = 'Open the page that your device shows again';
+      return;
+    }
     await next();
     if (context.status === 503) context.set('Retry-After', '1');
     if (typeof context.body === 'string') context.body = context.body.replaceAll(FORBIDDEN_PARTS, '');
   });
   return provider;
 }
+
+const CODE_PAGE = '/oauth2/device';
 
 /** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
 const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
@@ -96,7 +105,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
       userinfo: '/oauth2/userinfo',
       jwks: '/oauth2/jwks',
       device_authorization: '/oauth2/device_authorization',
-      code_verification: '/oauth2/device',
+      code_verification: CODE_PAGE,
       end_session: '/oauth2/logout',
     },
     scopes: providerScopes(options.scopes),
