@@ -59,11 +59,6 @@ export default tseslint.config(
     rules: { 'max-lines': ['error', 600] },
   },
   {
-    // It wires the embedded provider to services of five modules, so that its constructor has more parameters.
-    files: ['src/identity-provider/identity-provider.ts'],
-    rules: { 'no-restricted-syntax': ['error', noDefaultExport] },
-  },
-  {
     // A migration is a list of statements that never changes after its release.
     files: ['src/database/migrations/*.ts'],
     rules: { 'max-lines-per-function': 'off' },

@@ -67,6 +67,6 @@ async function loadWebhooks(): Promise<DynamicModule> {
 
 /** Loads the embedded provider only where it serves: its library takes 8 MB and a tenth of the start. */
 async function loadIdentityProvider(): Promise<DynamicModule> {
-  const { IdentityProviderModule } = await import('./identity-provider/identity-provider.module.js');
+  const { IdentityProviderModule } = await import('./identity-provider/identity-provider.js');
   return { module: IdentityProviderModule };
 }

@@ -1,27 +1,25 @@
 import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
-import type { Provider } from 'oidc-provider';
+import { AuthModule } from '../auth/auth.module.js';
 import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
 import { ServiceError } from '../common/errors.js';
+import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { isSampleDirectory } from '../config/settings/directory.js';
 import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
-import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
-import { explorerClient, registeredClients } from './clients.js';
+import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 import { RejectionError } from '../http/rejection.js';
-import { DeviceCodes } from './pages/flow-pages.js';
+import { contentSecurityPolicy } from '../pages/policy.js';
+import { type Client, registeredClients } from './clients.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
-import { ProviderLogins } from './logins.js';
-import { findPerson, type ProviderPerson, SAMPLE_PEOPLE } from './people.js';
-import { buildProvider } from './provider.js';
+import { buildProvider, type ProviderPerson } from './provider.js';
 
 const PATHS = [
   '/oauth2/*',
@@ -41,8 +39,6 @@ export class IdentityProvider implements OnModuleInit {
     private readonly embeddedKeys: EmbeddedKeys,
     private readonly embeddedIssuer: EmbeddedIssuer,
     private readonly database: Database,
-    private readonly failedLogins: FailedLogins,
-    private readonly wrongCodes: WrongCodes,
   ) {}
 
   /** @throws ConfigError when the clients file cannot be used */
@@ -50,28 +46,21 @@ export class IdentityProvider implements OnModuleInit {
     // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
-    const registered = registeredClients(this.config);
-    const explorer = explorerClient(this.config, registered);
-    const clients = explorer === null ? registered : [...registered, explorer];
-    const logins = new ProviderLogins(this.failedLogins);
+    const clients = registeredClients(this.config);
     // Requests are answered only when the database is open.
     let handle: RequestListener = () => undefined;
     const mounted = (...given: Parameters<RequestListener>) => {
       handle(...given);
     };
-    await mount(adapter, mounted, logins, this.config);
+    await mount(adapter, mounted, this.config);
     await this.embeddedKeys.whenOpen(async () => {
       const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
       this.embeddedIssuer.publish(publicKeys(keys));
-      handle = this.build(clients, keys, logins);
+      handle = this.build(clients, keys);
     });
   }
 
-  private build(
-    clients: ReturnType<typeof registeredClients>,
-    keys: ProviderKeys,
-    logins: ProviderLogins,
-  ): RequestListener {
+  private build(clients: readonly Client[], keys: ProviderKeys): RequestListener {
     const provider = buildProvider({
       issuer: this.config.baseUrl,
       audience: this.config.auth.audiences[0],
@@ -80,26 +69,7 @@ export class IdentityProvider implements OnModuleInit {
       corsOrigins: this.config.corsOrigins,
       keys,
       findPerson: (id) => this.findPerson(id),
-      people: isSampleDirectory(this.config.directory) ? SAMPLE_PEOPLE : [],
-      logins,
-      codes: new DeviceCodes(this.wrongCodes, logins),
     });
-    this.logErrors(provider);
-    const handle = provider.callback();
-    return (request, response) => void handle(request, response);
-  }
-
-  /** An unavailable database is not an error of the provider, and the client may retry. */
-  private async findPerson(id: string): Promise<ProviderPerson | null> {
-    try {
-      return await findPerson(this.database, id);
-    } catch (cause) {
-      if (!(cause instanceof ServiceError)) throw cause;
-      throw new OIDCProviderError(503, 'temporarily_unavailable', { cause });
-    }
-  }
-
-  private logErrors(provider: Provider): void {
     const log = (error: unknown) => {
       if (error instanceof OIDCProviderError && error.cause instanceof ServiceError) {
         this.logger.warn(error.cause.message);
@@ -110,16 +80,42 @@ export class IdentityProvider implements OnModuleInit {
     });
     // Errors outside of the provider's own routes. Without a listener, they would go to the console.
     (provider as EventEmitter).on('error', log);
+    const handle = provider.callback();
+    return (request, response) => void handle(request, response);
+  }
+
+  /** An unavailable database is not an error of the provider, and the client may retry. */
+  private async findPerson(id: string): Promise<ProviderPerson | null> {
+    try {
+      const rows = await this.database.read<PersonRow>(PERSON_BY_ID, [foldId(id)]);
+      const [[sub, name, givenName = null, familyName = null, email = null] = [null, '']] = rows;
+      if (sub === null) return null;
+      const claims = { sub, name, given_name: givenName, family_name: familyName, email };
+      // A claim without a value is left out (OpenID Connect Core §5.3.2).
+      const known = Object.entries(claims).filter((claim): claim is [string, string] => claim[1] !== null);
+      return { ...Object.fromEntries(known), sub };
+    } catch (cause) {
+      if (!(cause instanceof ServiceError)) throw cause;
+      throw new OIDCProviderError(503, 'temporarily_unavailable', { cause });
+    }
   }
 }
 
+/** For development and the demonstration: only without an external issuer. */
+@Module({ imports: [AuthModule], providers: [IdentityProvider] })
+export class IdentityProviderModule {}
+
+type PersonRow = [id: string | null, name: string, ...others: (string | null)[]];
+
+/** Returns one row even if no user has the id. */
+const PERSON_BY_ID = statement(
+  `select u.id, u.name, u.given_name, u.family_name, u.email, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+   where ${IS_COMPLETE}`,
+  { returnsRevision: true },
+);
+
 /** Routes these paths to the provider before Fastify parses the body, which the provider reads itself. */
-async function mount(
-  adapter: FastifyAdapter,
-  handle: RequestListener,
-  logins: ProviderLogins,
-  config: Config,
-): Promise<void> {
+async function mount(adapter: FastifyAdapter, handle: RequestListener, config: Config): Promise<void> {
   await adapter.getInstance().register((fastify, _options, done) => {
     for (const path of PATHS) {
       fastify.all(path, {
@@ -130,13 +126,11 @@ async function mount(
             return;
           }
           if (request.url.split('&').length > MOST_PARAMETERS) {
-            refuse(
-              new RejectionError(400, 'BAD_REQUEST', `The URL has more than ${MOST_PARAMETERS} parameters`),
-            );
+            const message = `The URL has more than ${MOST_PARAMETERS} parameters`;
+            refuse(new RejectionError(400, 'BAD_REQUEST', message));
             return;
           }
           handOver(reply);
-          logins.noteAddress(request.raw, request.ip);
           handle(request.raw, reply.raw);
         },
         handler: () => undefined,
@@ -149,13 +143,23 @@ async function mount(
 /** Maximum number of parameters of a URL. OAuth needs fewer, and Koa parses them in quadratic time. */
 const MOST_PARAMETERS = 100;
 
-/** Headers of the API that do not apply to the provider, which sets its own for its pages and its clients. */
+/** Headers of the API that do not apply to the provider, which sets its own for its clients. */
 const NOT_HANDED_OVER = /^(content-security-policy|vary|access-control-.*)$/;
+
+/**
+ * The pages of oidc-provider have their style inside, and load nothing. It adds the hash of the script that submits a form.
+ * There is no `form-action`, because browsers apply it to every redirect after the post, and the last redirect leads to the
+ * application.
+ */
+const PAGE_POLICY = contentSecurityPolicy({ 'style-src': [`'unsafe-inline'`], 'script-src': [] });
 
 /** Copies the headers to the raw response, because hijacking drops the headers that are already set. */
 function handOver(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined && !NOT_HANDED_OVER.test(name)) reply.raw.setHeader(name, value);
   }
+  reply.raw.setHeader('content-security-policy', PAGE_POLICY);
+  reply.raw.setHeader('x-content-type-options', 'nosniff');
+  reply.raw.setHeader('referrer-policy', 'no-referrer');
   reply.hijack();
 }

@@ -5,11 +5,16 @@ declare module 'oidc-provider/lib/provider.js' {
   export { Provider } from 'oidc-provider';
 }
 
+declare module 'oidc-provider/lib/adapters/memory_adapter.js' {
+  import type { AdapterFactory } from 'oidc-provider';
+  /** @param clockTolerance seconds for which an entry is kept after its end */
+  export function createMemoryAdapter(clockTolerance: number): AdapterFactory;
+}
+
 declare module 'oidc-provider/lib/helpers/errors.js' {
   import { errors } from 'oidc-provider';
-  export import InvalidGrant = errors.InvalidGrant;
+  export import InvalidRequest = errors.InvalidRequest;
   export import InvalidScope = errors.InvalidScope;
   export import InvalidTarget = errors.InvalidTarget;
   export import OIDCProviderError = errors.OIDCProviderError;
-  export import SessionNotFound = errors.SessionNotFound;
 }

@@ -1,64 +1,81 @@
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
-import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
+import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { type Client, clientMetadata, providerScopes } from './clients.js';
-import { type DeviceCodes, deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
-import { interactionPath, SignIn, type SignInOptions } from './pages/interaction.js';
-import { type ProviderKeys, publicKeys } from './keys.js';
-import type { ProviderLogins } from './logins.js';
-import { MemoryAdapter } from './memory-adapter.js';
-import type { FindPerson } from './people.js';
+import type { ScopeDefinition } from '../config/scopes.js';
 import { PROTECTED_PATHS } from '../http/challenges.js';
-import { ROUTES, answerFaults, answerWrongRequests } from './wrong-requests.js';
+import { type Client, clientMetadata, providerScopes } from './clients.js';
+import { type ProviderKeys, publicKeys } from './keys.js';
 
-const HOUR = 3600;
-const DAY = 24 * HOUR;
+/** The claims of OpenID Connect about a user. `sub` is the id as the directory spells it. */
+export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
 
-export interface ProviderOptions extends SignInOptions {
+/** Finds a user by id, in any spelling. Returns null when the mirror has no such user. */
+type FindPerson = (id: string) => Promise<ProviderPerson | null>;
+
+export interface ProviderOptions {
   /** The URL of this service. It may have a path, with which all links of the provider then begin. */
   readonly issuer: string;
   /** The `aud` of access tokens. */
   readonly audience: string;
   readonly clients: readonly Client[];
+  /** The scopes of the API. */
+  readonly scopes: readonly ScopeDefinition[];
   readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
-  readonly codes: DeviceCodes;
+  readonly findPerson: FindPerson;
 }
 
 /** Builds the OpenID provider. Requests come without the path of the issuer. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, logins, codes } = options;
+  const { issuer, clients, keys, findPerson } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
-  judgeSecrets(provider, logins);
-  acceptAtUserinfo(provider, options.keys);
-  answerFaults(provider);
-  answerWrongRequests(provider, logins, codes);
-  const signIn = new SignIn(provider, clientsById, options);
-  provider.use((context, next) => signIn.handle(context, next));
+  acceptKnownPeople(provider, findPerson);
+  acceptAtUserinfo(provider, keys);
+  provider.use(async (context, next) => {
+    // oidc-provider would create a session here and fail to save it, because its own form always sends one.
+    const isForm = context.path === CODE_PAGE && context.method === 'POST';
+    if (isForm && ((await provider.Session.get(context)) as { exp?: number }).exp === undefined) {
+      context.status = 400;
+      context.body = 'Open the page that your device shows again';
+      return;
+    }
+    await next();
+    if (context.status === 503) context.set('Retry-After', '1');
+    if (typeof context.body === 'string') context.body = context.body.replaceAll(FORBIDDEN_PARTS, '');
+  });
   return provider;
 }
 
-/** Lifetimes in seconds. */
-const TTL: Configuration['ttl'] = {
-  AccessToken: HOUR,
-  AuthorizationCode: 60,
-  ClientCredentials: HOUR,
-  DeviceCode: 10 * 60,
-  Grant: 14 * DAY,
-  IdToken: HOUR,
-  Interaction: HOUR,
-  RefreshToken: 14 * DAY,
-  Session: DAY,
-};
+const CODE_PAGE = '/oauth2/device';
+
+/** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
+const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
+
+/** Advice of oidc-provider for its developers, which would be in the output of the service. Its pages are meant for development. */
+const ADVICE = /oidc-provider (NOTICE|WARNING): (default .* function called|a quick start development-only)/;
+
+for (const level of ['info', 'warn'] as const) {
+  const write = console[level].bind(console);
+  console[level] = (...given: unknown[]) => {
+    if (!ADVICE.test(String(given[0]))) write(...given);
+  };
+}
+
+/**
+ * Seconds for which an expired device code is still known, so that the response is `expired_token` (RFC 8628 §3.5) and not
+ * `invalid_grant`.
+ */
+const EXPIRED_DEVICE_CODE = 600;
 
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
   const { issuer, clients, corsOrigins, keys, findPerson } = options;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
-    adapter: (model) => new MemoryAdapter(model),
+    adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
     claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientBasedCORS: (_context, origin, client) => mayCall(origin, client, corsOrigins),
@@ -72,24 +89,26 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     features: features(options, clientsById),
     findAccount: async (_context, id) => {
       const person = await findPerson(id);
-      if (person === null) return undefined;
-      const { id: sub, name, givenName, familyName, email } = person;
-      const claims = { sub, name, given_name: givenName, family_name: familyName, email };
-      // A claim without a value is left out (OpenID Connect Core §5.3.2).
-      const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null));
-      return { accountId: sub, claims: () => Promise.resolve({ ...known, sub }) };
+      return person === null ? undefined : { accountId: person.sub, claims: () => person };
     },
     formats: { customizers: { jwt: describeOwner(findPerson, clientsById) } },
-    interactions: { url: (_context, { uid }) => `${issuer}${interactionPath(uid)}` },
     // OpenID Connect requires a prompt for `offline_access`. Plain OAuth clients only register the grant type.
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     jwks: keys.jwks,
     pkce: { required: () => true },
-    renderError,
     responseTypes: ['code'],
-    routes: ROUTES,
+    routes: {
+      authorization: '/oauth2/authorize',
+      token: '/oauth2/token',
+      introspection: '/oauth2/introspect',
+      revocation: '/oauth2/revoke',
+      userinfo: '/oauth2/userinfo',
+      jwks: '/oauth2/jwks',
+      device_authorization: '/oauth2/device_authorization',
+      code_verification: CODE_PAGE,
+      end_session: '/oauth2/logout',
+    },
     scopes: providerScopes(options.scopes),
-    ttl: TTL,
   };
 }
 
@@ -99,21 +118,10 @@ function features(
 ): NonNullable<Configuration['features']> {
   return {
     clientCredentials: { enabled: true },
-    devInteractions: { enabled: false },
-    deviceFlow: {
-      enabled: true,
-      charset: 'base-20',
-      mask: '****-****',
-      deviceInfo: () => ({}),
-      ...deviceFlowPages(options.codes),
-    },
+    devInteractions: { enabled: true },
+    deviceFlow: { enabled: true },
     dPoP: { enabled: false },
-    introspection: {
-      enabled: true,
-      allowedPolicy: (_context, client, token) =>
-        client.clientAuthMethod !== 'none' || token.clientId === client.clientId,
-    },
-    pushedAuthorizationRequests: { enabled: false },
+    introspection: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => options.issuer,
@@ -121,11 +129,8 @@ function features(
         resourceServer(options, oidc, resource, clientsById.get(client.clientId)),
       useGrantedResource: () => true,
     },
-    revocation: {
-      enabled: true,
-      allowedPolicy: (_context, { clientId }, token) => token.clientId === clientId,
-    },
-    rpInitiatedLogout: { enabled: true, ...signOutPages },
+    revocation: { enabled: true },
+    rpInitiatedLogout: { enabled: true },
     userinfo: { enabled: true },
   };
 }
@@ -141,7 +146,7 @@ function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, 
     // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no user.
     const owner = clientsById.get(token.clientId ?? '')?.owner ?? null;
     // Each request checks whether the directory has the owner, because users change while a token is valid.
-    if (owner !== null) payload['sub'] = (await findPerson(owner))?.id ?? owner;
+    if (owner !== null) payload['sub'] = (await findPerson(owner))?.sub ?? owner;
   };
 }
 
@@ -174,7 +179,7 @@ function resourceServer(
   return {
     scope: providerScopes(scopes).join(' '),
     audience,
-    accessTokenTTL: HOUR,
+    accessTokenTTL: 3600,
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: 'RS256' } },
   };
@@ -209,6 +214,19 @@ function useIssuerForLinks(provider: Provider, issuer: string): void {
   Object.defineProperty(provider.request, 'protocol', { value: new URL(issuer).protocol.slice(0, -1) });
 }
 
+/** Accepts an id of the directory in any spelling as a login. The page of oidc-provider accepts every text. */
+function acceptKnownPeople(provider: Provider, findPerson: FindPerson): void {
+  const finish = provider.interactionFinished.bind(provider);
+  provider.interactionFinished = async (request, response, result, options) => {
+    if (result.login === undefined) return finish(request, response, result, options);
+    const { accountId } = result.login as { accountId?: unknown };
+    const person = typeof accountId === 'string' ? await findPerson(accountId.trim()) : null;
+    if (person === null) throw new InvalidRequest('no user of the directory has this id');
+    const login = { ...result.login, accountId: person.sub };
+    return finish(request, response, { ...result, login }, options);
+  };
+}
+
 /**
  * Makes an access token of the API with the scope `openid` read userinfo too, because clients request and send one token.
  * oidc-provider does not store JWTs, and refuses a token with an audience there.
@@ -237,24 +255,4 @@ interface TokenModel {
     getValueAndPayload: () => Promise<{ readonly value: string; readonly payload?: object }>;
   };
   find: (token: string) => Promise<unknown>;
-}
-
-/**
- * Accepts a secret only by the registered authentication method of the client (RFC 7591 §2), because
- * oidc-provider accepts either method from every client. Rejects every secret of a client after too many
- * wrong ones.
- */
-function judgeSecrets(provider: Provider, logins: ProviderLogins): void {
-  const clients = provider.Client.prototype;
-  const compare = Object.getOwnPropertyDescriptor(clients, 'compareClientSecret')
-    ?.value as RegisteredClient['compareClientSecret'];
-  clients.compareClientSecret = async function (this: RegisteredClient, secret) {
-    const { ctx: context } = Provider;
-    if (context === undefined) throw new Error('A secret came without a request');
-    const isBasic = context.req.headers.authorization !== undefined;
-    const isRegisteredWay = isBasic === (this.clientAuthMethod === 'client_secret_basic');
-    const isGood = isRegisteredWay && (await compare.call(this, secret));
-    await logins.judge(context, isGood);
-    return isGood;
-  };
 }

@@ -43,52 +43,9 @@ export class FailedLogins {
     if (!result.isTaken) throw this.reject(result);
   }
 
-  /**
-   * Rejects even a correct login beyond the limit, if its secret could be guessed by trying many at once.
-   * @throws ServiceError RATE_LIMITED
-   */
-  async rejectLocked(address: string): Promise<void> {
-    const result = await this.limits.takeOne(this.limit, networkOf(address), 0);
-    if (result.taken >= this.limit.amount) throw this.reject(result);
-  }
-
   private reject(result: LimitResult): ServiceError {
     this.rejections++;
     const message = 'Too many logins have failed from this address: try again later';
     return new ServiceError('RATE_LIMITED', message, { retryAfter: this.limit.reset(result) });
-  }
-}
-
-/** The codes of the device flow (RFC 8628 §3.2): a person types the user code, and the device sends the device code. */
-export type CodeKind = 'user-code' | 'device-code';
-
-/**
- * Counts wrong codes of the device flow by address. Each kind of code has its own count, so that a device that repeats an
- * old code does not lock out the people who type theirs.
- */
-@Injectable()
-export class WrongCodes {
-  private readonly byKind: Readonly<Record<CodeKind, Limit>>;
-
-  constructor(
-    @Inject(CONFIG) { limits: { failedLogins } }: Pick<Config, 'limits'>,
-    private readonly limits: Limits,
-  ) {
-    const limitOf = (kind: CodeKind) => new Limit(`wrong-codes:${kind}`, failedLogins, WINDOW_SECONDS);
-    this.byKind = { 'user-code': limitOf('user-code'), 'device-code': limitOf('device-code') };
-  }
-
-  /** Counts a wrong code. Returns the seconds until the next attempt; null within the limit. */
-  async count(kind: CodeKind, address: string): Promise<number | null> {
-    const limit = this.byKind[kind];
-    const result = await this.limits.takeOne(limit, networkOf(address), 1);
-    return result.isTaken ? null : limit.reset(result);
-  }
-
-  /** @returns seconds until the next attempt is possible; null if it is possible now */
-  async wait(kind: CodeKind, address: string): Promise<number | null> {
-    const limit = this.byKind[kind];
-    const result = await this.limits.takeOne(limit, networkOf(address), 0);
-    return result.taken < limit.amount ? null : limit.reset(result);
   }
 }

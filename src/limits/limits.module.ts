@@ -3,7 +3,7 @@ import { Global, Inject, Module, type OnApplicationShutdown, type OnModuleInit }
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { FailedLogins, WrongCodes } from './failed-logins.js';
+import { FailedLogins } from './failed-logins.js';
 import { CLUSTER_COUNTS, Limits, SHARED_COUNTS } from './limits.js';
 import type { SharedCounts } from './shared-counts.js';
 
@@ -26,9 +26,8 @@ import type { SharedCounts } from './shared-counts.js';
     },
     Limits,
     FailedLogins,
-    WrongCodes,
   ],
-  exports: [FailedLogins, Limits, SHARED_COUNTS, WrongCodes],
+  exports: [FailedLogins, Limits, SHARED_COUNTS],
 })
 export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   constructor(

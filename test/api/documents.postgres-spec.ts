@@ -80,13 +80,13 @@ describe('the commands of the pages', () => {
       const secret = /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
       const confirmed = { xsrf: secret, user_code: device['user_code'] ?? '', confirm: 'yes' };
       const question = await browser.open(url.replace(/\?.*/, ''), confirmed);
-      await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
+      await browser.signIn(question.url, 'anna.svensson');
       return device['device_code'] ?? '';
     },
     CODE: async (output) => {
       const browser = new FormBrowser(urlOf(environment.service));
       const question = await browser.open(output.trim());
-      const { response } = await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
+      const { response } = await browser.signIn(question.url, 'anna.svensson');
       return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
     },
   };

@@ -8,6 +8,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { insertObject, writeFirstRevision } from '../support/builders/first-revision.js';
+import { FormBrowser } from '../support/clients/form-browser.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 import { EmbeddedIssuer } from '../../src/auth/tokens/issuer-keys.js';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.js';
@@ -16,8 +17,6 @@ import { DirectoryDataSource } from '../../src/database/connections/data-source.
 import { Database } from '../../src/database/database.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { ServiceUnavailableError } from '../../src/common/errors.js';
-import { FailedLogins, WrongCodes } from '../../src/limits/failed-logins.js';
-import { Limits } from '../../src/limits/limits.js';
 import { IdentityProvider } from '../../src/identity-provider/identity-provider.js';
 
 const CLIENTS = [
@@ -70,8 +69,6 @@ describe('the embedded identity provider', () => {
       imports: [ConfigModule.forRoot(config)],
       providers: [
         EmbeddedIssuer,
-        { provide: FailedLogins, useValue: new FailedLogins(config, new Limits(null)) },
-        { provide: WrongCodes, useValue: new WrongCodes(config, new Limits(null)) },
         IdentityProvider,
         { provide: Database, useValue: database },
         { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },
@@ -181,28 +178,16 @@ describe('the embedded identity provider', () => {
       code_challenge: 'x'.repeat(43),
       code_challenge_method: 'S256',
     });
-    const begun = await fetch(`${issuer}/oauth2/authorize?${query.toString()}`, { redirect: 'manual' });
-    const page = begun.headers.get('location') ?? '';
-    expect(page).toMatch(new RegExp(`^${issuer}/interaction/`));
-    const cookies = begun.headers.getSetCookie();
-    for (const cookie of cookies) {
+    const authorize = `${issuer}/oauth2/authorize?${query.toString()}`;
+    for (const cookie of (await fetch(authorize, { redirect: 'manual' })).headers.getSetCookie()) {
       expect(cookie).toMatch(/; path=\/directory\/(interaction|oauth2)\b.*; samesite=lax; httponly/);
     }
-    const cookie = cookies.map((line) => line.split(';')[0]).join('; ');
-    const post = (id: string) =>
-      fetch(page, {
-        method: 'POST',
-        redirect: 'manual',
-        headers: { cookie },
-        body: new URLSearchParams({ id, answer: 'continue' }),
-      });
-    expect((await post('nobody')).status).toBe(422);
-    const signedIn = await post('GRACE');
-    expect(signedIn.status).toBe(303);
-    const resume = signedIn.headers.get('location') ?? '';
-    expect(resume).toMatch(new RegExp(`^${issuer}/oauth2/authorize/`));
-    const done = await fetch(resume, { redirect: 'manual', headers: { cookie } });
-    expect(done.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?code=/);
+    const browser = new FormBrowser(issuer);
+    const { url } = await browser.open(authorize);
+    expect(url).toMatch(new RegExp(`^${issuer}/interaction/`));
+    expect((await browser.signIn(url, 'nobody')).response.status).toBe(400);
+    const { response } = await browser.signIn(url, 'GRACE');
+    expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?code=/);
   });
 
   it('leaves all other paths to the service', async () => {

@@ -6,7 +6,6 @@ import type { RedisConfig } from '../../src/config/settings/redis.js';
 import { Limit, Limits, SHARED_COUNTS } from '../../src/limits/limits.js';
 import { SharedCounts } from '../../src/limits/shared-counts.js';
 import { eventually } from '../support/eventually.js';
-import { FormBrowser } from '../support/clients/form-browser.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { REDIS_PASSWORD, TestRedis } from '../support/servers/redis.js';
@@ -287,56 +286,6 @@ describe('failed logins', () => {
     ]);
     const authorization = await first.serviceAccount('read');
     expect((await sendRequest(second, { ...headers, authorization })).status).toBe(200);
-  });
-
-  it('are counted for clients of the embedded provider', async () => {
-    const address = newAddress();
-    const login = (service: TestService, secret: string) =>
-      send(service, {
-        method: 'POST',
-        path: '/oauth2/token',
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded',
-          authorization: `Basic ${Buffer.from(`demo-basic:${secret}`).toString('base64')}`,
-          ...address,
-        },
-        body: 'grant_type=client_credentials',
-      });
-    expect((await login(first, 'demo-basic-secret')).status).toBe(200);
-    for (let index = 0; index < 10; index++) {
-      expect((await login(replica(index), 'guess')).status).toBe(401);
-    }
-    for (const secret of ['guess', 'demo-basic-secret']) {
-      const answer = await login(second, secret);
-      expect([answer.status, Number(answer.headers['retry-after']) > 800]).toEqual([429, true]);
-    }
-  });
-
-  it('are counted together by address for unknown clients and users', async () => {
-    const headers = newAddress();
-    const tryClient = (id: string) =>
-      send(first, {
-        method: 'POST',
-        path: '/oauth2/token',
-        headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-        body: `grant_type=client_credentials&client_id=${id}&client_secret=x`,
-      });
-    for (let index = 0; index < 5; index++) expect((await tryClient(`nobody-${index}`)).status).toBe(401);
-    for (let index = 0; index < 4; index++) {
-      expect((await sendRequest(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
-    }
-    const browser = new FormBrowser(first.url, headers);
-    const signIn = async (id: string) => {
-      const { url } = await browser.open(
-        `${first.url}/oauth2/authorize?client_id=demo-app&response_type=code&scope=read&redirect_uri=${encodeURIComponent('http://127.0.0.1:8080/callback')}&code_challenge_method=S256&code_challenge=${'x'.repeat(43)}`,
-      );
-      return (await browser.open(url, { id, answer: 'continue' })).response;
-    };
-    expect((await signIn('no-such-person')).status).toBe(422);
-    const refused = await signIn('anna');
-    expect([refused.status, Number(refused.headers.get('retry-after')) > 800]).toEqual([429, true]);
-    expect(await refused.text()).toContain('Too many attempts');
-    expect((await tryClient('nobody')).status).toBe(429);
   });
 });
 

@@ -53,7 +53,7 @@ describe('the programs of docs/clients.md, with a service on the sample', () => 
     const [, address = ''] = /^Open (\S+)/.exec(line.toString()) ?? [];
     const browser = new FormBrowser(url);
     const page = await browser.open(address);
-    const { response } = await browser.open(page.url, { id: 'ada.martin', answer: 'continue' });
+    const { response } = await browser.signIn(page.url, 'ada.martin');
     const last = await fetch(response.headers.get('location') ?? '');
     expect(await last.text()).toBe('You can close this page.');
     const printed = await output;

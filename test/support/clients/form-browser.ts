@@ -22,7 +22,14 @@ export class FormBrowser {
     });
     for (const line of response.headers.getSetCookie()) this.keep(line);
     const location = response.headers.get('location');
-    return location?.startsWith(this.origin) === true ? this.open(location) : { url, response };
+    const target = location === null ? '' : new URL(location, url).href;
+    return target.startsWith(this.origin) ? this.open(target) : { url, response };
+  }
+
+  /** Signs in at the page of the embedded provider, and agrees. */
+  async signIn(page: string, id: string): Promise<{ url: string; response: Response }> {
+    const consent = await this.open(page, { prompt: 'login', login: id });
+    return consent.response.status === 200 ? this.open(consent.url, { prompt: 'consent' }) : consent;
   }
 
   private keep(line: string): void {

@@ -12,8 +12,6 @@ export interface SignInRequest {
 }
 
 export interface SignedIn {
-  /** The HTML page that asks the user to agree. */
-  readonly consentPage: string;
   readonly grantedScope: string;
   /** Value of the header Authorization. */
   readonly authorization: string;
@@ -35,8 +33,7 @@ export async function signIn(
   });
   const browser = new FormBrowser(baseUrl);
   const page = await browser.open(`${baseUrl}/oauth2/authorize?${parameters.toString()}`);
-  const consentPage = await page.response.text();
-  const { url } = await browser.open(page.url, { id: userId, answer: 'continue' });
+  const { url } = await browser.signIn(page.url, userId);
   const response = await fetch(`${baseUrl}/oauth2/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -47,5 +44,5 @@ export async function signIn(
     }),
   });
   const token = (await response.json()) as { access_token: string; scope: string };
-  return { consentPage, grantedScope: token.scope, authorization: `Bearer ${token.access_token}` };
+  return { grantedScope: token.scope, authorization: `Bearer ${token.access_token}` };
 }

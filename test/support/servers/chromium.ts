@@ -121,6 +121,14 @@ export class Visit {
   }
 }
 
+/** Signs in at the page of the embedded provider, which accepts any password, and agrees. */
+export async function signInAt(page: Page, id: string): Promise<void> {
+  await page.getByPlaceholder('Enter any login').fill(id);
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
 /** Fails if axe-core finds accessibility violations in the current state of the page. */
 export async function expectAccessible(page: Page): Promise<void> {
   // Evaluated through the debugger, because the policy of the page forbids it.
