@@ -5,22 +5,25 @@ import type { Config } from '../config/config.js';
 import { GraphQLModule } from '../graphql/graphql.module.js';
 import { MediaModule } from '../media/media.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
-import { CacheMetrics, DatabaseMetrics } from './metrics/resource-metrics.js';
+import { CacheMetrics, DatabaseMetrics, WebhookMetrics } from './metrics/resource-metrics.js';
 import { MetricsController, MetricsPort } from './metrics/metrics.controller.js';
-import type { MetricGroup } from './metrics/metric.js';
-import { METRIC_GROUPS, MetricsService } from './metrics/metrics.service.js';
+import { type MetricGroup, MetricsRegistry } from './metrics/registry.js';
+import { CONFIG } from '../config/config.module.js';
 import { MirrorMetrics } from './metrics/mirror-metrics.js';
-import { RequestCounts, RequestMetrics } from './metrics/request-metrics.js';
-import { WebhookMetrics } from './metrics/webhook-metrics.js';
+import { RequestMetrics } from './metrics/request-metrics.js';
 import { RequestWatch } from './request-watch.js';
 
 /** In the order of docs/operations.md. */
 const GROUPS = [RequestMetrics, CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics];
 const METRICS = [
   ...GROUPS,
-  { provide: METRIC_GROUPS, inject: GROUPS, useFactory: (...groups: MetricGroup[]) => groups },
+  {
+    provide: MetricsRegistry,
+    inject: [CONFIG, ...GROUPS],
+    useFactory: ({ monitoring }: Config, ...groups: MetricGroup[]) =>
+      new MetricsRegistry(monitoring.serviceName, groups),
+  },
   MetricsPort,
-  MetricsService,
 ];
 
 /** Monitoring of the service: request lines in the log, metrics and traces. */
@@ -38,7 +41,7 @@ export class MonitoringModule {
         ...(traces === null ? [] : [loadTracing()]),
       ],
       controllers: metrics?.kind === 'beside' ? [MetricsController] : [],
-      providers: [RequestCounts, RequestWatch, ...(metrics === null ? [] : METRICS)],
+      providers: [RequestWatch, ...(metrics === null ? [] : METRICS)],
     };
   }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
@@ -8,7 +8,7 @@ import type { HttpAdapter } from '../http/http-adapter.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import { createLog } from './log.js';
-import { addRequest, RequestCounts } from './metrics/request-metrics.js';
+import { RequestMetrics } from './metrics/request-metrics.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,20 +34,18 @@ const NONE = 'none';
 export class RequestWatch {
   /** Null if requests are not logged. */
   private readonly lines: Logger | null;
-  private readonly isMeasured: boolean;
 
   constructor(
     @Inject(CONFIG) config: Config,
-    private readonly counts: RequestCounts,
+    @Optional() private readonly metrics: RequestMetrics | null,
   ) {
     const log = createLog(config);
     this.lines = config.monitoring.requestLines && log.isLevelEnabled('info') ? log : null;
-    this.isMeasured = config.monitoring.metrics !== null;
   }
 
   /** Registers the last step of every request on the adapter. It is called once. */
   register(adapter: HttpAdapter): void {
-    if (this.lines === null && !this.isMeasured) return;
+    if (this.lines === null && this.metrics === null) return;
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.addHook('onRequest', (request, reply, done) => {
       (request.raw.socket as WatchedSocket).waiting = reply;
@@ -77,16 +75,17 @@ export class RequestWatch {
   }
 
   private note(request: SeenRequest, status: number): void {
-    const { operation: label, rateLimits, statements, route, milliseconds } = request;
-    const count = this.counts.of(route, label?.field ?? NONE);
-    addRequest(count, status, milliseconds / 1000);
-    count.statements += statements;
+    const { operation, rateLimits, statements, route, milliseconds } = request;
     const cost = rateLimits === null ? null : costIn(rateLimits);
-    const principal = request.principal?.kind ?? null;
-    if (rateLimits !== null) {
-      this.counts.addOperation(principal ?? 'NONE');
-      count.points += cost ?? 0;
-    }
+    this.metrics?.note({
+      route,
+      operation: operation?.field ?? NONE,
+      status,
+      milliseconds,
+      principal: rateLimits === null ? null : (request.principal?.kind ?? 'NONE'),
+      points: cost ?? 0,
+      statements,
+    });
     this.lines?.info(lineOf(request, status, cost, this.lines.isLevelEnabled('debug')), 'request');
   }
 }

@@ -1,11 +1,19 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aggregate, type MetricFamilies } from './registry.js';
+import {
+  AggregatorRegistry,
+  type MetricObjectWithValues,
+  type MetricValue,
+  type Registry,
+} from 'prom-client';
 
 /** Milliseconds for the metrics of a process. Of one that does not reply in time, the last known ones are used. */
 const REPLY_TIMEOUT_MS = 1000;
 /** Types of metrics that only grow. */
 const COUNTED = new Set(['counter', 'histogram']);
+
+/** Metrics of one process as JSON. */
+export type MetricFamilies = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** What processes of a cluster send to the first one. Libraries and `src/run.ts` send others. */
 type Message =
@@ -55,6 +63,18 @@ export function shareMetrics(): void {
     known.delete(worker);
     replies.get(worker)?.();
   });
+}
+
+/** Adds up the metrics of several processes. */
+function aggregate(each: readonly MetricFamilies[]): Registry {
+  // What is unknown in one process is known in another one.
+  const known = each.map((families) =>
+    families.map((family) => ({
+      ...family,
+      values: family.values.filter(({ value }) => !Number.isNaN(value)),
+    })),
+  );
+  return AggregatorRegistry.aggregate(known);
 }
 
 /** The worker may end at any time. */

@@ -11,13 +11,12 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../auth/access.js';
-import { MetricsService } from './metrics.service.js';
+import { MetricsRegistry } from './registry.js';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { MetricsConfig } from '../../config/settings/monitoring.js';
 
 /** Milliseconds within which a request must arrive completely. */
 const REQUEST_TIMEOUT_MS = 5000;
@@ -26,62 +25,20 @@ const MOST_CONNECTIONS = 100;
 
 const logger = new Logger('Metrics');
 
-/** A port that serves only `/metrics`. */
-export class MetricsServer {
-  private server: Server | null = null;
-
-  /**
-   * Opens the port, unless it is open already.
-   * @param read returns all metrics in the Prometheus text format, version 0.0.4
-   * @throws Error of the system when the port cannot be opened
-   */
-  async open({ port, host }: SeparatePort, read: () => Promise<string>): Promise<void> {
-    if (this.server !== null) return;
-    const timeouts = {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: 1000,
-    };
-    const server = createServer(timeouts, (request, response) => {
-      answer(request, response, read).catch((error: unknown) => {
-        logger.error(error);
-        response.writeHead(500).end();
-      });
-    });
-    server.maxConnections = MOST_CONNECTIONS;
-    server.listen(port, host);
-    await once(server, 'listening');
-    this.server = server;
-  }
-
-  /** Closes the port and all its connections. */
-  async close(): Promise<void> {
-    const { server } = this;
-    this.server = null;
-    if (server === null) return;
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  }
-}
-
-type SeparatePort = Extract<MetricsConfig, { kind: 'apart' }>;
-
 /** The media type of the Prometheus text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 async function answer(
   { method, url = '' }: IncomingMessage,
   response: ServerResponse,
-  read: () => Promise<string>,
+  registry: MetricsRegistry,
 ): Promise<void> {
   const isAsked = /^\/metrics(\?|$)/.test(url);
   if (!isAsked || method !== 'GET') {
     response.writeHead(isAsked ? 405 : 404, isAsked ? { allow: 'GET' } : {}).end();
     return;
   }
-  const text = await read();
+  const text = await registry.text();
   response
     .writeHead(200, {
       'content-type': METRICS_TYPE,
@@ -94,12 +51,12 @@ async function answer(
 /** Serves metrics on a separate port, which clients of the API need not be able to reach. */
 @Injectable()
 export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly server = new MetricsServer();
+  private server: Server | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly host: HttpAdapterHost,
-    private readonly metrics: MetricsService,
+    private readonly registry: MetricsRegistry,
   ) {}
 
   /** @throws Error of the system when the port cannot be opened */
@@ -108,12 +65,30 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     // The command line has no HTTP server.
     const adapter = this.host.httpAdapter as unknown;
     if (metrics?.kind !== 'apart' || !adapter) return;
-    await this.server.open(metrics, () => this.metrics.text());
-    await this.metrics.begin();
+    const timeouts = {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+    };
+    const server = createServer(timeouts, (request, response) => {
+      answer(request, response, this.registry).catch((error: unknown) => {
+        logger.error(error);
+        response.writeHead(500).end();
+      });
+    });
+    server.maxConnections = MOST_CONNECTIONS;
+    server.listen(metrics.port, metrics.host);
+    await once(server, 'listening');
+    this.server = server;
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.server.close();
+  async onApplicationShutdown(): Promise<void> {
+    const { server } = this;
+    if (server === null) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
   }
 }
 
@@ -121,12 +96,12 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
 @Public()
 @Controller()
 export class MetricsController {
-  constructor(private readonly metrics: MetricsService) {}
+  constructor(private readonly registry: MetricsRegistry) {}
 
   @Get('metrics')
   @Header('cache-control', 'no-store')
   async read(@Res() reply: FastifyReply): Promise<void> {
-    const text = await this.metrics.text();
+    const text = await this.registry.text();
     // Sent as bytes, because Fastify would add a second charset to text.
     await reply.type(METRICS_TYPE).send(Buffer.from(text));
   }

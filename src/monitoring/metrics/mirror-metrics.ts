@@ -7,7 +7,7 @@ import { MirrorFollowing } from '../../mirror/following.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';
 import { ENDS } from '../../mirror/run-reporter.js';
 import { Synchronizer } from '../../mirror/synchronizer.js';
-import type { LabelledValue, Metric, MetricGroup } from './metric.js';
+import type { LabelledValue, Metric, MetricGroup } from './registry.js';
 
 /** A later answer is useless, because clients request metrics periodically. */
 const READ_TIMEOUT_MS = 1000;
