@@ -11,6 +11,8 @@ const PARTING_MS = 500;
 const INTERVAL_MS = 2000;
 /** Seconds without a sign of life after which each side ends the session: the process may be paused, or the network away. */
 const IDLE_SECONDS = 15;
+/** SQL for a row of pg_stat_activity. */
+const BACKEND = `pid || ' ' || backend_start`;
 const SETTINGS = `
   ${SESSION_SETTINGS}; set statement_timeout = 0;
   set idle_session_timeout = '${IDLE_SECONDS}s'; set idle_in_transaction_session_timeout = '${IDLE_SECONDS}s'`;
@@ -32,7 +34,9 @@ export class Session implements Writer {
   private pending = 0;
   private since = 0;
   private isAsking = false;
-  private processId = 0;
+  /** The process of the server, which no other server has. */
+  private backend = '';
+  private checked = performance.now();
   private readonly timer: NodeJS.Timeout;
 
   private constructor(
@@ -50,8 +54,10 @@ export class Session implements Writer {
     const client = await connect(url);
     const session = new Session(url, client);
     try {
-      const [backend] = await session.query<{ id: number }[]>(`${SETTINGS}; select pg_backend_pid() as id`);
-      session.processId = backend?.id ?? 0;
+      const [own] = await session.query<{ backend: string }[]>(
+        `${SETTINGS}; select ${BACKEND} as backend from pg_stat_activity where pid = pg_backend_pid()`,
+      );
+      session.backend = own?.backend ?? '';
       return session;
     } catch (error) {
       session.destroy();
@@ -94,19 +100,23 @@ export class Session implements Writer {
       // In a failed transaction, this fails as well.
       await this.query('select').catch(() => undefined);
       this.isAsking = false;
+      // After a failover, new connections lead to another server, while this one stays at the former primary.
+      if (performance.now() - this.checked < IDLE_SECONDS * 1000) return;
+      this.checked = performance.now();
+      if (!(await this.isAtServer())) this.destroy();
     } else if (performance.now() - this.since > IDLE_SECONDS * 1000) {
       if (this.isAsking || !(await this.isAtServer())) this.destroy();
     }
   }
 
-  /** Whether the server still has the session. A statement may take, or wait for a lock, as long as it has to. */
+  /** Whether the server to which new connections lead has the session. A statement may take, or wait for a lock, as long as it has to. */
   private async isAtServer(): Promise<boolean> {
     this.since = performance.now();
     try {
       const client = await connect(this.url);
       try {
-        const text = 'select from pg_stat_activity where pid = $1';
-        const { rowCount } = await client.query(text, [this.processId]);
+        const text = `select from pg_stat_activity where ${BACKEND} = $1`;
+        const { rowCount } = await client.query(text, [this.backend]);
         return rowCount !== 0;
       } finally {
         await settlesWithin(PARTING_MS, client.end());
