@@ -29,7 +29,7 @@ const TIMEOUT_MS = 1000;
 const isMessage = (message: unknown): message is { limits: number } =>
   typeof message === 'object' && message !== null && 'limits' in message;
 
-/** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which then counts anew. */
+/** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
 export function countForCluster(): void {
   const limits = new LRUCache<string, Limit>({ max: 100 });
   cluster.on('message', (worker: Worker, message: unknown) => {

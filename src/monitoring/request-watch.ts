@@ -37,7 +37,7 @@ export class RequestWatch {
 
   constructor(
     @Inject(CONFIG) config: Config,
-    @Optional() private readonly metrics: RequestMetrics | null,
+    @Optional() @Inject(RequestMetrics) private readonly metrics: RequestMetrics | null,
   ) {
     const log = createLog(config);
     this.lines = config.monitoring.requestLines && log.isLevelEnabled('info') ? log : null;
