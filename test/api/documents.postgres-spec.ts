@@ -9,6 +9,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   // A server as its package installs it: without TLS, and without an overlay.
   'README.md': { slapd: 'stock' },
   'CONTRIBUTING.md': { ownDatabase: true },
+  'docs/README.md': { slapd: 'stock' },
   'docs/install.md': { slapd: 'bare', ownDatabase: true },
   'docs/ldap.md': { slapd: 'with people', ownDatabase: true },
   'docs/clients.md': { slapd: 'with people', ownDatabase: true },
