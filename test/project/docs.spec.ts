@@ -121,8 +121,6 @@ describe.each(pages())('%s', (page) => {
 
 /** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
 const KINDS = ['graphql', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
-/** Programs, which test/project/client-programs.postgres-spec.ts and examples.postgres-spec.ts run. */
-const PROGRAMS = ['js', 'bash'];
 const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
 
 describe.each(pages())('%s', (page) => {
@@ -130,7 +128,7 @@ describe.each(pages())('%s', (page) => {
     const text = read(page);
     expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
     const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
-    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh', ...PROGRAMS].includes(kind));
+    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh'].includes(kind));
     expect(strange.map(([fence]) => fence)).toEqual([]);
     const hidden = fences.filter(([, kind, inside = '']) => kind === 'text' && COMMAND.test(inside));
     expect(hidden.map(([fence]) => fence)).toEqual([]);
