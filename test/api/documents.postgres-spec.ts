@@ -84,12 +84,6 @@ describe('the commands of the pages', () => {
       await browser.signIn(question.url, 'anna.svensson');
       return device['device_code'] ?? '';
     },
-    CODE: async (output) => {
-      const browser = new FormBrowser(urlOf(environment.service));
-      const question = await browser.open(output.trim());
-      const { response } = await browser.signIn(question.url, 'anna.svensson');
-      return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
-    },
   };
 });
 
