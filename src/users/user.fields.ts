@@ -1,7 +1,7 @@
 import type { FieldDefinition } from '../common/field.js';
 
 /**
- * Every mirrored field of a user. All else is derived from this table (CONTRIBUTING.md, "Adding a field").
+ * Every mirrored field of a user. All else is derived from this table (CONTRIBUTING.md, "A field").
  */
 export const USER_FIELDS: FieldDefinition[] = [
   {

@@ -9,6 +9,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   // A server as its package installs it: without TLS, and without an overlay.
   'README.md': { slapd: 'stock' },
   'CONTRIBUTING.md': { ownDatabase: true },
+  'docs/README.md': { slapd: 'stock' },
   'docs/install.md': { slapd: 'bare', ownDatabase: true },
   'docs/ldap.md': { slapd: 'with people', ownDatabase: true },
   'docs/clients.md': { slapd: 'with people', ownDatabase: true },
@@ -82,12 +83,6 @@ describe('the commands of the pages', () => {
       const question = await browser.open(url.replace(/\?.*/, ''), confirmed);
       await browser.signIn(question.url, 'anna.svensson');
       return device['device_code'] ?? '';
-    },
-    CODE: async (output) => {
-      const browser = new FormBrowser(urlOf(environment.service));
-      const question = await browser.open(output.trim());
-      const { response } = await browser.signIn(question.url, 'anna.svensson');
-      return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
     },
   };
 });

@@ -25,7 +25,7 @@ const ADDED = {
   'apollo-require-preflight': 'true',
 };
 
-describe('the programs of docs/clients.md, with a service on the sample', () => {
+describe('the programs in examples/programs, with a service on the sample', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
   let url: string;

@@ -51,19 +51,28 @@ describe('docs/install.md', () => {
   });
 });
 
-describe('the chapters about errors', () => {
-  it('have a section for every code, and for no other', () => {
-    const shown = [...read('docs/http.md').matchAll(/^### (.+)$/gm)].map(([, code]) => code);
+describe('the table of errors', () => {
+  it('has a row for every code, and for no other', () => {
+    const [, table = ''] = read('docs/http.md').split(/^## Errors$/m);
+    const shown = [...table.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, code]) => code);
     expect(shown.sort()).toEqual([...ERROR_CODES, ...mediaCodes()].sort());
   });
 });
 
 describe('the pages of docs/', () => {
-  it('are at most thirteen, beside the decisions and the page of the schema, which a program writes', () => {
+  it('are at most eleven, beside their index and the page of the schema, which a program writes', () => {
     const names = readdirSync(join(ROOT, 'docs')).filter(
-      (name) => name.endsWith('.md') && name !== 'schema.md',
+      (name) => name.endsWith('.md') && !['README.md', 'schema.md'].includes(name),
     );
-    expect(names.length).toBeLessThanOrEqual(13);
+    expect(names.length).toBeLessThanOrEqual(11);
+  });
+
+  it('are all in their index', () => {
+    const names = readdirSync(join(ROOT, 'docs')).filter(
+      (name) => name.endsWith('.md') && name !== 'README.md',
+    );
+    const index = read('docs/README.md');
+    expect(names.filter((name) => !index.includes(`](${name}`))).toEqual([]);
   });
 });
 
@@ -74,6 +83,12 @@ describe('the decisions', () => {
     expect(listed.map(([, number, file]) => ({ number, file }))).toEqual(
       records.sort().map((file) => ({ number: file.slice(0, 4), file })),
     );
+  });
+
+  it('are short, except the table of dependencies', () => {
+    const records = readdirSync(join(ROOT, 'docs/adr')).filter((name) => /^\d{4}-/.test(name));
+    const lines = (name: string) => read(`docs/adr/${name}`).trimEnd().split('\n').length;
+    expect(records.filter((name) => lines(name) > 30)).toEqual(['0012-dependencies.md']);
   });
 
   it('explain every dependency, and no other package', () => {
@@ -106,8 +121,6 @@ describe.each(pages())('%s', (page) => {
 
 /** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
 const KINDS = ['graphql', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
-/** Programs, which test/project/client-programs.postgres-spec.ts and examples.postgres-spec.ts run. */
-const PROGRAMS = ['js', 'bash'];
 const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
 
 describe.each(pages())('%s', (page) => {
@@ -115,7 +128,7 @@ describe.each(pages())('%s', (page) => {
     const text = read(page);
     expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
     const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
-    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh', ...PROGRAMS].includes(kind));
+    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh'].includes(kind));
     expect(strange.map(([fence]) => fence)).toEqual([]);
     const hidden = fences.filter(([, kind, inside = '']) => kind === 'text' && COMMAND.test(inside));
     expect(hidden.map(([fence]) => fence)).toEqual([]);

@@ -16,7 +16,7 @@ const LARGE_ENOUGH = 1000;
 /** Larger bodies are compressed by the thread pool, which takes longer, and does not hold up other requests. */
 const MAX_SYNCHRONOUS_BYTES = 100_000;
 
-/** The fastest of each coding: others save 5 to 10 % of the bytes, for twice the time (docs/adr/0048). */
+/** The fastest of each coding: others save 5 to 10 % of the bytes, for twice the time (docs/adr/0017). */
 const GZIP = { level: 1 };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 

@@ -127,7 +127,7 @@ export class Endpoint {
   }
 }
 
-/** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0048). */
+/** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0017). */
 function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string): boolean {
   if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
   const digest = hash('sha256', `${request.responseType}\n${body}`, 'base64url');
