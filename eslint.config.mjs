@@ -51,11 +51,7 @@ export default tseslint.config(
   },
   {
     // One service and one table of cases each.
-    files: [
-      'test/auth/nest.postgres-spec.ts',
-      'test/http/limits-shared.postgres-spec.ts',
-      'test/mirror/reconciliation-repairs.postgres-spec.ts',
-    ],
+    files: ['test/auth/nest.postgres-spec.ts', 'test/http/limits-shared.postgres-spec.ts'],
     rules: { 'max-lines': ['error', 600] },
   },
   {

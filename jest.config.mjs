@@ -65,7 +65,7 @@ export default {
     },
     withServers('processes', '<rootDir>/test/**/*.process-spec.ts'),
     withServers('postgres', '<rootDir>/test/**/*.e2e-spec.ts', '<rootDir>/test/**/*.postgres-spec.ts'),
-    // For npm run test:endurance on a machine without other load: they take minutes, and measure times.
-    withServers('endurance', '<rootDir>/test/**/*.endurance-spec.ts'),
+    // For npm run test:servers: they need servers that npm test does not install.
+    withServers('servers', '<rootDir>/test/**/*.servers-spec.ts'),
   ],
 };

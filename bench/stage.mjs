@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fillLargeDirectory } from '../test/support/builders/large-directory.mjs';
+import { fillLargeDirectory } from './data/large-mirror.mjs';
 import { findFreePort } from '../test/support/servers/postgres.mjs';
 import { findProgram } from '../test/support/servers/system-packages.mjs';
 import {

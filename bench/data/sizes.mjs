@@ -1,5 +1,5 @@
 // Sizes of the directories.
-import { LARGE } from '../../test/support/builders/large-directory.mjs';
+import { LARGE } from './large-mirror.mjs';
 
 const SMALL = { people: 10_000, groups: 500, members: 100 };
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, type Environment, readConfig } from '../config/config.js';
 import { BUILT_IN_SCOPES } from '../config/scopes.js';
-import { clientMetadata, parseClients, readClients, registeredClients } from './clients.js';
+import { parseClients, readClients, registeredClients } from './clients.js';
 
 const CONFIDENTIAL = { client_id: 'reports', client_secret: 'hush', grant_types: ['client_credentials'] };
 const PUBLIC = {
@@ -41,22 +41,6 @@ describe('the clients file', () => {
     ]);
   });
 
-  it('accepts a client of every kind', () => {
-    const device = 'urn:ietf:params:oauth:grant-type:device_code';
-    expect(
-      problemsOf(
-        { ...CONFIDENTIAL, scope: 'profile read write', owner: 'ada' },
-        { ...PUBLIC, client_name: 'An app', grant_types: ['authorization_code', device, 'refresh_token'] },
-        { client_id: 'introspects', client_secret: 'x', grant_types: [], owner: null },
-        {
-          ...PUBLIC,
-          client_id: 'local',
-          redirect_uris: ['http://127.0.0.1/callback', 'http://[::1]:8080/', 'org.example.app:/callback'],
-        },
-      ),
-    ).toEqual([]);
-  });
-
   it('reports all mistakes of all clients, one per line', () => {
     expect(
       problemsOf(
@@ -79,10 +63,6 @@ describe('the clients file', () => {
     ]);
   });
 
-  it('reports a duplicate client id', () => {
-    expect(problemsOf(PUBLIC, CONFIDENTIAL, PUBLIC)).toEqual(['file: two clients have the same client_id']);
-  });
-
   it('requires a secret of a confidential client, and none of a public one, which cannot act for itself', () => {
     const secret = 'must be absent when token_endpoint_auth_method is none, and is required otherwise';
     expect(
@@ -97,48 +77,6 @@ describe('the clients file', () => {
       'file: client 3: grant_types: must not have client_credentials when token_endpoint_auth_method is none',
     ]);
   });
-
-  it('must be an array', () => {
-    expect(problemsBy(() => parseClients({ clients: [] }, 'file', BUILT_IN_SCOPES))).toEqual([
-      expect.stringMatching(/^file: .*array/),
-    ]);
-  });
-});
-
-describe('the clients of the sample', () => {
-  const scopesOf = (environment: Environment) =>
-    registeredClients(readConfig({ EXPLORER: 'false', ...environment })).map(({ client_id: id, scope }) => [
-      id,
-      scope,
-    ]);
-
-  it('may request the scopes of the model if they sign users in', () => {
-    const read = 'profile read write';
-    expect(scopesOf({})).toEqual([
-      ['demo-basic', read],
-      ['demo-post', read],
-      ['demo-app', 'openid profile email read directory write offline_access contact confidential'],
-    ]);
-    expect(scopesOf({ DIRECTORY_URL: 'file:other.ldif' }).at(-1)).toEqual([
-      'demo-app',
-      'openid profile email read directory write offline_access',
-    ]);
-  });
-
-  it('are those of the file, if it is another one', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'clients-')), 'clients.json');
-    writeFileSync(
-      file,
-      JSON.stringify([
-        { ...PUBLIC, scope: 'read contact' },
-        { ...PUBLIC, client_id: 'b' },
-      ]),
-    );
-    expect(scopesOf({ AUTH_EMBEDDED_CLIENTS: file })).toEqual([
-      ['app', 'read contact'],
-      ['b', ''],
-    ]);
-  });
 });
 
 describe('reading the clients file', () => {
@@ -150,22 +88,9 @@ describe('reading the clients file', () => {
 
   const problemsOfFile = (path: string) => problemsBy(() => readClients(path, BUILT_IN_SCOPES));
 
-  it('names the file in every line', () => {
-    writeFileSync(file, JSON.stringify([{ ...PUBLIC, scope: 'all' }, {}]));
-    expect(problemsOfFile(file)).toEqual([
-      expect.stringMatching(/clients\.json: client 1: scope: must be/),
-      expect.stringMatching(/clients\.json: client 2: client_id: /),
-    ]);
-  });
-
   it('repeats no content of a file that is not JSON', () => {
     writeFileSync(file, '[\n  { "client_id": "a",\n    "client_secret": "hush" hush }\n]');
     expect(problemsOfFile(file)).toEqual([`${file}: is not JSON`]);
-  });
-
-  it('reports an unreadable file', () => {
-    const missing = join(directory, 'missing.json');
-    expect(problemsOfFile(missing)).toEqual([`${missing}: cannot be read (ENOENT)`]);
   });
 });
 
@@ -180,16 +105,5 @@ describe('the client of the explorer', () => {
       redirect_uris: ['https://example.org/school/explorer/callback'],
       post_logout_redirect_uris: ['https://example.org/school/explorer/callback'],
     });
-  });
-
-  it('is that of the file if the file has its id, and does not exist without an explorer', () => {
-    const own = clientsOf({ EXPLORER_CLIENT_ID: 'demo-app' });
-    expect(own.map(({ client_name: name }) => name)).not.toContain('Explorer');
-    expect(explorerOf({ EXPLORER: 'false' })).toBeUndefined();
-  });
-
-  it('may use plain HTTP within a network, unlike a native application', () => {
-    const client = explorerOf({ BASE_URL: 'http://directory.lan:3000' });
-    expect(client === undefined ? null : clientMetadata(client)).toMatchObject({ application_type: 'web' });
   });
 });

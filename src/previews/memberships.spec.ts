@@ -17,7 +17,6 @@ import {
   type NamedEntry,
   namingAfter,
   NOT_NAMED,
-  roleOfNaming,
 } from './group-records.js';
 
 const directory = builtInConfig().directory.mapping;
@@ -91,54 +90,6 @@ describe('the attributes of a membership', () => {
     expect(() => namingAfter(membership, 'remove', MEMBER)).toThrow(conflict);
     expect(namingAfter(membership, 'add', OWNER)).toBe(4);
   });
-
-  it('reject a role for which groups have no attribute', () => {
-    const { groups } = configFor(builtInConfig(), 'samba').directory.mapping;
-    const group = storedGroup(groupEntry({ member: [BOB] }));
-    expect(() => changeNames(group, named(ADA), NOT_NAMED, 2, groups)).toThrow(
-      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'role' } }) as Error,
-    );
-  });
-
-  it.each([1, 2, 3, 4, 5, 6, 7])('reject an addition to %d', (namedAs) => {
-    expect(() => afterChange('add', namedAs, roleOfNaming(namedAs), OWNER)).toThrow(
-      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error,
-    );
-  });
-
-  it.each([
-    [1, ADMIN, 3],
-    [1, OWNER, 5],
-    [2, MEMBER, 1],
-    [2, OWNER, 6],
-    [3, MEMBER, 1],
-    [3, OWNER, 7],
-    [4, MEMBER, 1],
-    [4, ADMIN, 2],
-    [5, MEMBER, 1],
-    [5, ADMIN, 3],
-    [6, ADMIN, 2],
-    [7, MEMBER, 1],
-    [7, ADMIN, 3],
-  ])('change from %d to %s: %d', (namedAs, role, naming) => {
-    expect(afterChange('update', namedAs, OWNER, role)).toBe(naming);
-    expect(roleOfNaming(naming)).toBe(role);
-  });
-
-  it('reject a change to the current role', () => {
-    expect(() => afterChange('update', 3, OWNER, ADMIN)).toThrow(
-      expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'role' } }) as Error,
-    );
-  });
-
-  it.each([
-    ['NOT_FOUND', null],
-    ['CONFLICT', MEMBER],
-  ])('reject a change or a removal of a missing member: %s', (code, role) => {
-    const refused = expect.objectContaining({ code, details: { argument: 'user' } }) as Error;
-    expect(() => afterChange('update', NOT_NAMED, role, ADMIN)).toThrow(refused);
-    expect(() => afterChange('remove', NOT_NAMED, role)).toThrow(refused);
-  });
 });
 
 describe('the record of a membership', () => {
@@ -192,14 +143,6 @@ describe('the record of a membership', () => {
     );
     expect(changeNames(group, named(BOB), 4, NOT_NAMED).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'owner', values: [BOB] }],
-    });
-  });
-
-  it('is accepted if the class of groups allows none', () => {
-    const { groups } = readConfig(modelSetting('groups: {classes: groupOfMembers}')).directory.mapping;
-    const group = storedGroup(groupEntry({ member: [ADA] }));
-    expect(changeNames(group, named(ADA), 1, NOT_NAMED, groups).record).toMatchObject({
-      changes: [{ operation: 'delete', attribute: 'member', values: [ADA] }],
     });
   });
 
@@ -275,33 +218,6 @@ describe('the record of a membership', () => {
         namedAs: 8 + 4,
       });
       expect(afterChange('update', 8 + 4, OWNER)).toBe(1);
-    });
-
-    it('leaves a member in the form that the class requires', () => {
-      const group = { ...storedGroup(groupEntry({ member: [ADA] })), memberValues: 1 };
-      expect(() => changeNames(group, ada, BOTH, NOT_NAMED, groups)).toThrow(
-        expect.objectContaining({ code: 'CONFLICT' }) as Error,
-      );
-      expect(
-        changeNames(group, { ...named(BOB, 'person'), id: 'bob' }, 8, NOT_NAMED, groups).record,
-      ).toMatchObject({
-        changes: [{ operation: 'delete', attribute: 'memberUid' }],
-      });
-    });
-
-    it('names a group by DN', () => {
-      const group = storedGroup(groupEntry({ objectClass: ['top', 'posixGroup'] }));
-      expect(changeNames(group, named(ADA), NOT_NAMED, 1, groups).record).toMatchObject({
-        changes: [{ operation: 'add', attribute: 'member', values: [ADA] }],
-      });
-    });
-  });
-
-  it('deletes nothing if one attribute stands for two roles', () => {
-    const { groups } = readConfig(modelSetting('groups: {admins: {attribute: Owner}}')).directory.mapping;
-    const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
-    expect(changeNames(group, named(BOB), 4, 3, groups).record).toMatchObject({
-      changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
     });
   });
 

@@ -1,4 +1,3 @@
-import { Database } from '../../src/database/database.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { dump, restore } from '../support/builders/dump.js';
@@ -68,27 +67,5 @@ describe('the cursors of a restored log', () => {
     expect(await sendRequest(kept)).toEqual(['emma', 'finn']);
     const { changes } = await followChanges(service, authorization, kept);
     expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
-  });
-
-  it('are rejected beyond the newest change, without a revision, and with a number that is not sealed', async () => {
-    const cursor = await latest();
-    const [binding, sealed, revision] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
-    const { seal } = service.app.get(Database);
-    const sealedOf = (number: number) => seal.seal([number], String(binding)).join();
-    const id = seal.open(String(sealed), String(binding)) ?? 0;
-    const forge = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
-    expect(await sendRequest(forge(binding, sealedOf(id), revision))).toEqual([]);
-    for (const forged of [
-      forge(binding, id, revision),
-      forge(binding, sealedOf(id + 1), revision),
-      forge(binding, sealedOf(Number.MAX_SAFE_INTEGER), revision),
-      forge(binding, sealed, '00000000-0000-4000-8000-000000000000'),
-      forge(binding, sealed, 'nothing'),
-      forge(binding, sealed),
-      forge('other', sealed, revision),
-      'nothing',
-    ]) {
-      expect(await sendRequest(forged)).toEqual(lostAt('after'));
-    }
   });
 });

@@ -55,12 +55,6 @@ describe('a cursor', () => {
     }
   });
 
-  it('is the same for an omitted and an explicit default order', async () => {
-    const cursor = await firstCursor('users');
-    const output = `{ users(first: 1, after: "${cursor}", orderBy: {field: NAME, direction: ASC}, filter: {}) { totalCount } }`;
-    expect((await service.query(output, { authorization })).errors).toEqual([]);
-  });
-
   it.each(NAMES)('of %s has the number of its row sealed, and none is accepted that is not', async (name) => {
     const cursor = await firstCursor(name);
     const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];

@@ -1,10 +1,9 @@
-import { appendFileSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
-import { runCommand } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
@@ -243,18 +242,6 @@ describe('rules of visibility that a model file adds', () => {
     await eventually(() => readinessOf(second), 200);
   });
 
-  it('are in effect at the start after a sync', async () => {
-    await first.app.close();
-    const checked = await runCommand(['check'], environment);
-    expect(checked.stdout).toContain('The mirror was written with other rules of visibility.');
-    const synchronized = await runCommand(['sync'], environment);
-    expect([synchronized.code, synchronized.stderr]).toEqual([0, '']);
-    renameSync(file, away);
-    const second = await startOther();
-    expect(await idsOf(second)).toEqual(VISIBLE);
-    expect(warned).not.toHaveBeenCalledWith(AWAITS);
-  });
-
   it('wait while a process with the former rules leads, and what was remembered then is not served later', async () => {
     const second = await startOther();
     await eventually(() => readinessOf(second), 200);
@@ -269,18 +256,5 @@ describe('rules of visibility that a model file adds', () => {
     const former = await startOther('');
     await eventually(() => readinessOf(former), 200);
     expect(await idsOf(former)).toEqual(VISIBLE);
-  });
-
-  it('keep those of a mirror that other changes of the model require to be read again', async () => {
-    await first.app.close();
-    const second = await startOther();
-    await eventually(() => second.query(IDS, { authorization }).then(({ data }) => data), VISIBLE);
-    await second.app.close();
-    renameSync(file, away);
-    const wider = join(directory, 'wider.yaml');
-    writeFileSync(wider, `${readFileSync(RULES, 'utf8')}users: {fields: {email: telephoneNumber}}\n`);
-    const third = await startOther(wider);
-    await eventually(() => readinessOf(third), 200);
-    expect(await idsOf(third)).toEqual(VISIBLE);
   });
 });

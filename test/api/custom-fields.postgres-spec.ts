@@ -1,16 +1,9 @@
 /** @isolated It adds to the tables of fields. */
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { isInputObjectType, isObjectType } from 'graphql';
-import { DataSource } from 'typeorm';
-import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
-import { AccessLog } from '../../src/access-log/access-log.js';
-import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
-import { readQuarantine } from '../../src/mirror/revision/listed-changes.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
-import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import {
-  CUSTOM_ATTRIBUTES,
   CUSTOM_FIELDS_OF_GROUPS,
   CUSTOM_FIELDS_OF_USERS,
   customFieldsLdif,
@@ -22,7 +15,6 @@ import { TestService } from '../support/servers/service.js';
 
 describe('custom fields', () => {
   let service: TestService;
-  let dataSource: DataSource;
   let account: string;
   let viewer: string;
 
@@ -31,7 +23,6 @@ describe('custom fields', () => {
     GROUP_FIELDS.push(...CUSTOM_FIELDS_OF_GROUPS);
     service = await TestService.start({ ldif: customFieldsLdif() });
     await stopFollowing(service);
-    dataSource = service.app.get(DataSource);
     account = await service.serviceAccount('read', 'directory', 'write');
     viewer = await service.accessToken('profile read');
   });
@@ -81,48 +72,6 @@ describe('custom fields', () => {
     expect(typesOf('GroupFilter')).toMatchObject({ room: 'IntFilter' });
   });
 
-  it('are read with their types; lists are sorted and have no duplicates', async () => {
-    const names = CUSTOM_FIELDS_OF_USERS.map(({ name }) => name).join(' ');
-    const { user, empty } = await ask(
-      `{ user(user: {id: "${VIEWER}"}) { ${names} } empty: user(user: {id: "dan"}) { ${names} } }`,
-    );
-    expect(user).toEqual({
-      phone: '+41 44 ÄÖ',
-      staffNumber: -17,
-      hours: 38.5,
-      isExternal: false,
-      endsAt: '2024-02-29T08:09:10.123Z',
-      homepage: 'https://ada.example.org/%C3%A9',
-      keys: [9, 10],
-      trainedAt: ['2023-12-31T00:00:00.000Z', '2024-02-29T07:00:00.000Z'],
-      tags: ['art', 'chess'],
-      badge: 'B-7',
-      locker: null,
-      notes: null,
-    });
-    expect(empty).toEqual(
-      expect.objectContaining({ phone: null, staffNumber: null, endsAt: null, keys: [], tags: [] }),
-    );
-    const both = 'nodes { ... on User { id page: homepage } ... on Group { id homepage room } }';
-    expect(await ask(`{ search(query: "club", first: 5) { ${both} } }`)).toEqual({
-      search: { nodes: [{ id: 'club', homepage: 'next to the hall', room: 12 }] },
-    });
-    expect(await ask(`{ search(query: "ada.m", first: 5) { ${both} } }`)).toEqual({
-      search: { nodes: [{ id: VIEWER, page: 'https://ada.example.org/%C3%A9' }] },
-    });
-  });
-
-  it('quarantine an invalid value, and keep the others', async () => {
-    expect(await readQuarantine(dataSource.manager)).toEqual([
-      {
-        kind: 'person',
-        dn: `uid=${VIEWER},ou=people,dc=example,dc=org`,
-        attribute: 'keys',
-        reason: 'is not a whole number',
-      },
-    ]);
-  });
-
   it.each([
     ['phone: {is: "+41 44 äö"}', [VIEWER]],
     ['phone: {is: "+41 44 ao"}', []],
@@ -158,22 +107,6 @@ describe('custom fields', () => {
     ['search: "44 ao 2"', ['ben']],
   ])('filter users: {%s}', async (filter, ids) => {
     expect(await idsOf(filter)).toEqual(ids);
-  });
-
-  it('filter groups, members and the users of a group', async () => {
-    expect(await ask('{ groups(first: 5, filter: {room: {max: 12}}) { nodes { id } totalCount } }')).toEqual({
-      groups: { nodes: [{ id: 'club' }], totalCount: 1 },
-    });
-    const members = 'members(first: 5, filter: {staffNumber: {min: 0}, role: {is: MEMBER}})';
-    expect(
-      await ask(`{ group(group: {id: "club"}) { ${members} { nodes { user { id } } totalCount } } }`),
-    ).toEqual({ group: { members: { nodes: [{ user: { id: 'ben' } }], totalCount: 1 } } });
-    expect(await idsOf('memberOf: {id: "club"}, phone: {is: "+41 44 AO 2"}')).toEqual(['ben']);
-  });
-
-  it('are found by search, also by one value of a list', async () => {
-    expect(await idsOf('search: "+41 44 ao"')).toEqual([VIEWER, 'ben']);
-    expect(await idsOf('search: "chess"')).toEqual([VIEWER]);
   });
 
   it.each([
@@ -261,22 +194,6 @@ describe('custom fields', () => {
       }
       expect(await idsOf('locker: {in: ["L 1", "L 2"]}')).toEqual([]);
     });
-
-    it('are cached for each viewer, and all other responses for everyone with the same scopes', async () => {
-      const cache = service.app.get(ResponseCache);
-      const storedBy = async (query: string) => {
-        const store = jest.spyOn(cache, 'store');
-        for (let round = 0; round < 4; round++) await ask(query, viewer);
-        const [, subject] = store.mock.calls[0]?.[0].name.split('\n') ?? [];
-        store.mockRestore();
-        return subject;
-      };
-      const withFilter = (name: string) =>
-        `{ group(group: {id: "choir"}) { members(first: 9, filter: {${name}: {is: "1"}}) { totalCount } } }`;
-      expect(await storedBy('{ user(user: {id: "ben"}) { id locker } }')).toBe(`of "${VIEWER}"`);
-      expect(await storedBy(withFilter('locker'))).toBe(`of "${VIEWER}"`);
-      expect(await storedBy('{ user(user: {id: "ben"}) { id phone } }')).toBe('');
-    });
   });
 
   it('are changed by previews, with the syntax of their attributes', async () => {
@@ -336,64 +253,5 @@ describe('custom fields', () => {
     expect(await codeOf('homepage: "javascript:alert(1)"')).toBe('BAD_USER_INPUT');
     expect(await codeOf('staffNumber: 2147483648')).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(await codeOf('locker: "L 9"')).toBe('GRAPHQL_VALIDATION_FAILED');
-  });
-
-  it('are part of a new group', async () => {
-    const { createGroup } = (await ask(
-      'mutation { createGroup(input: {id: "new", name: "New", room: 7}) { group { id room } preview { ldif } } }',
-    )) as { createGroup: { group: unknown; preview: { ldif: string } } };
-    expect(createGroup.group).toEqual({ id: 'new', room: 7 });
-    expect(createGroup.preview.ldif).toContain('\nroom: 7\n');
-  });
-
-  it('are in the access log, except those that are not personal', async () => {
-    const log = service.app.get(AccessLog);
-    await log.flush();
-    await dataSource.query('delete from access_log');
-    await ask('{ users(first: 2) { nodes { staffNumber homepage } } }');
-    await ask('{ users(first: 2) { nodes { homepage } } }');
-    await log.flush();
-    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
-      from: '2000-01-01',
-      to: '2100-01-01',
-      principal: null,
-    });
-    expect(counts.map(({ field, people }) => [field, people])).toEqual([['User.staffNumber', 2]]);
-  });
-
-  it('show old values of another type as none until the directory is read again', async () => {
-    await dataSource.query(`update users set field_values = $1 where id = 'cleo'`, [
-      JSON.stringify({
-        isExternal: 'abc',
-        endsAt: 'soon',
-        staffNumber: 'x',
-        tags: 'x',
-        'staffNumber:Float': 1.5,
-      }),
-    ]);
-    expect(await ask('{ user(user: {id: "cleo"}) { isExternal endsAt staffNumber tags } }')).toEqual({
-      user: { isExternal: null, endsAt: null, staffNumber: null, tags: [] },
-    });
-  });
-
-  it('change as parts of a user or a group', async () => {
-    service.replaceDirectory(
-      customFieldsLdif({
-        ...CUSTOM_ATTRIBUTES,
-        ben: [['staffNumber', '3']],
-        choir: [['room', '14']],
-      }),
-    );
-    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
-    const { changes } = (await ask(
-      `{ changes(last: 2) { nodes { kind user { id staffNumber phone } group { id room } } } }`,
-    )) as { changes: { nodes: unknown[] } };
-    expect(changes.nodes).toEqual(
-      expect.arrayContaining([
-        { kind: 'USER_UPDATED', user: { id: 'ben', staffNumber: 3, phone: null }, group: null },
-        { kind: 'GROUP_UPDATED', user: null, group: { id: 'choir', room: 14 } },
-      ]),
-    );
-    expect(await idsOf('phone: {startsWith: "+41"}')).toEqual([VIEWER]);
   });
 });

@@ -1,7 +1,6 @@
 import { nodeIdOf } from '../../src/common/identity.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
-import { statementsOf } from '../support/builders/statements.js';
 import { TestService } from '../support/servers/service.js';
 
 const [ANNA = '', BEN = '', CLUB = '', TEAM = ''] = [1, 2, 3, 4].map(
@@ -142,61 +141,6 @@ describe('an input that identifies an object', () => {
     expect(errors).toHaveLength(4);
   });
 
-  it('finds the same address as long as one user has it', async () => {
-    expect(await read('{ user(user: {email: "émil@EXAMPLE.org"}) { id } }')).toEqual({
-      user: { id: 'emil' },
-    });
-  });
-
-  it.each([
-    ['{ user(user: {}) { id } }', {}],
-    ['{ user(user: {id: "anna", email: "a"}) { id } }', {}],
-    ['{ user(user: {id: "anna", nodeId: null}) { id } }', {}],
-    ['{ user(user: {id: null}) { id } }', {}],
-    ['query ($id: String) { users(first: 1, filter: {memberOf: {id: $id}}) { totalCount } }', { id: 'club' }],
-    [
-      'query ($id: String!, $email: String!) { user(user: {id: $id, email: $email}) { id } }',
-      { id: 'a', email: 'b' },
-    ],
-    ['{ group(group: {id: "club", nodeId: "x"}) { id } }', {}],
-    ['{ users(first: 1, filter: {memberOf: {}}) { totalCount } }', {}],
-  ])('is rejected by validation: %s', async (query, variables) => {
-    for (let times = 0; times < 3; times++) {
-      const { status, errors } = await service.query(query, { authorization, variables });
-      expect([status, errors[0]?.extensions.code]).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
-    }
-  });
-
-  it.each([{}, { id: 'anna', email: 'a' }, { id: null }, { id: 'anna', nodeId: null }, null])(
-    'is rejected as a variable: %j',
-    async (user) => {
-      const query = 'query ($user: UserInput!) { user(user: $user) { id } }';
-      await read(query, { user: { id: 'anna' } });
-      await read(query, { user: { id: 'anna' } });
-      const { status, errors } = await service.query(query, { authorization, variables: { user } });
-      expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
-    },
-  );
-
-  it.each([{}, { id: null }])('is rejected without the value of its variable: %j', async (variables) => {
-    const query = 'query ($id: String) { user(user: {id: $id}) { id } }';
-    for (let times = 0; times < 3; times++) {
-      const { status, errors } = await service.query(query, { authorization, variables });
-      expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
-    }
-  });
-
-  it.each([
-    ['query ($id: String = "anna") { user(user: {id: $id}) { id } }', {}],
-    ['query ($id: String!) { user(user: {id: $id}) { id } }', { id: 'anna' }],
-    ['query ($id: String! = "anna") { user(user: {id: $id}) { id } }', {}],
-    ['query ($user: UserInput!) { user(user: $user) { id } }', { user: { id: 'anna' } }],
-    ['query ($user: UserInput! = {id: "anna"}) { user(user: $user) { id } }', {}],
-  ])('takes what it took before it had several members: %s', async (query, variables) => {
-    for (let times = 0; times < 3; times++)
-      expect(await read(query, variables)).toEqual({ user: { id: 'anna' } });
-  });
-
   it('of the profile alone names only oneself in a preview', async () => {
     const own = await service.accessToken('profile write', 'demo-basic');
     const ada = (member: string) =>
@@ -252,81 +196,5 @@ describe('a filter by identity', () => {
     [{ active: true, memberOf: { id: 'club' }, role: { is: 'MEMBER', strict: true } }, ['anna', 'cleo']],
   ])('finds those for whom all parts hold (%#)', async (filter, expected) => {
     expect(await find(filter)).toEqual(expected);
-  });
-
-  it.each(['ids', 'emails'])('takes 100 %s, and no more', async (name) => {
-    const of = (length: number) => ({ [name]: Array.from({ length }, () => 'x'.repeat(300)) });
-    expect(await find(of(100))).toEqual([]);
-    const { status, data, errors } = await service.query(
-      'query ($filter: UserFilter) { users(first: 1, filter: $filter) { totalCount } }',
-      { authorization, variables: { filter: of(101) } },
-    );
-    expect([status, data, errors.map(({ extensions: { code, argument } }) => [code, argument])]).toEqual([
-      200,
-      { users: null },
-      [['BAD_USER_INPUT', name]],
-    ]);
-  });
-
-  it('has pages whose cursors belong to it', async () => {
-    const query = `query ($filter: UserFilter, $after: String) { users(first: 1, after: $after, filter: $filter) {
-      totalCount nodes { id } pageInfo { hasNextPage endCursor } } }`;
-    const page = (filter: object, after: string | null) =>
-      service.query<{
-        users: { totalCount: number; nodes: object[]; pageInfo: { hasNextPage: boolean; endCursor: string } };
-      }>(query, { authorization, variables: { filter, after } });
-    const filter = { ids: ['cleo', 'anna'] };
-    const first = await page(filter, null);
-    const { totalCount, nodes, pageInfo } = first.data?.users ?? {};
-    expect({ totalCount, nodes, hasNextPage: pageInfo?.hasNextPage }).toEqual({
-      totalCount: 2,
-      nodes: [{ id: 'anna' }],
-      hasNextPage: true,
-    });
-    const second = await page(filter, pageInfo?.endCursor ?? '');
-    expect(second.data?.users).toMatchObject({ nodes: [{ id: 'cleo' }], pageInfo: { hasNextPage: false } });
-    for (const other of [{ ids: ['cleo'] }, { emails: ['cleo', 'anna'] }, {}, { ...filter, active: true }]) {
-      const { errors } = await page(other, pageInfo?.endCursor ?? '');
-      expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
-    }
-  });
-
-  it('reads each page in one statement', async () => {
-    const filter = { ids: ['anna', 'ben'], emails: ['anna@example.org'], active: true };
-    const query =
-      'query ($filter: UserFilter) { users(first: 100, filter: $filter) { totalCount nodes { id email active nodeId } } }';
-    const sent = await statementsOf(() => service.query(query, { authorization, variables: { filter } }));
-    // The service of a suite executes each operation in two ways.
-    expect(new Set(sent.map(({ name }) => name)).size).toBe(1);
-  });
-
-  it('shows whether a user is active', async () => {
-    const data = await service.read(
-      `{ user(user: {id: "emil"}) { active } anna: user(user: {id: "anna"}) { active groups(first: 1) { totalCount } }
-         group(group: {id: "club"}) { members(first: 5) { nodes { user { id active } } } }
-         search(query: "emil", first: 1) { nodes { ... on Person { active } } } }`,
-      { authorization },
-    );
-    expect(data).toEqual({
-      user: { active: false },
-      anna: { active: true, groups: { totalCount: 1 } },
-      group: {
-        members: { nodes: ['anna', 'Ben', 'cleo'].map((id) => ({ user: { id, active: true } })) },
-      },
-      search: { nodes: [{ active: false }] },
-    });
-  });
-
-  it('keeps whether a user is active through a preview', async () => {
-    const writer = await service.serviceAccount('read', 'directory', 'write');
-    const data = await service.read(
-      `mutation { emil: updateUser(input: {user: {id: "emil"}, name: "E"}) { user { name active } }
-        anna: updateUser(input: {user: {id: "anna"}, name: "A"}) { user { name active } } }`,
-      { authorization: writer },
-    );
-    expect(data).toEqual({
-      emil: { user: { name: 'E', active: false } },
-      anna: { user: { name: 'A', active: true } },
-    });
   });
 });

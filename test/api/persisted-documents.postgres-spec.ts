@@ -1,14 +1,9 @@
-import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, get, type HttpAnswer, post, refusalOf } from '../support/clients/http.js';
 import { TestRedis } from '../support/servers/redis.js';
 import { TestService } from '../support/servers/service.js';
 
-const execute = promisify(execFile);
-const CLIENTS = join(__dirname, '../support/clients/persisted-clients.mjs');
 const LDIF = buildLdif([{ id: 'anna', name: 'Anna' }]);
 const ANNA = { user: { name: 'Anna' } };
 const UNKNOWN = [200, 'PERSISTED_QUERY_NOT_FOUND'];
@@ -66,39 +61,6 @@ describe('an automatic persisted query', () => {
     expect(dataOf(await get(service, { extensions }, { authorization }))).toEqual(ANNA);
   });
 
-  it('has variables and a name, and is the same document as its text', async () => {
-    const query = 'query A($id: String!) { user(user: {id: $id}) { name } } query B { __typename }';
-    const body = { ...byHash(query), operationName: 'A', variables: { id: 'anna' } };
-    expect(dataOf(await sendBody({ query, ...body }))).toEqual(ANNA);
-    expect(dataOf(await sendBody(body))).toEqual(ANNA);
-    expect(dataOf(await sendBody({ ...body, operationName: 'B' }))).toEqual({ __typename: 'Query' });
-    expect(refusalOf(await sendBody({ ...body, variables: {} }))).toEqual([400, 'BAD_USER_INPUT']);
-    expect(refusalOf(await sendBody({ ...body, operationName: 'C' }))).toEqual([
-      400,
-      'OPERATION_RESOLUTION_FAILURE',
-    ]);
-  });
-
-  it('is found by documentId too, with its SHA-256 and the prefix of the draft', async () => {
-    const query = newDocument();
-    const documentId = `sha256:${sha256Of(query)}`;
-    const unknown = await sendBody({ documentId });
-    expect(refusalOf(unknown)).toEqual([400, 'PERSISTED_QUERY_NOT_FOUND']);
-    expect(unknown.body).toContain('No document has this id');
-    await register(query);
-    expect(dataOf(await sendBody({ documentId }))).toEqual(ANNA);
-    expect(dataOf(await get(service, { documentId }, { authorization }))).toEqual(ANNA);
-  });
-
-  it('is a mutation only by POST', async () => {
-    const query = 'mutation { updateProfile(input: {name: "A"}) { profile { name } } }';
-    const write = await service.accessToken('profile write');
-    await register(query, write);
-    const extensions = JSON.stringify(byHash(query).extensions);
-    const answer = await get(service, { extensions }, { authorization: write });
-    expect(refusalOf(answer)).toEqual([405, 'METHOD_NOT_ALLOWED']);
-  });
-
   it.each([
     ['a version other than 1', persisted('0'.repeat(64), 2), 'extensions.persistedQuery.version'],
     ['no version', persisted('0'.repeat(64), null), 'extensions.persistedQuery.version'],
@@ -119,44 +81,6 @@ describe('an automatic persisted query', () => {
     expect([...refusalOf(answer), argumentOf(answer)]).toEqual([400, 'BAD_USER_INPUT', argument]);
   });
 
-  it('is rejected with the hash of another text, and not registered', async () => {
-    const [query, other] = [newDocument(), newDocument()];
-    const answer = await sendBody({ query, ...byHash(other) });
-    expect(refusalOf(answer)).toEqual([400, 'BAD_USER_INPUT']);
-    for (const each of [query, other]) expect(refusalOf(await sendBody(byHash(each)))).toEqual(UNKNOWN);
-  });
-
-  it('is not registered without a token, but executed, and found without one', async () => {
-    const query = `query Q${++lastDocument} { buildInfo { __typename } }`;
-    const data = { buildInfo: { __typename: 'BuildInfo' } };
-    for (let time = 0; time < 3; time++)
-      expect(dataOf(await post(service, { query, ...byHash(query) }))).toEqual(data);
-    expect(refusalOf(await post(service, byHash(query)))).toEqual(UNKNOWN);
-    await register(query);
-    expect(dataOf(await post(service, byHash(query)))).toEqual(data);
-  });
-
-  it.each([
-    ['does not parse', '{', 400],
-    ['does not validate', '{ nothing }', 400],
-    [
-      'exceeds a limit',
-      `{ ${Array.from({ length: 31 }, (_, index) => `a${index}: __typename`).join(' ')} }`,
-      400,
-    ],
-    ['is not allowed by the scopes', '{ users(first: 1) { totalCount } }', 403],
-  ])('is not registered if it %s', async (_what, query, status) => {
-    expect((await sendBody({ query, ...byHash(query) })).status).toBe(status);
-    expect(refusalOf(await sendBody(byHash(query)))).toEqual(UNKNOWN);
-  });
-
-  it('is registered again by a client whose response was cached with its text', async () => {
-    const query = newDocument();
-    for (let time = 0; time < 3; time++) await sendBody({ query });
-    await register(query);
-    expect(dataOf(await sendBody(byHash(query)))).toEqual(ANNA);
-  });
-
   it('is registered up to two million bytes a day for each principal', async () => {
     const greedy = await service.serviceAccount('read');
     const large = () => `${newDocument()} # ${'x'.repeat(95_000)}`;
@@ -169,17 +93,6 @@ describe('an automatic persisted query', () => {
     const query = large();
     await register(query);
     expect(dataOf(await sendBody(byHash(query)))).toEqual(ANNA);
-  });
-
-  it('is sent by Apollo Client and urql as they are, by POST and by GET', async () => {
-    const { stdout } = await execute(process.execPath, [CLIENTS, `${service.url}/graphql/v1`, authorization]);
-    const results = ['Anna', 'Anna'];
-    expect(JSON.parse(stdout)).toEqual([
-      { run: 'Apollo', results, requests: ['POST hash', 'POST text', 'POST hash'] },
-      { run: 'ApolloByGet', results, requests: ['GET hash', 'POST text', 'GET hash'] },
-      { run: 'Urql', results, requests: ['POST hash', 'POST text', 'POST hash'] },
-      { run: 'UrqlByGet', results, requests: ['GET hash', 'GET text', 'GET hash'] },
-    ]);
   });
 });
 
@@ -220,16 +133,6 @@ describe('automatic persisted queries of two processes with Redis', () => {
     expect(left).toBeLessThanOrEqual(86_400);
   });
 
-  it('are known to both again after a process that knows them registers them again', async () => {
-    const query = newDocument();
-    await sendTo(0, { query, ...byHash(query) });
-    const key = (await redis.keys()).find((name) => name.endsWith(`:document:${sha256Of(query)}`));
-    await redis.sendCommand('DEL', key ?? '');
-    expect(refusalOf(await sendTo(1, byHash(query)))).toEqual(UNKNOWN);
-    await sendTo(0, { query, ...byHash(query) });
-    expect(dataOf(await sendTo(1, byHash(query)))).toEqual(ANNA);
-  });
-
   it('are not taken from Redis if another text has the hash', async () => {
     const [query, other] = [newDocument(), newDocument()];
     await sendTo(0, { query, ...byHash(query) });
@@ -238,17 +141,5 @@ describe('automatic persisted queries of two processes with Redis', () => {
       ?.replace(/document:.*/, '');
     await redis.sendCommand('SET', `${prefix}document:${sha256Of(other)}`, query);
     expect(refusalOf(await sendTo(1, byHash(other)))).toEqual(UNKNOWN);
-  });
-
-  it('stay usable in each process while Redis is gone', async () => {
-    const query = newDocument();
-    await redis.kill();
-    try {
-      for (let time = 0; time < 2; time++) await sendTo(0, { query, ...byHash(query) });
-      expect(dataOf(await sendTo(0, byHash(query)))).toEqual(ANNA);
-      expect(refusalOf(await sendTo(1, byHash(query)))).toEqual(UNKNOWN);
-    } finally {
-      await redis.start();
-    }
   });
 });

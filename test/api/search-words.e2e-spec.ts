@@ -168,59 +168,6 @@ describe('a search by words', () => {
     else expect(await find(query)).toEqual(ids);
   });
 
-  it('pages through the order without a gap, in both directions', async () => {
-    for (const query of ['an', 'anna', 'o brien', 'jean pierre', 'e']) {
-      const all = await find(`${query} `);
-      for (const forward of [true, false]) {
-        const ids: string[] = [];
-        let place = '';
-        for (;;) {
-          const { nodes, pageInfo } = await page(
-            `${query} `,
-            forward ? `first: 2 ${place}` : `last: 2 ${place}`,
-          );
-          const read = nodes.map(({ id }) => id);
-          ids.splice(forward ? ids.length : 0, 0, ...read);
-          if (!(forward ? pageInfo.hasNextPage : pageInfo.hasPreviousPage)) break;
-          place = forward ? `, after: "${pageInfo.endCursor}"` : `, before: "${pageInfo.startCursor}"`;
-        }
-        expect([query, forward, ids]).toEqual([query, forward, all]);
-      }
-    }
-  });
-
-  it('finds in users, groups and members what it finds in a search', async () => {
-    for (const query of [
-      'o brien',
-      'Muñoz, Belén',
-      'jeanpierre',
-      '030/23125234',
-      '龙',
-      'saint exupery',
-      '.,',
-      'a n',
-    ]) {
-      const { data, errors } = await service.query<
-        Record<string, { nodes: Record<string, { id: string }>[] }>
-      >(
-        `query ($query: String!) {
-          users(first: 100, filter: {search: $query}) { nodes { object: nodeId id } }
-          groups(first: 100, filter: {search: $query}) { nodes { id } }
-          group(group: {id: "everyone"}) { members(first: 100, filter: {search: $query}) { nodes { user { id } } } }
-          people: search(query: $query, first: 100, kinds: [USER]) { nodes { ... on User { id } } }
-          clubs: search(query: $query, first: 100, kinds: [GROUP]) { nodes { ... on Group { id } } }
-        }`,
-        { authorization, variables: { query } },
-      );
-      expect(errors).toEqual([]);
-      const ids = (list: unknown) =>
-        [...JSON.stringify(list ?? []).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id).sort();
-      expect([query, ids(data?.['users'])]).toEqual([query, ids(data?.['people'])]);
-      expect([query, ids(data?.['group'])]).toEqual([query, ids(data?.['people'])]);
-      expect([query, ids(data?.['groups'])]).toEqual([query, ids(data?.['clubs'])]);
-    }
-  });
-
   it('finds in a preview the name that it gives, and not the former one', async () => {
     const members = (query: string) =>
       `members(first: 5, filter: {search: "${query}"}) { nodes { user { id } } }`;

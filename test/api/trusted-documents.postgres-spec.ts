@@ -4,13 +4,10 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ConfigError, readConfig } from '../../src/config/config.js';
-import { DocumentStore } from '../../src/graphql/http/persisted-documents.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { TestProcess } from '../support/clients/command.js';
-import { dataOf, get, post, refusalOf, send } from '../support/clients/http.js';
-import { findFreePort } from '../support/servers/postgres.mjs';
+import { dataOf, get, post, refusalOf } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
-import { createDatabase, variable } from '../support/servers/store.js';
+import { variable } from '../support/servers/store.js';
 
 const WRITE_MANIFEST = join(__dirname, '../support/clients/write-manifest.mjs');
 const LDIF = buildLdif([{ id: 'anna', name: 'Anna' }]);
@@ -82,33 +79,6 @@ describe('TRUSTED_DOCUMENTS', () => {
     for (const each of expected) expect(problems.join('\n')).toContain(each);
     for (const each of problems) expect(each).toMatch(/^TRUSTED_DOCUMENTS /);
   });
-
-  it('turns the explorer off by default, and contradicts EXPLORER=true', () => {
-    const TRUSTED_DOCUMENTS = writeManifest({ name: QUERY });
-    const TRUSTED_DOCUMENTS_MODE = 'log';
-    expect(readConfig({ TRUSTED_DOCUMENTS }).explorer).toBeNull();
-    expect(readConfig({ TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE }).explorer).not.toBeNull();
-    expect(problemsOf(() => readConfig({ TRUSTED_DOCUMENTS, EXPLORER: 'true' }))).toHaveLength(1);
-  });
-
-  it('prevents a start with documents that are not valid, with all their errors', async () => {
-    const documents = { name: QUERY, wrong: '{ nothing nowhere }', broken: '{', ofOther: '{ user { id } }' };
-    const database = await createDatabase();
-    try {
-      const service = TestProcess.start('main', [], {
-        TRUSTED_DOCUMENTS: writeManifest(documents),
-        DATABASE_URL: database.url,
-        PORT: String(await findFreePort()),
-      });
-      await service.end();
-      const ids = [...service.stderr.matchAll(/TRUSTED_DOCUMENTS: «(\w+)» is not valid: ./g)].map(
-        ([, id]) => id,
-      );
-      expect([service.code, ids]).toEqual([2, ['wrong', 'wrong', 'broken', 'ofOther']]);
-    } finally {
-      await database.drop();
-    }
-  });
 });
 
 describe.each(['sha256', 'sha1'])(
@@ -165,10 +135,6 @@ describe.each(['sha256', 'sha1'])(
         expect([body, refusalOf(await sendBody(body))]).toEqual([body, REFUSED]);
       }
     });
-
-    it('has no explorer', async () => {
-      expect((await send(service, { path: '/explorer' })).status).toBe(404);
-    });
   },
 );
 
@@ -194,39 +160,5 @@ describe('a service with TRUSTED_DOCUMENTS_MODE=log', () => {
     expect(messages.filter((message) => message.includes('TRUSTED_DOCUMENTS'))).toEqual([
       `A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256Of(OTHER)}`,
     ]);
-  });
-
-  it('logs a document whose text it learns from its own store', async () => {
-    const authorization = await service.serviceAccount('read');
-    const text = '{ user(user: {id: "anna"}) { name __typename } }';
-    await service.app.get(DocumentStore).keep(sha256Of(text), text, 'another process');
-    warned.mockClear();
-    await post(service, persisted(sha256Of(text)), { authorization });
-    expect(warned.mock.calls.flat().join()).toContain(sha256Of(text));
-  });
-
-  it('has other entity tags than a service with another document of the same id', async () => {
-    const { database, baseUrl } = service.config;
-    const authorization = await service.serviceAccount('read');
-    const ask = (to: TestService, headers = {}) =>
-      get(to, { documentId: 'name' }, { authorization, ...headers });
-    const start = (text: string) =>
-      TestService.start({
-        environment: {
-          TRUSTED_DOCUMENTS: writeManifest({ name: text }),
-          DATABASE_URL: database.url,
-          BASE_URL: baseUrl,
-        },
-      });
-    const { etag } = (await ask(service)).headers;
-    const [same, other] = [await start(QUERY), await start('{ user(user: {id: "anna"}) { id } }')];
-    try {
-      const known = { 'if-none-match': String(etag) };
-      expect((await ask(same, known)).status).toBe(304);
-      expect(dataOf(await ask(other, known))).toEqual({ user: { id: 'anna' } });
-    } finally {
-      await other.stop();
-      await same.stop();
-    }
   });
 });

@@ -239,39 +239,6 @@ describe('webhooks', () => {
     expect(receiver.idsAt('/operated')).toHaveLength(before + 1);
   });
 
-  it('begin at the end of the log if an operator says so during a delivery', async () => {
-    const before = receiver.idsAt('/operated').length;
-    const answer = receiver.answer;
-    let finish: () => void = () => undefined;
-    receiver.answer = (message, response) => {
-      if (message.path === '/operated') finish = () => void ACCEPT(message, response);
-      else void answer(message, response);
-    };
-    // Two changes, of which the first one is being delivered.
-    await change(
-      [
-        { id: 'anna', name: 'Second' },
-        { id: 'ben', name: 'Second' },
-      ],
-      [CLUB, BAND],
-    );
-    await eventually(() => Promise.resolve(receiver.idsAt('/operated').length), before + 1);
-    await enable('operated', true);
-    receiver.answer = answer;
-    finish();
-    await change(
-      [
-        { id: 'anna', name: 'Third' },
-        { id: 'ben', name: 'Second' },
-      ],
-      [CLUB, BAND],
-    );
-    await eventually(() => Promise.resolve(receiver.idsAt('/operated').length), before + 2);
-    const listed = (await list('all', 'kinds: [USER_UPDATED]')).map(({ id }) => id);
-    const [delivered, last] = receiver.idsAt('/operated').slice(-2);
-    expect(listed.indexOf(last ?? '') - listed.indexOf(delivered ?? '')).toBe(2);
-  });
-
   function enable(id: string, fromNow = false): Promise<void> {
     return enableWebhook(service.config, service.app.get<DirectoryDataSource>(DataSource), id, fromNow);
   }

@@ -9,7 +9,6 @@ import { DirectoryDataSource } from '../../src/database/connections/data-source.
 import { ENTITIES } from '../../src/entities.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
-import { get, send } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
@@ -115,36 +114,6 @@ describe('the access log', () => {
     ]);
   });
 
-  it('distinguishes users from groups, and found objects from missing ones', async () => {
-    await sendRequest(
-      '{ search(query: "cl", first: 10) { nodes { ... on User { name } ... on Group { name about: description } } } }',
-    );
-    expect(await readCounts()).toEqual({ 'User.name': [1, 2] });
-    await sendRequest(
-      '{ search(query: "cl", first: 10) { nodes { ... on User { name schoolYear } ... on Group { name } } } }',
-    );
-    expect(await readCounts()).toEqual({ 'User.name': [2, 3], 'User.schoolYear': [1, 1] });
-    await sendRequest('{ user(user: {id: "nobody"}) { id familyName } directoryStatus { state } }');
-    expect(await readCounts()).not.toHaveProperty('User.familyName');
-  });
-
-  it('does not count withheld fields', async () => {
-    await sendRequest(
-      'query ($no: Boolean = false) { user(user: {id: "ben"}) { id name @include(if: $no) ...F @skip(if: true) } } fragment F on User { email }',
-    );
-    await sendRequest('{ isMember(user: {id: "ben"}, group: {id: "club"}) }');
-    const token = await service.accessToken('read');
-    await sendRequest(
-      '{ user(user: {id: "ben"}) { givenName } users(first: 10) { nodes { schoolYear } } }',
-      token,
-    );
-    expect(await readCounts()).toEqual({
-      'User.id': [1, 1],
-      'User.givenName': [1, 1],
-      'Query.isMember': [1, 1],
-    });
-  });
-
   it('names the client: the service account, or the application and its user', async () => {
     await sendRequest('{ user(user: {id: "ben"}) { id } }');
     await sendRequest('{ profile { name user { email } } }', await service.accessToken('profile read'));
@@ -157,27 +126,6 @@ describe('the access log', () => {
       'User.email': [1, 1],
     });
     expect(await readCounts(OWNER)).toEqual(await readCounts('client:demo-basic'));
-  });
-
-  it('counts fields of previews', async () => {
-    const token = await service.accessToken('profile read write');
-    const { errors } = await sendRequest(
-      'mutation { updateProfile(input: {name: "Ada"}) { profile { name } preview { ldif } } }',
-      token,
-    );
-    expect(errors).toEqual([]);
-    expect(await readCounts()).toEqual({ 'Profile.name': [1, 1], 'ChangePreview.ldif': [1, 1] });
-  });
-
-  it('counts no response without a body, also after an execution', async () => {
-    const query = `{ user(user: {id: "${OWNER}"}) { name } }`;
-    const path = `/graphql/v1?query=${encodeURIComponent(query)}`;
-    const head = { method: 'HEAD', path, headers: { authorization: program } };
-    // The last one is from the response cache.
-    for (let time = 0; time < 3; time++) expect((await send(service, head)).status).toBe(200);
-    const answer = await get(service, { query }, { authorization: program, 'if-none-match': '*' });
-    expect(answer.status).toBe(304);
-    expect(await readCounts()).toEqual({});
   });
 
   it('counts pictures that are fetched by URL, once while the client caches them', async () => {
@@ -194,29 +142,6 @@ describe('the access log', () => {
       'service-account',
       'signed-url for ',
     ]);
-  });
-
-  it('loses no count while its table cannot be written', async () => {
-    await dataSource.query('alter table access_log rename to taken_away');
-    await sendRequest('{ user(user: {id: "ben"}) { id } }');
-    await log.flush();
-    await sendRequest('{ user(user: {id: "ben"}) { id } }');
-    await log.flush();
-    await dataSource.query('alter table taken_away rename to access_log');
-    expect(await readCounts()).toEqual({ 'User.id': [2, 2] });
-  });
-
-  it('adds the counts of several processes', async () => {
-    const logs = Array.from({ length: 4 }, () => anotherLog());
-    const access = {
-      fields: Array.from({ length: 50 }, (_, index) => `User.f${index}`),
-      people: Array<number>(50).fill(3),
-    };
-    for (const each of logs) each.noteSignedUrl(access);
-    await Promise.all(logs.map((each) => each.flush()));
-    const counts = await readCounts();
-    expect(Object.keys(counts)).toHaveLength(50);
-    expect(new Set(Object.values(counts).map(String))).toEqual(new Set(['4,12']));
   });
 
   it('keeps days for the configured time, and none if it is disabled', async () => {

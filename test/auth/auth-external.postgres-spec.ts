@@ -1,10 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { TokenCache } from '../../src/auth/oauth.guard.js';
 import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
-import { ExternalIssuerProcess, type SignRequest } from '../support/servers/external-issuer.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -84,33 +82,6 @@ describe('a token of an external issuer', () => {
     expect(data).toEqual({ profile: { id: 'Anna' } });
   });
 
-  it.each(['jwt-client', 'opaque-client'])('of %s itself has no user', async (client) => {
-    const authorization = await issuer.token(client);
-    expect(await tokenOf(authorization)).toMatchObject({ clientId: client, userId: null });
-    const { status, data, errors } = await service.query('{ profile { id } }', { authorization });
-    expect({ status, data }).toEqual({ status: 200, data: { profile: null } });
-    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
-  });
-
-  it('has the owner of its client as user', async () => {
-    await issuer.registerClient({ client_id: 'owned-client', client_secret: 'owned-secret', owner: 'ben' });
-    expect(await tokenOf(await issuer.token('owned-client'))).toMatchObject({ userId: 'ben' });
-  });
-
-  it('has no user if the directory does not contain its subject', async () => {
-    expect(await tokenOf(await issuer.sign({ payload: { sub: 'who-has-left' } }))).toMatchObject({
-      userId: null,
-    });
-  });
-
-  it('has the application of azp if there is no client_id, as from Keycloak', async () => {
-    const clientOf = async (payload: SignRequest['payload']) =>
-      (await tokenOf(await issuer.sign({ payload })))?.clientId;
-    expect(await clientOf({ client_id: null, azp: 'page' })).toBe('page');
-    expect(await clientOf({ client_id: 'app', azp: 'page' })).toBe('app');
-    expect(await clientOf({ client_id: null, azp: ['page'] })).toBeNull();
-  });
-
   it('has only those of its scopes that the service defines', async () => {
     expect(
       await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
@@ -150,85 +121,6 @@ describe('a token of an external issuer', () => {
     const jwt = await issuer.sign({ payload: claims });
     const opaque = await issuer.opaque({ active: true, scope: 'read', exp: now() + HOUR, ...claims });
     expect([await tokenOf(jwt), await tokenOf(opaque)]).toMatchObject([{ kind }, { kind }]);
-  });
-
-  it.each([
-    { token_type: 'Bearer' },
-    { token_type: 'bearer', token_use: 'access_token' },
-    { token_use: 'access' },
-    { typ: 'Bearer' },
-    { typ: 'at+jwt', token_use: null, token_type: null },
-  ])('that introspection calls an access token by %j is accepted', async (members) => {
-    expect((await sendRequest(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(
-      200,
-    );
-  });
-
-  it('is verified and cached in one spelling only', async () => {
-    const authorization = await issuer.sign();
-    const [scheme, token] = authorization.split(' ') as [string, string];
-    expect((await sendRequest(authorization)).status).toBe(200);
-    const { hits, entries } = service.app.get(TokenCache).statistics;
-    for (const spelling of [`bearer ${token}`, `BEARER   ${token}`, `${scheme}  ${token}`])
-      expect([spelling, (await sendRequest(spelling)).status]).toEqual([spelling, 200]);
-    expect(service.app.get(TokenCache).statistics).toMatchObject({ hits: hits + 3, entries });
-    const [last = '', unused] = [
-      token.at(-1),
-      'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
-    ];
-    const other = unused[unused.indexOf(last) ^ 1] ?? '';
-    for (const spelling of [`${token}=`, `${token}==`, token.slice(0, -1) + other])
-      expect([spelling.slice(-4), (await sendRequest(`Bearer ${spelling}`)).status]).toEqual([
-        spelling.slice(-4),
-        401,
-      ]);
-  });
-
-  it.each<[string, () => SignRequest]>([
-    ['another media type', () => ({ header: { typ: 'application/at+jwt' } })],
-    ['several audiences', () => ({ payload: { aud: ['urn:other', 'urn:test:directory'] } })],
-    ['no key id', () => ({ header: { kid: null } })],
-    ['an expiry within the tolerance of clocks', () => ({ payload: { exp: now() - 20 } })],
-  ])('is accepted with %s', async (_case, request) => {
-    expect((await sendRequest(await issuer.sign(request()))).status).toBe(200);
-  });
-
-  it('is accepted from an issuer with a slash at the end of its URL', async () => {
-    expect((await sendRequest(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
-  });
-
-  it.each<[string, Record<string, unknown>]>([
-    ['is not active', { active: false }],
-    ['is for another audience', { active: true, sub: 'ben', aud: 'urn:other' }],
-    ['is for no audience', { active: true, sub: 'ben', aud: [] }],
-    ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
-    ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
-    ['has no time as expiry', { active: true, sub: 'ben', exp: 'tomorrow' }],
-    ['has milliseconds as expiry', { active: true, sub: 'ben', exp: Date.now() + HOUR * 1000 }],
-    ['is not valid yet', { active: true, sub: 'ben', nbf: now() + HOUR }],
-    ['names no audience', { active: true, sub: 'ben', aud: null }],
-    ...[
-      ...[
-        { token_use: 'refresh_token' },
-        { token_use: 'refresh' },
-        { token_use: 'id' },
-        { token_use: ['access'] },
-      ],
-      ...[
-        { token_type: 'refresh_token' },
-        { token_type: 'id_token' },
-        { token_type: 'DPoP' },
-        { token_type: 7 },
-      ],
-      ...[{ typ: 'Refresh' }, { typ: 'Offline' }, { typ: 'ID' }, { typ: 'Logout' }, { typ: 'id+jwt' }],
-      ...[{ token_type: 'Bearer', token_use: 'refresh_token' }, { at_hash: 'x' }, { c_hash: 'x' }],
-      ...[{ cnf: { jkt: 'x' } }, { cnf: { 'x5t#S256': 'x' } }, { cnf: {} }, { cnf: 'x' }],
-    ].map((members): [string, Record<string, unknown>] => [
-      `has ${JSON.stringify(members)}`,
-      { active: true, sub: 'ben', ...members },
-    ]),
-  ])('is rejected if introspection says that it %s', async (_case, introspection) => {
-    expect(await refusalOf(await issuer.opaque(introspection))).toEqual(REFUSED);
   });
 
   it('is neither accepted nor rejected if the introspection response is invalid', async () => {
@@ -317,69 +209,5 @@ describe('a token of an external issuer', () => {
         text: 'http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1',
       }),
     ]);
-  });
-});
-
-describe('a service without an introspection client', () => {
-  it('rejects opaque tokens', async () => {
-    const issuer = await ExternalIssuerProcess.start();
-    const service = await TestService.start({
-      environment: { AUTH_URL: issuer.url, AUTH_AUDIENCE: 'urn:test:directory' },
-    });
-    try {
-      const { status, headers } = await service.query(WHO, {
-        authorization: await issuer.token('opaque-client'),
-      });
-      expect(status).toBe(401);
-      expect(headers.get('www-authenticate')).toMatch(/error="invalid_token"/);
-      expect((await service.query(WHO, { authorization: await issuer.sign() })).status).toBe(200);
-      expect(await issuer.countRequests('/oauth2/introspect')).toBe(0);
-    } finally {
-      await service.stop();
-      await issuer.stop();
-    }
-  });
-});
-
-describe('an issuer', () => {
-  it('whose introspection returns no audience is accepted if a setting allows it', async () => {
-    const issuer = await ExternalIssuerProcess.start();
-    const service = await TestService.start({
-      ldif: LDIF,
-      environment: { ...issuer.environment, AUTH_INTROSPECTION_NO_AUDIENCE: 'true' },
-    });
-    try {
-      const statusOf = async (members: object) => {
-        const authorization = await issuer.opaque({ active: true, sub: 'ben', ...members });
-        return (await service.query(WHO, { authorization })).status;
-      };
-      expect(await statusOf({ aud: null })).toBe(200);
-      expect(await statusOf({ aud: 'urn:other' })).toBe(401);
-      expect(await statusOf({ aud: [] })).toBe(401);
-    } finally {
-      await service.stop();
-      await issuer.stop();
-    }
-  });
-
-  it('that signs with a weak key is not accepted, but is with its other keys', async () => {
-    const issuer = await ExternalIssuerProcess.start();
-    const service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
-    try {
-      const statusOf = async (authorization: string) => (await service.query(WHO, { authorization })).status;
-      expect(await statusOf(await issuer.sign())).toBe(200);
-      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 });
-      await issuer.publish({
-        ...privateKey.export({ format: 'jwk' }),
-        kid: 'weak',
-        alg: 'RS256',
-        use: 'sig',
-      });
-      expect(await statusOf(await issuer.sign({ header: { alg: 'RS256' } }))).toBe(401);
-      expect(await statusOf(await issuer.sign({ header: { alg: 'ES256', kid: null } }))).toBe(200);
-    } finally {
-      await service.stop();
-      await issuer.stop();
-    }
   });
 });

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
 import { TestService } from '../support/servers/service.js';
-import { post } from '../support/clients/http.js';
 
 const QUESTION = '{"query":"{ currentToken { kind clientId } }"}';
 const SECRET = 'dirsa_secret:with:colons';
@@ -185,57 +184,6 @@ describe('the Authorization header', () => {
     const answer = await send(lines());
     expect(answer).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
     expect(answer.challenge).toMatch(/^(Bearer|Basic) realm="directory"/);
-  });
-
-  it.each<[string, () => (string | Buffer)[], number]>([
-    ['NUL', () => [Buffer.from(`Authorization: Bearer ${bearer}\0`)], 400],
-    ['a bare carriage return', () => [`Authorization: Bearer ${bearer}\rX: y`], 400],
-    ['a space before the colon', () => [`Authorization : Bearer ${bearer}`], 400],
-    ['more than the limit of all headers', () => [`Authorization: Bearer ${'x'.repeat(17_000)}`], 431],
-    ['more than the service reads', () => [`Authorization: Bearer ${'x'.repeat(70_000)}`], 431],
-  ])('is invalid HTTP with %s', async (_case, lines, status) => {
-    expect((await send(lines())).status).toBe(status);
-  });
-
-  it.each(['access_token', 'token', 'authorization', 'Authorization', 'bearer_token'])(
-    'is the only place for a token: %s in the query string is ignored',
-    async (name) => {
-      const target = `/graphql/v1?${name}=${encodeURIComponent(bearer)}`;
-      expect(await send([], target)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
-      const query = `query=${encodeURIComponent('{ currentToken { kind } }')}`;
-      const byGet = await fetch(`${service.url}/graphql/v1?${query}&${name}=${encodeURIComponent(bearer)}`);
-      expect(byGet.status).toBe(401);
-    },
-  );
-
-  it.each(['access_token', 'token', 'authorization'])(
-    'is the only place for a token: %s in the body is ignored',
-    async (name) => {
-      for (const body of [
-        { query: '{ currentToken { kind } }', [name]: bearer },
-        { query: '{ currentToken { kind } }', extensions: { [name]: bearer } },
-        { query: '{ currentToken { kind } }', variables: { [name]: bearer } },
-      ]) {
-        expect((await post(service, body)).status).toBe(401);
-      }
-    },
-  );
-
-  it('takes precedence over tokens in the query string and the body', async () => {
-    const response = await fetch(`${service.url}/graphql/v1?access_token=wrong`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
-      body: JSON.stringify({ query: '{ currentToken { kind } }', access_token: 'wrong' }),
-    });
-    expect(response.status).toBe(200);
-  });
-
-  it('is rejected if it is invalid even where no token is needed', async () => {
-    const { status, headers } = await service.query('{ buildInfo { version } }', {
-      authorization: 'Bearer wrong',
-    });
-    expect(status).toBe(401);
-    expect(headers.get('www-authenticate')).toMatch(/^Bearer realm="directory", error="invalid_token"/);
   });
 
   it('is never repeated in a response', async () => {

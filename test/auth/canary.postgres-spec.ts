@@ -6,7 +6,6 @@ import { Canaries } from '../support/builders/canaries.js';
 import { Collector } from '../support/servers/collector.js';
 import { runCommand } from '../support/clients/command.js';
 import { EMAIL, NAME, people, TELEPHONE } from '../support/builders/canary-directory.js';
-import { personDn } from '../support/builders/directory.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { type HttpAnswer, post, send } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
@@ -184,23 +183,6 @@ describe('a service with all its dependencies', () => {
     expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
   });
 
-  it('has metrics of its load, without data of users', async () => {
-    await collector.until(({ attributes }) => attributes['http.route'] === '/photo/v1/*');
-    await collector.until(({ name }) => name === 'synchronization');
-    await collector.until(({ name }) => name === 'POST identity provider');
-    expect(collector.spans.filter((span) => 'directory.statement' in span.attributes).length).toBeGreaterThan(
-      9,
-    );
-    expect(canaries.foundIn(collector.received)).toEqual([]);
-    const { body } = await send({ config: { host: '127.0.0.1', port: metricsPort } }, { path: '/metrics' });
-    expect(body).toContain('directory_requests_total{route="/graphql/v1"');
-    expect(canaries.foundIn(body)).toEqual([]);
-    // Nor principals.
-    for (const text of [collector.received, body, service.output]) {
-      expect(text).not.toMatch(/\b(anna|ben|reader)\b/);
-    }
-  });
-
   it('reports unavailable dependencies without their data', async () => {
     const before = service.output.length;
     await redis.kill();
@@ -292,30 +274,6 @@ describe('a service with its own identity provider', () => {
       expect(canaries.foundIn(JSON.stringify(headers) + body)).toEqual([]);
     }
     await sendEverywhere(service, CLIENT_SECRET, `Bearer ${accessToken}`);
-    expect(canaries.foundIn(service.output)).toEqual([]);
-  });
-
-  it('reports the line of an error in a directory file, without its content', async () => {
-    const { source } = service.config.directory;
-    if (source.kind !== 'file') throw new Error('It follows no file');
-    const wrong = [
-      `version: 1\n${NAME} ${EMAIL}\n`,
-      `${people()}\ndn: uid=x,ou=people,dc=example,dc=org\n${NAME}: x\n`,
-      `${people()}\ndn: ${EMAIL}\nmail: ${EMAIL}\n`,
-      `${people()}\ndn: ${personDn('anna')}\ntelephoneNumber:: ${TELEPHONE}\n`,
-      people().replaceAll(/^mail:: .*$/gm, 'mail:: /w=='),
-    ];
-    for (const [turn, text] of wrong.entries()) {
-      const before = service.output.length;
-      writeFileSync(source.file, text);
-      await service.untilPrinted(new RegExp(`^[^]{${before},}(Synchronization|Revision|quarantine)`, 'i'));
-      expect([turn, canaries.foundIn(service.output)]).toEqual([turn, []]);
-    }
-  });
-
-  it('ends after an unhandled rejection with the location of the fault only', async () => {
-    expect(await service.fail('reject', FAULT)).toBe(1);
-    expect(service.output).toContain('The program is at fault');
     expect(canaries.foundIn(service.output)).toEqual([]);
   });
 });

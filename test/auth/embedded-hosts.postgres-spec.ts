@@ -1,5 +1,4 @@
 import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
-import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { type HttpAnswer, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -78,14 +77,6 @@ describe('an embedded service', () => {
     },
   );
 
-  it('ignores the host that a proxy forwards', async () => {
-    const { status } = await send(service, {
-      path: '/oauth2/jwks',
-      headers: { host: 'evil.example', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' },
-    });
-    expect(status).toBe(403);
-  });
-
   it('includes the demonstration token: only on the start page of this machine', async () => {
     expect(token).not.toBe('');
     for (const host of LOCAL) expect((await sendRequest('GET', '/', host)).body).toContain(token);
@@ -109,20 +100,6 @@ describe('an embedded service', () => {
       }
     }
   });
-
-  it('gives the account the scopes of the model but that which sees everything, also if it exists', async () => {
-    const accounts = service.app.get(ServiceAccountsService);
-    const scopesOf = async () => (await accounts.list()).find(({ id }) => id === 'demo')?.scopes;
-    expect(await scopesOf()).toEqual(['read', 'directory', 'contact']);
-    await accounts.replaceScopes('demo', ['read', 'directory']);
-    expect(await service.app.get(DemoServiceAccount).ensure()).toBe(token);
-    expect(await scopesOf()).toEqual(['read', 'directory', 'contact']);
-  });
-
-  it('includes no other service account', async () => {
-    const [, other = ''] = (await service.serviceAccount('read')).split(' ');
-    expect((await query('evil.example', other)).status).toBe(200);
-  });
 });
 
 describe('an embedded service, with ALLOW_EMBEDDED', () => {
@@ -136,18 +113,6 @@ describe('an embedded service, with ALLOW_EMBEDDED', () => {
       expect((await send(service, { method: 'POST', headers, body: QUERY })).status).toBe(200);
       // The directory is not the sample.
       expect((await send(service, { path: '/', headers: { host: 'localhost' } })).body).not.toContain(token);
-    } finally {
-      await service.stop();
-    }
-  });
-});
-
-describe('the demonstration account', () => {
-  it('is not created with a directory other than the sample', async () => {
-    const service = await TestService.start({ compared: false });
-    try {
-      expect(await service.app.get(DemoServiceAccount).ensure()).toBeNull();
-      expect((await send(service, { path: '/' })).body).not.toContain('demonstration account');
     } finally {
       await service.stop();
     }

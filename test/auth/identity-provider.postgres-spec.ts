@@ -110,29 +110,6 @@ describe('the embedded identity provider', () => {
     expect(data).toEqual({ profile: { id: 'anna', user: { id: 'anna' } }, user: { id: 'ben' } });
   });
 
-  it('issues a token with all registered scopes to a client that requests none', async () => {
-    const { body } = await requestOwnToken({}, basic('basic', 'basic-secret'));
-    expect(body).toMatchObject({ scope: 'profile read' });
-    expect(await who(body['access_token'])).toMatchObject({ status: 200, scopes: ['profile', 'read'] });
-  });
-
-  it('issues a token with a part of the registered scopes', async () => {
-    const { body } = await requestOwnToken({ scope: 'read' }, basic('basic', 'basic-secret'));
-    expect(await who(body['access_token'])).toMatchObject({ scopes: ['read'] });
-  });
-
-  it.each([
-    ['has no owner, though a user has the same id', 'ben'],
-    ['has an owner who is not in the directory', 'left'],
-  ])('issues a token without a user to a client that %s', async (_case, client) => {
-    const { body } = await requestOwnToken({}, basic(client, `${client}-secret`));
-    expect(await who(body['access_token'])).toMatchObject({ status: 200, clientId: client, userId: null });
-    const { errors } = await service.query('{ profile { id } }', {
-      authorization: `Bearer ${body['access_token'] ?? ''}`,
-    });
-    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
-  });
-
   it.each<[string, Record<string, string>, Record<string, string>]>([
     ['a wrong secret in the header', {}, basic('basic', 'wrong')],
     ['a wrong secret in the body', { client_id: 'post', client_secret: 'wrong' }, {}],

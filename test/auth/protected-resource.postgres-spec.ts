@@ -76,11 +76,4 @@ describe.each([
       ]);
     }
   });
-
-  it('does not exist for other paths', async () => {
-    for (const path of ['/photo/v1', '/graphql/v1/', '/graphql', '/../graphql/v1'])
-      expect((await send(service, { path: `/.well-known/oauth-protected-resource${path}` })).status).toBe(
-        404,
-      );
-  });
 });

@@ -296,33 +296,6 @@ describe('scopes', () => {
     }
   });
 
-  it('are all named in the challenge if they would help', async () => {
-    const { status, headers, errors } = await service.query(
-      '{ users(first: 1) { totalCount } groups(first: 1) { totalCount } }',
-      { authorization: await tokenWith(['profile']) },
-    );
-    expect(status).toBe(403);
-    expect(challengeOf(headers.get('www-authenticate'))).toBe(
-      'Bearer error="insufficient_scope", scope="directory read"',
-    );
-    expect(errors).toHaveLength(1);
-    // users requires one of them and groups another: both are named.
-    expect(errors[0]?.message).toMatch(/ Query\.users .*needs the scope.* Query\.groups .*needs the scope/);
-  });
-
-  it('are named together with the field in the response to a request without a token', async () => {
-    const { status, errors } = await service.query(
-      '{ buildInfo { version } users(first: 1) { totalCount } }',
-    );
-    expect(status).toBe(401);
-    expect(errors).toMatchObject([
-      {
-        message: expect.stringMatching(/^The field Query\.users needs a token: /) as string,
-        extensions: { code: 'UNAUTHENTICATED', requiredScopes: NEEDED['Query.users'] },
-      },
-    ]);
-  });
-
   it('withhold a field from each row with an error, of which the first of a selection has the details', async () => {
     const { data, errors } = await service.query(
       '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id one: members(first: 1) { totalCount } two: members(first: 1) { totalCount } } } } } } }',

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import { insertObject } from '../support/builders/first-revision.js';
-import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand, type TestProcess } from '../support/clients/command.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
@@ -48,25 +47,6 @@ describe('directory service-account', () => {
     expect(wrong.stderr).toMatch(/^The id of a service account has [^\n]+\n$/);
   });
 
-  it('lists accounts without secrets', async () => {
-    expect(JSON.parse((await run('service-account', 'list', '--json')).stdout)).toEqual([
-      expect.objectContaining({
-        id: 'library',
-        name: 'Library',
-        scopes: ['read', 'directory'],
-        contact: 'it@example.org',
-        purpose: 'The year book',
-        lastUsedAt: null,
-        groups: null,
-        tokens: 1,
-        expiresSoon: false,
-      }),
-    ]);
-    expect((await run('service-account', 'list')).stdout).toMatch(
-      /^ {2}ID .*\n {2}library {2}never {6}20\S+ {2}1 {7}read directory\n {6}Library · it@example\.org · The year book\n$/,
-    );
-  });
-
   it('changes an account, and nothing that is not named', async () => {
     const read = async () => {
       const [account] = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];
@@ -100,50 +80,6 @@ describe('directory service-account', () => {
     expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
   });
 
-  it('uses the id of a revoked account again only on request', async () => {
-    const refused = await create();
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      'The service account «library» was revoked: --reuse creates another one with its id\n',
-    ]);
-    const about = ['--contact', 'it@example.org', '--purpose', 'The year book'];
-    expect((await create('--reuse', ...about)).code).toBe(0);
-    const taken = await create('--reuse');
-    expect([taken.code, taken.stderr]).toEqual([1, 'A service account with this id exists already\n']);
-    expect((await run('service-account', 'revoke', 'library')).code).toBe(0);
-  });
-
-  it('lists the access to personal data, with the owner of each account', async () => {
-    const today = new Date().toISOString().slice(0, 10);
-    const client = new pg.Client(database.url);
-    await client.connect();
-    await client.query(
-      `insert into access_log values
-         ($1, 'service-account:library', '', 'User.email', 2, 2400), ($1, 'client:app', 'anna', 'User.name', 1, 1),
-         ($1::date - 40, 'client:app', 'ben', 'User.name', 1, 3), ($1::date - 400, 'client:old', '', 'User.name', 1, 1)`,
-      [today],
-    );
-    await client.end();
-    const text = await run('access-log', '--from', today);
-    expect(text.stdout).toBe(
-      `${today}  service-account:library\n  it@example.org\n  The year book\n` +
-        `  User.email          2 requests      2,400 people\n\n` +
-        `${today}  client:app for anna\n  User.name           1 request           1 person\n`.replace(
-          / +\n/g,
-          '\n',
-        ),
-    );
-    const answer = JSON.parse((await run('access-log', '--principal', 'app', '--json')).stdout) as {
-      counts: object[];
-    };
-    expect(answer.counts).toEqual([
-      expect.objectContaining({ principal: 'client:app', actingFor: 'anna', field: 'User.name', people: 1 }),
-      expect.objectContaining({ day: expect.not.stringMatching(today) as string, actingFor: 'ben' }),
-    ]);
-    const wrong = await run('access-log', '--from', '2030-02-30');
-    expect([wrong.code, wrong.stdout]).toEqual([2, '']);
-  });
-
   it('requires an owner for an account in production', async () => {
     const refused = await runCommand(
       [
@@ -170,30 +106,6 @@ describe('directory service-account', () => {
         }) as object,
       },
     ]);
-  });
-
-  it('gives an account a scope of the model, and refuses an unknown one with the list', async () => {
-    const createWith = (scopes: string, model: string) =>
-      runCommand(
-        ['service-account', 'create', '--id', 'phones', '--name', 'Phones', '--scopes', scopes, '--json'],
-        { DATABASE_URL: database.url, ...modelSetting(model) },
-      );
-    const model = 'scopes: {contact: Phone numbers.}\n';
-    for (const [refused, list] of [
-      [await createWith('read,contacts', model), 'profile, read, directory, write, contact'],
-      [await createWith('contact', '{}\n'), 'profile, read, directory, write'],
-    ] as const) {
-      expect(refused.code).toBe(2);
-      expect(refused.stdout + refused.stderr).toContain(`Scopes are ${list}, separated by commas.`);
-    }
-    expect((await createWith('contact', model)).code).toBe(0);
-    const listed = await runCommand(['service-account', 'list', '--json'], {
-      DATABASE_URL: database.url,
-      ...modelSetting(model),
-    });
-    expect(JSON.parse(listed.stdout)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ id: 'phones', scopes: ['contact'] })]),
-    );
   });
 
   it('limits an account to groups, which keep it when they are renamed', async () => {

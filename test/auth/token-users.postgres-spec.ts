@@ -146,28 +146,4 @@ describe('`check --token`', () => {
       await issuer.stop();
     }
   });
-
-  it('looks the user up', async () => {
-    const issuer = await ExternalIssuerProcess.start();
-    const service = await TestService.start({ ldif: LDIF });
-    try {
-      const { database } = service.config;
-      const check = async (sub: string) => {
-        const file = join(process.env['TMPDIR'] ?? '/tmp', 'token-of-user.txt');
-        const authorization = await issuer.sign({ payload: { sub, scope: 'read' } });
-        writeFileSync(file, authorization.replace('Bearer ', ''));
-        const { stdout } = await runCommand(['check', '--token', file, '--json'], {
-          DATABASE_URL: database.url,
-          ...issuer.environment,
-        });
-        const { findings } = JSON.parse(stdout) as { findings: { what: string; text: string }[] };
-        return findings.find(({ what }) => what === 'token: user')?.text;
-      };
-      expect(await check('Anna')).toBe('sub is Anna, which is the id of anna');
-      expect(await check('nobody')).toBe('sub is nobody, which is the id of no user, or of several');
-    } finally {
-      await service.stop();
-      await issuer.stop();
-    }
-  });
 });

@@ -1,6 +1,5 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
-import { Client } from 'pg';
 import { nodeIdOf } from '../../src/common/identity.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
@@ -10,11 +9,6 @@ import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { TestService } from '../support/servers/service.js';
-
-const PEOPLE = buildLdif(
-  [{ id: 'anna', name: 'Anna' }, { id: 'ada.martin' }],
-  [{ id: 'club', owners: ['ada.martin'] }],
-);
 
 const NODE_ID = nodeIdOf('User', '00000000-0000-4000-8000-000000000001');
 
@@ -87,12 +81,6 @@ describe('a service that has not read its directory yet', () => {
 
   afterAll(() => service.stop());
 
-  const readiness = async () => {
-    const response = await fetch(`${service.url}/_readiness`);
-    const { details } = (await response.json()) as Readiness;
-    return { code: response.status, retryAfter: response.headers.get('retry-after'), ...details['mirror'] };
-  };
-
   it('is tested with every root field of the schema', () => {
     const { schema } = service.app.get(GraphQLSchemaHost);
     const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
@@ -113,24 +101,6 @@ describe('a service that has not read its directory yet', () => {
     }
   });
 
-  it('does not wait for the tables that a first revision fills', async () => {
-    const writer = new Client({ connectionString: service.config.database.url });
-    await writer.connect();
-    try {
-      await writer.query('begin');
-      await writer.query(
-        'lock table entries, names, users, groups, "references", nestings, effective_memberships',
-      );
-      const responses = await Promise.all(
-        Object.values(READING).map((query) => service.query(query, { authorization: person })),
-      );
-      const codes = responses.flatMap(({ errors }) => errors.map(({ extensions }) => extensions.code));
-      expect(new Set(codes)).toEqual(new Set(['SERVICE_UNAVAILABLE']));
-    } finally {
-      await writer.end();
-    }
-  });
-
   it.each(Object.entries(ANSWERING))(
     'serves data that is not from the directory: %s',
     async (field, query) => {
@@ -139,15 +109,6 @@ describe('a service that has not read its directory yet', () => {
       expect(data?.[field]).not.toBeNull();
     },
   );
-
-  it('serves the part of an operation that does not read the directory', async () => {
-    const { data, errors } = await service.query(
-      '{ buildInfo { version } user(user: {id: "anna"}) { id } }',
-      { authorization },
-    );
-    expect(data).toEqual({ buildInfo: { version: expect.any(String) as string }, user: null });
-    expect(errors).toMatchObject([{ path: ['user'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
-  });
 
   it.each(['photo', 'picture'] as const)('does not report a missing %s', async (kind) => {
     const { signing: key } = service.app.get<SigningKeys>(SIGNING_KEYS);
@@ -165,32 +126,6 @@ describe('a service that has not read its directory yet', () => {
     });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await response.json()).not.toHaveProperty('access_token');
-  });
-
-  it('is not ready, and gives everyone the reason without names of the directory', async () => {
-    await eventually(async () => (await readiness()).state, 'FAILING');
-    expect(await readiness()).toMatchObject({
-      code: 503,
-      retryAfter: '1',
-      status: 'down',
-      reason: 'The directory cannot be read at the moment',
-    });
-    expect((await fetch(`${service.url}/_health`)).status).toBe(200);
-  });
-
-  it('returns the details to tokens with the scope directory only', async () => {
-    const sendRequest = async (token?: string) => {
-      const { data } = await service.query<{ directoryStatus: { blockedReason: string } }>(
-        '{ directoryStatus { blockedReason } }',
-        token === undefined ? {} : { authorization: token },
-      );
-      return data?.directoryStatus.blockedReason;
-    };
-    const neutral = 'The directory cannot be read at the moment';
-    expect(await sendRequest()).toBe(neutral);
-    expect(await sendRequest(await service.serviceAccount('read', 'profile', 'write'))).toBe(neutral);
-    expect(await sendRequest(authorization)).toContain('localhost');
-    expect(await sendRequest()).toBe(neutral);
   });
 });
 
@@ -236,43 +171,5 @@ describe('a service whose directory', () => {
     await eventually(readiness, [200, 'up', 'IDLE']);
     expect(await count(authorization)).toEqual([200, 0]);
     expect((await service.synchronize()).kind).toBe('unchanged');
-  });
-
-  it('becomes available is ready then, and stays ready while synchronization fails', async () => {
-    service = await TestService.start({ ldif: 'this is no LDIF' });
-    const authorization = await service.serviceAccount('directory');
-    expect(await readiness()).toEqual([503, 'down', 'FAILING']);
-    expect(await count(authorization)).toEqual([503, null]);
-    service.replaceDirectory(PEOPLE);
-    await eventually(readiness, [200, 'up', 'IDLE']);
-    expect(await count(authorization)).toEqual([200, 2]);
-    service.replaceDirectory('this is no LDIF');
-    await eventually(readiness, [200, 'up', 'FAILING']);
-    expect(await count(authorization)).toEqual([200, 2]);
-  });
-
-  it('gets the user of a token later applies this to the token, each time', async () => {
-    const other = buildLdif([{ id: 'anna', name: 'Anna' }, { id: 'ben' }, { id: 'cleo' }, { id: 'dora' }]);
-    service = await TestService.start({ ldif: other });
-    // The owner of the client is not in the directory yet.
-    const authorization = await service.accessToken('profile read');
-    const sendRequest = async () => {
-      const { data } = await service.query<{
-        currentToken: { userId: string | null };
-        profile: { name: string } | null;
-      }>('{ currentToken { userId } profile { name } }', { authorization });
-      return [data?.currentToken.userId, data?.profile?.name ?? null];
-    };
-    const become = async (id: string | null, name: string, wanted: unknown) => {
-      const added = id === null ? '' : buildLdif([{ id, name }]);
-      service.replaceDirectory(`${other}\n${added.replace(/^version: 1\n/, '')}`);
-      await eventually(sendRequest, wanted);
-    };
-    expect(await sendRequest()).toEqual([null, null]);
-    await become('ada.martin', 'Ada', ['ada.martin', 'Ada']);
-    await become('ada.martin', 'Ada Martin', ['ada.martin', 'Ada Martin']);
-    await become('Ada.Martin', 'Ada Martin', ['Ada.Martin', 'Ada Martin']);
-    await become('ada.lovelace', 'Ada Lovelace', [null, null]);
-    await become(null, '', [null, null]);
   });
 });

@@ -159,26 +159,6 @@ describe('a faulty identity provider', () => {
     proxy.restore();
   });
 
-  it('does not delay known tokens if it is slow', async () => {
-    const { remembered, jwt, unknown, invented } = await callers();
-    proxy.slow(300);
-    const order: number[] = [];
-    const note = async (authorization: string, place: number) => {
-      const status = await statusOf(authorization);
-      order.push(place);
-      return status;
-    };
-    const statuses = await Promise.all([
-      note(unknown, 2),
-      note(invented, 2),
-      note(jwt, 1),
-      note(remembered, 1),
-    ]);
-    expect(statuses).toEqual([200, 401, 200, 200]);
-    expect(order).toEqual([1, 1, 2, 2]);
-    proxy.restore();
-  });
-
   it.each<[string, () => void]>([
     [
       'refuses every connection',

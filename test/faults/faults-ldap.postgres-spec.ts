@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
-import { FakeLdapServer, result } from '../support/servers/fake-ldap-server.js';
 import { directorySettings } from '../support/servers/ldap.js';
 import { countDeletions } from '../support/builders/ldap-mirror.js';
 import { readStatus } from '../support/clients/mirror.js';
@@ -201,14 +199,6 @@ describe('a faulty directory server', () => {
     );
   });
 
-  it('that is slow is followed slowly', async () => {
-    await both(async (follower) => {
-      follower.proxy.slow(100);
-      await follower.untilBack();
-      follower.proxy.restore();
-    });
-  });
-
   it('that is killed during a full reading leaves no partial state', async () => {
     await both(async (follower) => {
       const before = await follower.read();
@@ -244,35 +234,4 @@ describe('a faulty directory server', () => {
     );
     await empty.remove();
   });
-
-  it('that returns success without data causes no deletion', async () => {
-    const yes = await FakeLdapServer.start(sayYes);
-    await both((follower) =>
-      survive(
-        follower,
-        () => {
-          follower.moveTo(yes.port);
-        },
-        () => {
-          follower.moveTo(follower.slapd.port);
-        },
-        // The service waits for a server without a contextCSN, like for one that lags.
-        'FAILING',
-      ),
-    );
-    await yes.stop();
-  });
 });
-
-/** Answers any request with success: a bind, or a search without results (RFC 4511 §4.1.9). */
-function sayYes(socket: Socket): void {
-  const [bindRequest, bindResponse, searchRequest, searchResponse] = [0x60, 0x61, 0x63, 0x65];
-  socket.on('data', (request: Buffer) => {
-    // One request at a time: its length in one octet, or in as many as the first one states, then its message id.
-    const length = request.readUInt8(1);
-    const at = length < 0x80 ? 2 : 2 + (length & 0x7f);
-    const [id, operation] = [request.readUInt8(at + 2), request.readUInt8(at + 3)];
-    if (operation === bindRequest) socket.write(result(id, 0, '', bindResponse));
-    if (operation === searchRequest) socket.write(result(id, 0, '', searchResponse));
-  });
-}

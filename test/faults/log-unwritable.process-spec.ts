@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { send } from '../support/clients/http.js';
@@ -11,35 +10,17 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase } from '../support/servers/store.js';
 import { spawnBound } from '../support/spawn-bound.mjs';
 
-/** More than a pipe holds. A process that shares the output has ended before: it changes the mode of a pipe. */
-const FAULTY = `
-import { spawnSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { endOnFaults } from './dist/failure.js';
-import { openOutput } from './dist/monitoring/log.js';
-endOnFaults();
-const output = openOutput();
-for (let line = 0; line < 20; line++) {
-  spawnSync('true', { stdio: ['ignore', 'inherit', 'inherit'] });
-  output.write('x'.repeat(100_000) + '\\n');
-  output.flush();
-  await sleep(10);
-}
-setTimeout(() => { throw new Error('The fault'); });
-`;
-
 /** Writes a line whenever it receives one. */
 const ECHOING = `
 import { createInterface } from 'node:readline';
 import { openOutput } from './dist/monitoring/log.js';
+
 const output = openOutput();
 for await (const line of createInterface({ input: process.stdin })) {
   output.write(line + '\\n');
   output.flush();
 }
 `;
-
-const REPORT = /^The log cannot be written: .*\n/gm;
 
 describe('a log that cannot be written', () => {
   const directory = mkdtempSync(join(tmpdir(), 'unwritable-'));
@@ -84,20 +65,6 @@ describe('a log that cannot be written', () => {
       stdio: ['pipe', output, 'pipe'],
     });
   }
-
-  it.each(OUTPUTS)(
-    '%s, is reported at most once, and a fault ends the process',
-    async (_, output, reports) => {
-      const child = run(FAULTY, output());
-      const [stderr] = await Promise.all([
-        child.stderr === null ? '' : text(child.stderr),
-        once(child, 'exit'),
-      ]);
-      expect(child.exitCode).toBe(1);
-      expect(stderr.match(REPORT) ?? []).toHaveLength(reports);
-      expect(stderr.replace(REPORT, '')).toMatch(/^Error: The fault\n/);
-    },
-  );
 
   it('is written again, with the lines of the meantime', async () => {
     const child = run(ECHOING, openPipe(false));

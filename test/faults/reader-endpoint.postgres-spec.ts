@@ -1,7 +1,6 @@
 import { ReadServer } from '../../src/database/connections/read-server.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
-import { runCommand } from '../support/clients/command.js';
 import { dataOf, post, send } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import {
@@ -113,15 +112,6 @@ describe('a standby at DATABASE_READ_URL', () => {
     expect(asked).toHaveBeenCalledTimes(count);
   });
 
-  it('is not used by previews', async () => {
-    const token = await service.accessToken('profile write', 'app');
-    asked.mockClear();
-    const query = 'mutation { updateProfile(input: {name: "New"}) { profile { name } } }';
-    const { body } = await post(service, { query }, { authorization: token });
-    expect(body).toContain('"New"');
-    expect(asked).not.toHaveBeenCalled();
-  });
-
   it('that lags gives no answer, and gives them again when it has the revision', async () => {
     await pause(servers.standby);
     await apply();
@@ -173,25 +163,6 @@ describe('a standby at DATABASE_READ_URL', () => {
       servers.standby.resume();
     }
     await untilUsed();
-  });
-
-  it('is reported by the check of settings', async () => {
-    const lineOf = async (url: string) => {
-      const { stdout } = await runCommand(['check'], {
-        ...environment,
-        DATABASE_READ_URL: url,
-        DIRECTORY_URL: `file:${service.directoryFile}`,
-      });
-      return stdout.split('\n').filter((line) => line.includes('reader endpoint'));
-    };
-    expect(await lineOf(servers.readUrl)).toEqual([
-      expect.stringContaining(`reader endpoint 127.0.0.1:${servers.proxy.port}`),
-    ]);
-    for (const [url, reason] of [
-      [servers.standby.url('postgres'), /relation "mirror_state" does not exist/],
-      ['postgres://127.0.0.1:1/directory', /ECONNREFUSED/],
-    ] as const)
-      expect(await lineOf(url)).toEqual([expect.stringMatching(reason)]);
   });
 
   it('continues while the primary is stopped', async () => {

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
 import { TestProcess } from '../support/clients/command.js';
@@ -43,19 +42,6 @@ describe('the service, started on the sample', () => {
     const command = /^[^]*?'\n/.exec(stdout.split(`${line}\n`)[1] ?? '')?.[0] ?? 'false';
     return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
-
-  it('ends with exit code 0 on SIGTERM during its first synchronization', async () => {
-    const process = start();
-    for (let answered = false; !answered;) {
-      await sleep(20);
-      answered = await fetch(`${url}/_health`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    }
-    expect(await process.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
-    expect(process.stdout).not.toContain('Ready at');
-  });
 
   it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();

@@ -94,26 +94,6 @@ describe('a response', () => {
     }
   });
 
-  it('is not compressed up to 1,000 bytes, unless the client refuses plain bytes', async () => {
-    for (const query of ['{ __typename }', pageOf(1)]) {
-      for (let time = 0; time < 3; time++) {
-        expect((await send(query, 'gzip')).headers).not.toHaveProperty('content-encoding');
-        expect((await send(query, 'gzip, identity;q=0')).headers['content-encoding']).toBe('gzip');
-      }
-    }
-  });
-
-  it('is compressed also if it is large', async () => {
-    const query = newQuery(pageOf(100, 'name a: name b: name'));
-    const { text } = await send(query, null);
-    expect(text.length).toBeGreaterThan(100_000);
-    for (let time = 0; time < 4; time++)
-      for (const coding of ['gzip', 'br']) {
-        const answer = await send(query, coding);
-        expect([answer.headers['content-encoding'], answer.text === text]).toEqual([coding, true]);
-      }
-  });
-
   it('is never an old one: after a revision, and in another quarter of an hour with signed URLs', async () => {
     const [names, photos] = [newQuery(), newQuery(pageOf(5, 'photo'))];
     for (let time = 0; time < 4; time++) for (const query of [names, photos]) await send(query, 'gzip');

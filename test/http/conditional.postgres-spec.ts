@@ -1,7 +1,7 @@
 /** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { dataOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { dataOf, get, type HttpAnswer } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -88,38 +88,6 @@ describe('a conditional request by GET', () => {
     expect(again.headers['ratelimit']).toMatch(/"requests".*directory-cost=1/);
   });
 
-  it('compares tags weakly, in lists, and accepts any', async () => {
-    const query = newQuery();
-    const etag = tagOf(await ask(query));
-    const strong = etag.slice(2);
-    for (const known of [etag, strong, `"x", ${etag}`, `W/"a,b",${strong} , "y"`, '*'])
-      expect([known, (await askAgain(query, known)).status]).toEqual([known, 304]);
-    const malformed = [`W/${etag}`, `${etag}x`, `*, ${etag}`, `w/${strong}`, `"x" ${etag}`];
-    for (const known of ['"x"', strong.slice(1, -1), `"${strong}`, '', strong.toUpperCase(), ...malformed])
-      expect([known, (await askAgain(query, known)).status]).toEqual([known, 200]);
-  });
-
-  it('is 304 for any tag only if there is a response, with the tag that the response has', async () => {
-    for (const query of [newQuery(), newQuery('{ user(user: {id: "ada"}) { name } }')])
-      for (let time = 0; time < 3; time++) {
-        const any = await askAgain(query, '*');
-        expect([any.status, any.headers.etag]).toEqual([304, tagOf(await ask(query))]);
-      }
-    const missing = await askAgain(newQuery('{ user(user: {id: "nobody"}) { name } }'), '*');
-    expect([missing.status, missing.headers.etag]).toEqual([200, undefined]);
-    expect(missing.body).toContain('"NOT_FOUND"');
-  });
-
-  it('is 304 for the same bytes, and 200 for another media type', async () => {
-    const query = newQuery();
-    const etag = tagOf(await ask(query));
-    for (const authorization of [await service.serviceAccount('read'), reader])
-      expect((await askAgain(query, etag, { authorization })).status).toBe(304);
-    const accept = 'application/graphql-response+json';
-    expect((await askAgain(query, etag, { accept })).status).toBe(200);
-    expect(refusalOf(await askAgain(query, etag, { authorization: '' }))).toEqual([401, 'UNAUTHENTICATED']);
-  });
-
   it('is 304 only for the user of the token if the response is about the user', async () => {
     const [ada, ben] = await Promise.all(
       ['ada', 'ben'].map((id) => service.accessToken('profile', `client-of-${id}`)),
@@ -129,52 +97,6 @@ describe('a conditional request by GET', () => {
       const etag = tagOf(await ask(query, { authorization: String(ada) }));
       expect((await askAgain(query, etag, { authorization: String(ada) })).status).toBe(304);
       expect((await askAgain(query, etag, { authorization: String(ben) })).status).toBe(200);
-    }
-  });
-
-  it('does not share a cached response with a POST whose body is its request target', async () => {
-    const path = `/graphql/v1?${new URLSearchParams({ query: newQuery() }).toString()}`;
-    for (let time = 0; time < 3; time++)
-      expect((await send(service, { path, headers: { authorization: reader } })).status).toBe(200);
-    const headers = { authorization: reader, 'content-type': 'application/json' };
-    expect((await send(service, { path: '/graphql/v1', method: 'POST', headers, body: path })).status).toBe(
-      400,
-    );
-  });
-
-  it('is rejected like every other request', async () => {
-    const query = newQuery();
-    const etag = tagOf(await ask(query));
-    const stale = await askAgain(query, etag, { 'directory-max-staleness': '0' });
-    expect(refusalOf(stale)).toEqual([503, 'STALE']);
-    expect(refusalOf(await askAgain('{ nothing }', '*'))).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
-    expect(refusalOf(await askAgain('{ users(first: 1) { totalCount } }', '*'))).toEqual([
-      403,
-      'INSUFFICIENT_SCOPE',
-    ]);
-  });
-
-  it.each([
-    ['has an error', '{ user(user: {id: "nobody"}) { name } }'],
-    ['differs with each request', '{ rateLimit { remaining } user(user: {id: "ada"}) { name } }'],
-    ['reads nothing of the mirror', '{ buildInfo { version } }'],
-  ])('has no entity tag if the response %s', async (_what, query) => {
-    for (let time = 0; time < 3; time++) {
-      const { headers } = await ask(query);
-      expect([headers.etag, headers['cache-control']]).toEqual([undefined, 'no-store']);
-    }
-  });
-
-  it('has no meaning by POST', async () => {
-    const query = newQuery();
-    const etag = tagOf(await ask(query));
-    for (let time = 0; time < 3; time++) {
-      const { status, headers } = await post(
-        service,
-        { query },
-        { authorization: reader, 'if-none-match': `${etag}, *` },
-      );
-      expect([status, headers.etag, headers['cache-control']]).toEqual([200, undefined, 'no-store']);
     }
   });
 

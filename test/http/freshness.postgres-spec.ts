@@ -119,23 +119,6 @@ describe('the freshness of a response', () => {
       expect((await sendRequest(USER, { 'directory-max-staleness': '86400' })).status).toBe(200);
     });
 
-    it('data outside the directory is served at any age', async () => {
-      for (const query of ['{ directoryStatus { state asOf } }', '{ rateLimit(dryRun: true) { cost } }']) {
-        expect(await sendRequest(query, { 'directory-max-staleness': '0' })).toMatchObject({
-          status: 200,
-          codes: [],
-        });
-      }
-    });
-
-    it('an instant in the future has no effect', async () => {
-      await makeOld(-7200);
-      await eventually(
-        async () => (await sendRequest(USER, { 'directory-max-staleness': '99999999' })).codes,
-        ['STALE'],
-      );
-    });
-
     it.each(['', '-1', '1.5', 'ten', '1, 2', '1e3', '123456789012'])('%p is malformed', async (value) => {
       for (const query of [USER, '{ buildInfo { version } }']) {
         expect(await sendRequest(query, { 'directory-max-staleness': value })).toMatchObject({

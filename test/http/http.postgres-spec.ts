@@ -1,15 +1,6 @@
 import { serverAudits } from 'graphql-http';
 import { buildLdif } from '../support/builders/directory.js';
-import {
-  challengeOf,
-  dataOf,
-  get,
-  type HttpAnswer,
-  post,
-  refusalOf,
-  send,
-  sendBytes,
-} from '../support/clients/http.js';
+import { challengeOf, dataOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
 const QUERY = '{ buildInfo { __typename } }';
@@ -89,10 +80,6 @@ describe('the status of a response', () => {
     }
   });
 
-  it('is 200 with undeclared variables', async () => {
-    expect(dataOf(await post(service, { query: QUERY, variables: { unknown: 1 } }))).toEqual(ANSWER);
-  });
-
   it('is 405 for other methods, with Allow', async () => {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']) {
       const answer = await send(service, { method });
@@ -161,22 +148,6 @@ describe('the status of a response', () => {
     },
   );
 
-  it('says what is wrong with a token that cannot be what its scheme says', async () => {
-    const [, account = ''] = (await service.serviceAccount('read')).split(' ');
-    const messageOf = async (token: string) => {
-      const answer = await post(service, { query: QUERY }, { authorization: token });
-      return (JSON.parse(answer.body) as { errors: [{ message: string }] }).errors[0].message;
-    };
-    expect(await messageOf('Basic abc')).toBe(
-      'The service-account token is malformed: it is ID:SECRET in Base64 (RFC 4648 §4)',
-    );
-    const secret = Buffer.from(account, 'base64').toString().split(':')[1] ?? '';
-    for (const token of [account, account.replace(/=+$/, ''), secret])
-      expect(await messageOf(`Bearer ${token}`)).toBe(
-        'The access token is not accepted: it is the token of a service account: send it as Basic, not Bearer',
-      );
-  });
-
   it('is 403 with the missing scope if the token can read none of the root fields', async () => {
     const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
     expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -185,19 +156,6 @@ describe('the status of a response', () => {
     );
     const { errors } = JSON.parse(answer.body) as { errors: [{ extensions: object }] };
     expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
-  });
-
-  it('is 403 for Basic credentials from a page of another site, and only for those', async () => {
-    const sendRequest = (headers: Record<string, string>) => post(service, { query: OF_READ }, headers);
-    const crossSite = { 'sec-fetch-site': 'cross-site' };
-    expect(refusalOf(await sendRequest({ authorization, ...crossSite }))).toEqual([403, 'FORBIDDEN']);
-    expect(dataOf(await sendRequest({ authorization, 'sec-fetch-site': 'none' }))).toEqual({
-      user: { id: 'anna' },
-    });
-    const bearer = await service.accessToken('read');
-    expect(dataOf(await sendRequest({ authorization: bearer, ...crossSite }))).toEqual({
-      user: { id: 'anna' },
-    });
   });
 
   it('is 413 for a body above 100,000 bytes, and not for one of that size', async () => {
@@ -214,72 +172,6 @@ describe('the status of a response', () => {
     const path = (bytes: number) => '/graphql/v1?query=%7B__typename%7D&x='.padEnd(bytes, 'x');
     expect(dataOf(await send(service, { path: path(8192) }))).toEqual({ __typename: 'Query' });
     expect(refusalOf(await send(service, { path: path(8193) }))).toEqual([414, 'PAYLOAD_TOO_LARGE']);
-  });
-
-  it('is 431 for headers above 16,384 bytes', async () => {
-    const answer = (bytes: number) => get(service, { query: QUERY }, { 'x-long': 'x'.repeat(bytes) });
-    expect(dataOf(await answer(16_000))).toEqual(ANSWER);
-    expect(refusalOf(await answer(16_384))).toEqual([431, 'PAYLOAD_TOO_LARGE']);
-  });
-
-  it('is 400 if Host is missing or invalid', async () => {
-    for (const host of [
-      'Host: a b',
-      'Host: [',
-      'Host: a:b:c',
-      'Host: a/b',
-      'Host: a?b',
-      'Host: u@a',
-      'X: y',
-    ]) {
-      const bytes = `GET /graphql/v1?query=%7B__typename%7D HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`;
-      expect([host, ...refusalOf(await sendBytes(service, bytes))]).toEqual([host, 400, 'BAD_REQUEST']);
-    }
-  });
-});
-
-describe('an unknown path', () => {
-  const secret = `signature=${'ab'.repeat(32)}`;
-
-  it('is 404 with a GraphQL error below the endpoint', async () => {
-    for (const path of ['/graphql/v1/', '/graphql/v1/x', `/graphql/v1/photo?${secret}`]) {
-      for (const method of ['GET', 'POST', 'PUT']) {
-        const answer = await send(service, {
-          method,
-          path,
-          headers: { 'content-type': 'text/plain' },
-          body: method === 'GET' ? '' : 'x',
-        });
-        expect(refusalOf(answer)).toEqual([404, 'NOT_FOUND']);
-      }
-    }
-    expect(refusalOf(await send(service, { path: '/graphql/v1/%zz' }))).toEqual([400, 'BAD_REQUEST']);
-  });
-
-  it.each([
-    [`/photos/v1/anna?${secret}`, 404],
-    [`/graphql/v2?${secret}`, 404],
-    ['/graphql/v1x', 404],
-    [`//graphql/v1?${secret}`, 404],
-    [`/photo/v1/%zz?${secret}`, 400],
-    [`/%?${secret}`, 400],
-  ])('is a problem document elsewhere, which does not repeat the URL: %s', async (path, status) => {
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      const { headers, body, ...answer } = await send(service, {
-        method,
-        path,
-        body: method === 'POST' ? 'x' : '',
-      });
-      expect(answer.status).toBe(status);
-      expect(headers['content-type']).toBe('application/problem+json');
-      expect(JSON.parse(body)).toEqual({
-        title: status === 404 ? 'Not Found' : 'Bad Request',
-        status,
-        detail: status === 404 ? 'No resource exists at this path' : 'The request is malformed',
-        code: status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST',
-        requestId: headers['x-request-id'],
-      });
-    }
   });
 });
 
@@ -314,19 +206,6 @@ describe('a page of another origin', () => {
     }
     const malformed = await send(service, { path: '/graphql/v1/%zz', headers: { origin: ORIGIN } });
     expect(malformed.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN, vary: 'Origin' });
-  });
-
-  it('may send all headers that its preflight names, on every path', async () => {
-    const names = [
-      'traceparent,tracestate,baggage,sentry-trace',
-      'apollographql-client-name,apollographql-client-version,apollo-require-preflight',
-      'x-requested-with, cache-control , x-custom_1.2',
-      Array.from({ length: 100 }, (_, index) => `x-${index}`).join(),
-      'x'.repeat(100),
-    ];
-    for (const path of ['/graphql/v1', '/changes/v1', '/photo/v1/anna', '/oauth2/userinfo'])
-      for (const each of names)
-        expect((await preflight(ORIGIN, each, path)).headers['access-control-allow-headers']).toBe(each);
   });
 
   it.each([

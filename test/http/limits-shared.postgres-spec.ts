@@ -1,5 +1,4 @@
 import { mkdtempSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { RedisConfig } from '../../src/config/settings/redis.js';
@@ -7,7 +6,7 @@ import { Limit, Limits, SHARED_COUNTS } from '../../src/limits/limits.js';
 import { SharedCounts } from '../../src/limits/shared-counts.js';
 import { eventually } from '../support/eventually.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { dataOf, type HttpAnswer, post, refusalOf } from '../support/clients/http.js';
 import { REDIS_PASSWORD, TestRedis } from '../support/servers/redis.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
@@ -75,7 +74,6 @@ function left({ headers }: HttpAnswer, name: string): number {
 const isShared = ({ app }: TestService) => app.get(Limits).isShared;
 const until = async (condition: () => boolean) => first.until(() => Promise.resolve(condition()));
 const untilShared = () => until(() => isShared(first) && isShared(second));
-const untilAway = () => until(() => !isShared(first) && !isShared(second));
 
 describe('a service without its Redis', () => {
   it('starts, logs it once, and counts on its own', async () => {
@@ -99,15 +97,6 @@ describe('a service without its Redis', () => {
 });
 
 describe('two replicas', () => {
-  it('say in their readiness whether limits are shared', async () => {
-    const readShared = async () => {
-      const response = await fetch(`${second.url}/_readiness`);
-      const { info } = (await response.json()) as { info: { redis: { shared: boolean } } };
-      return [response.status, info.redis.shared];
-    };
-    await eventually(readShared, [200, true]);
-  });
-
   it('report what the other one has counted', async () => {
     const headers = newAddress();
     for (let index = 0; index < 6; index++) {
@@ -149,92 +138,6 @@ describe('two replicas', () => {
     expect(dataOf(last)).toEqual({ rateLimit: { remaining: 0 } });
   });
 
-  it('charge no points for a request above the limit of requests', async () => {
-    const counts = new SharedCounts({ url: redis.url, prefix: 'both', certificates: null });
-    await counts.start();
-    const requests = new Limit('requests', 1, 60);
-    const points = new Limit('points', 5, 3600);
-    const takings = [
-      { limit: requests, subject: 'anna', amount: 1 },
-      { limit: points, subject: 'anna', amount: 2 },
-    ];
-    for (const isTaken of [true, false, false]) {
-      const answer = await counts.take(takings);
-      expect(answer).toMatchObject([
-        { isTaken, taken: 1 },
-        { isTaken, taken: 2 },
-      ]);
-    }
-    expect(await counts.take([{ limit: points, subject: 'anna', amount: 3 }])).toMatchObject([
-      { isTaken: true, taken: 5 },
-    ]);
-    counts.stop();
-  });
-
-  it('report the remaining points if they are fewer than the cost', async () => {
-    const headers = { authorization: await first.serviceAccount('read') };
-    for (let index = 0; index < 13; index++) await sendRequest(replica(index), headers, EXPENSIVE);
-    const refused = await sendRequest(first, headers, EXPENSIVE);
-    expect([refusalOf(refused), left(refused, 'points')]).toEqual([LIMITED, 1]);
-  });
-
-  it('count the addresses of an IPv6 network as one', async () => {
-    const leftFor = async (address: string, index: number) =>
-      left(await sendRequest(replica(index), { 'x-forwarded-for': address }), 'requests');
-    expect(await leftFor('2001:db8:0:1::1', 0)).toBe(REQUESTS - 1);
-    expect(await leftFor('2001:db8:0:1:ffff::2', 1)).toBe(REQUESTS - 2);
-    expect(await leftFor('2001:db8:0:2::1', 0)).toBe(REQUESTS - 1);
-  });
-
-  it('count requests without a cost, and reject those above the limit', async () => {
-    const headers = newAddress();
-    const wrong = [
-      (service: TestService) => post(service, '{', headers),
-      (service: TestService) => sendRequest(service, headers, '{ nothing }'),
-      (service: TestService) => sendRequest(service, { ...headers, authorization: 'Bearer x' }),
-    ];
-    for (let index = 0; index < REQUESTS; index++) {
-      const answer = await wrong[index % 3]?.(replica(index));
-      expect(answer?.status).toBe(index % 3 === 2 ? 401 : 400);
-    }
-    for (const each of wrong) {
-      const answer = await each(first);
-      expect(refusalOf(answer)).toEqual(LIMITED);
-      expect(answer.headers).not.toHaveProperty('www-authenticate');
-    }
-    expect(refusalOf(await sendRequest(second, headers))).toEqual(LIMITED);
-  });
-
-  it('is 429 in JSON for a browser, too, whose limit only the other process knows', async () => {
-    const headers = newAddress();
-    for (let index = 0; index < REQUESTS; index++) await sendRequest(first, headers);
-    const refused = await send(second, { path: '/graphql/v1', headers: { ...headers, accept: 'text/html' } });
-    expect(refusalOf(refused)).toEqual(LIMITED);
-    expect(refused.headers['content-type']).toMatch(/json/);
-  });
-
-  it('charge nothing for a dry run', async () => {
-    const headers = { authorization: await first.serviceAccount('read') };
-    const query = '{ rateLimit(dryRun: true) { remaining cost } groups(first: 100) { totalCount } }';
-    for (let index = 0; index < 4; index++) {
-      const data = dataOf(await sendRequest(replica(index), headers, query));
-      expect(data).toEqual({ rateLimit: { remaining: POINTS, cost: 1 } });
-    }
-  });
-
-  it('send one command to Redis per limit, cached or not', async () => {
-    const headers = newAddress();
-    const calls = async () => {
-      const stats = await redis.sendCommand('INFO', 'commandstats');
-      return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1]);
-    };
-    const before = await calls();
-    for (let index = 0; index < 4; index++)
-      expect((await sendRequest(first, headers, '{ buildInfo { version } }')).status).toBe(200);
-    await post(first, '{', headers);
-    expect((await calls()) - before).toBe(4 * 2 + 1);
-  });
-
   it('store nothing in Redis that identifies a client', async () => {
     const keys = await redis.keys();
     expect(keys.length).toBeGreaterThan(5);
@@ -261,31 +164,6 @@ describe('failed logins', () => {
       expect((await sendRequest(service, { ...address, authorization })).status).toBe(200);
       expect((await sendRequest(service, { ...newAddress(), authorization })).status).toBe(200);
     }
-  });
-
-  it('lock no account, from any number of addresses', async () => {
-    const authorization = await first.serviceAccount('read');
-    const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
-    for (let index = 0; index < 30; index++) {
-      expect((await sendRequest(replica(index), { ...newAddress(), ...wrongSecret(id) })).status).toBe(401);
-    }
-    for (const service of [first, second])
-      expect((await sendRequest(service, { authorization })).status).toBe(200);
-  });
-
-  it('are counted by address, exactly, for all accounts together', async () => {
-    const headers = newAddress();
-    const answers = await Promise.all(
-      Array.from({ length: 16 }, (_, index) =>
-        sendRequest(replica(index), { ...headers, ...wrongSecret(`nobody-${index}`) }),
-      ),
-    );
-    expect(answers.map(({ status }) => status).sort()).toEqual([
-      ...Array.from({ length: 10 }, () => 401),
-      ...Array.from({ length: 6 }, () => 429),
-    ]);
-    const authorization = await first.serviceAccount('read');
-    expect((await sendRequest(second, { ...headers, authorization })).status).toBe(200);
   });
 });
 
@@ -350,97 +228,6 @@ describe.each(FAULTS)('a Redis that %s', (_what, begin, restore) => {
     const after = newAddress();
     expect(left(await sendRequest(first, after), 'requests')).toBe(REQUESTS - 1);
     expect(left(await sendRequest(second, after), 'requests')).toBe(REQUESTS - 2);
-  });
-});
-
-describe('while Redis is unavailable', () => {
-  it('logins are limited by each process', async () => {
-    await redis.kill();
-    await untilAway();
-    const headers = newAddress();
-    const durations: number[] = [];
-    for (let index = 0; index < 20; index++) {
-      const sent = performance.now();
-      const { status } = await sendRequest(first, { ...headers, ...wrongSecret(`absent-${index}`) });
-      expect(status).toBe(index < 10 ? 401 : 429);
-      durations.push(performance.now() - sent);
-    }
-    // A rejection never has the duration of the lookup, also beyond the limit. A timer may be a millisecond early.
-    expect(Math.min(...durations)).toBeGreaterThan(4);
-    await redis.start();
-    await untilShared();
-  });
-});
-
-describe('a slow Redis', () => {
-  it('is waited for once, and is asked about two limits at once', async () => {
-    let delay = 0;
-    let asked = '';
-    const line = createServer((socket) => {
-      const onward = connect(redis.port, '127.0.0.1');
-      socket.on('data', (chunk) => (asked += chunk.toString('latin1')));
-      socket.pipe(onward);
-      onward.on('data', (chunk) => setTimeout(() => socket.write(chunk), delay));
-      for (const end of [socket, onward]) end.on('error', () => undefined);
-    });
-    await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
-    const url = redis.url.replace(/\d+$/, String((line.address() as AddressInfo).port));
-    const counts = new SharedCounts({ url, prefix: 'slow', certificates: null });
-    await counts.start();
-    await first.until(() => Promise.resolve(counts.isUp));
-    delay = 150;
-    const limit = new Limit('requests', 5, 60);
-    const other = new Limit('points', 5, 60);
-    const takings = [limit, other].map((each) => ({ limit: each, subject: 'anna', amount: 0 }));
-    let turns = 0;
-    for (; turns < 10; turns++) {
-      asked = '';
-      const answer = counts.take(takings);
-      if (answer === null) break;
-      // Neither waits for the other: both were sent before any response.
-      const alone = answer.then(
-        () => 'answered',
-        () => 'away',
-      );
-      const both = first.until(() => Promise.resolve(asked.split('slow:').length === 3)).then(() => 'asked');
-      expect(await Promise.race([both, alone])).toBe('asked');
-      await alone;
-    }
-    expect(turns).toBeLessThan(10);
-    expect(counts.isUp).toBe(false);
-    delay = 0;
-    await first.until(() => Promise.resolve(counts.isUp));
-    counts.stop();
-    line.close();
-  });
-});
-
-describe('a Redis that is emptied', () => {
-  it('counts from zero, and receives its script again', async () => {
-    const headers = newAddress();
-    await sendRequest(first, headers);
-    await redis.sendCommand('FLUSHALL');
-    await redis.sendCommand('SCRIPT', 'FLUSH');
-    expect(left(await sendRequest(second, headers), 'requests')).toBe(REQUESTS - 1);
-    expect(isShared(second)).toBe(true);
-  });
-});
-
-describe('an account with the necessary commands only', () => {
-  it('is sufficient', async () => {
-    const rights = ['+hello', '+eval', '+get', '+incrby', '+pexpire', '+pttl', '~own:*'];
-    await redis.sendCommand('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
-    const url = redis.url.replace(`:${REDIS_PASSWORD}`, 'counter:count-well');
-    expect(await take({ url, prefix: 'own', certificates: null })).toBe(2);
-    const other = await new SharedCounts({ url, prefix: 'other', certificates: null }).examine();
-    expect(other).toMatch(/^NOPERM/);
-  });
-});
-
-describe('two installations', () => {
-  it('can share a Redis without sharing limits', async () => {
-    const takeAs = (prefix: string) => take({ url: redis.url, prefix, certificates: null });
-    expect([await takeAs('one'), await takeAs('other'), await takeAs('one')]).toEqual([2, 2, 4]);
   });
 });
 

@@ -68,47 +68,6 @@ describe('diagnostics of a directory server', () => {
     ]);
   });
 
-  it('report the mode that the model chooses', async () => {
-    const changesWith = async (follow: string, more = '') =>
-      (await examine(modelSetting(`follow: ${follow}\n${more}\n`))).filter((line) =>
-        line.includes('changes:'),
-      );
-    expect(await changesWith('push')).toEqual(['ok changes: the server pushes them (RFC 4533)']);
-    expect(await changesWith('push', 'uuid: nsUniqueId')).toEqual([
-      expect.stringContaining('Pushed changes are not identified by nsUniqueId'),
-    ]);
-    expect(await changesWith('poll')).toEqual([
-      'ok changes: asked for every 30 s. The model sets follow: poll',
-    ]);
-  });
-
-  it('report how the connection is secured', async () => {
-    const ca = join(slapd.directory, 'trusted.pem');
-    writeFileSync(ca, slapd.ca);
-    expect(await examine({ DIRECTORY_STARTTLS: 'true', DIRECTORY_CA_FILE: ca })).toContain(
-      `ok directory server: ${slapd.url}, encrypted by StartTLS, OpenLDAP`,
-    );
-    const ldaps = `ldaps://127.0.0.1:${slapd.tlsPort}`;
-    expect(await examine({ DIRECTORY_URL: ldaps, DIRECTORY_CA_FILE: ca })).toContain(
-      `ok directory server: ${ldaps}, encrypted (ldaps), OpenLDAP`,
-    );
-    expect(await examine({ DIRECTORY_URL: ldaps })).toEqual([
-      expect.stringMatching(
-        /^problem directory server: ldaps:\S+ No TLS with 127\.0\.0\.1: its certificate was not/,
-      ),
-    ]);
-  });
-
-  it('distinguish an unreachable server from a rejected account', async () => {
-    const url = `ldap://127.0.0.1:${await findFreePort()}`;
-    expect(await examine({ DIRECTORY_URL: url })).toEqual([
-      `problem directory server: ${url}: No connection to ${url.slice(7)}: ECONNREFUSED`,
-    ]);
-    expect(await examine({ DIRECTORY_BIND_PASSWORD: 'wrong' })).toEqual([
-      `problem directory account: The directory server rejects the bind of ${MIRROR_DN}: invalidCredentials (49)`,
-    ]);
-  });
-
   it('have a remedy for each cause of a failed connection', async () => {
     const ca = join(slapd.directory, 'trusted.pem');
     writeFileSync(ca, slapd.ca);
@@ -155,17 +114,6 @@ describe('diagnostics of a directory server', () => {
     expect(noBase).toEqual([
       expect.stringMatching(/^Set DIRECTORY_BASE_DN.* If they exist, let the account/),
     ]);
-  });
-
-  it('report a missing base, and check the rest', async () => {
-    const found = await examine(modelSetting('groups: {base: ou=clubs}'));
-    expect(found).toContain(
-      `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it does not exist, or the account may not read it`,
-    );
-    expect(found).toContain(`ok people: 5 below ou=people,${SUFFIX}`);
-    expect(await examine(modelSetting('users: {filter: (uid=nobody)}'))).toContain(
-      `problem people: none below ou=people,${SUFFIX} that the account sees and that (uid=nobody) chooses`,
-    );
   });
 
   it('compare the content of all servers', async () => {
@@ -226,89 +174,5 @@ visibility:
         'ok visibility: (uid=*) hides 5 users from others than groupAdmins',
       ]),
     );
-  });
-
-  it('warn of attributes that filters of the model read, and no entry has', async () => {
-    const check = async (model: string) =>
-      (await examine(modelSetting(model))).filter((line) => line.includes(' filters: '));
-    const reasons = 'it is misspelled, hidden from the account, or an OID or another name of an attribute';
-    const model = `
-users: {disabled: (|(uid=nemo)(2.5.4.4=nemo))}
-visibility:
-  users: [{where: (&(uid=*)(!(surname=*))), to: self}]
-  groups: [{where: (|(cn=x)(busynessCategory=secret)), to: members}]
-  members: [{where: (o:dn:=x), to: members}]
-`;
-    expect(await check(model)).toEqual([
-      `warning filters: visibility.users reads surname, which is in 0 of 5 entries: ${reasons}`,
-      `warning filters: users.disabled reads 2.5.4.4, which is in 0 of 5 entries: ${reasons}`,
-      `warning filters: visibility.groups reads busynessCategory, which is in 0 of 2 entries: ${reasons}`,
-    ]);
-    expect(
-      await check('users: {disabled: (sn=nemo)}\nvisibility: {users: [{where: (SN=x), to: self}]}'),
-    ).toEqual([]);
-    // No user is locked: the filter of the preset is right.
-    expect(await check('server: 389ds')).toEqual([]);
-  });
-
-  it('warn of groups with rules inside of groups without, where everyone finds their members', async () => {
-    const checkRules = async (rules: string) =>
-      (await examine(modelSetting(`visibility: {${rules}}`))).filter((line) => line.startsWith('warning'));
-    const warning =
-      'warning visibility: Outer groups without a rule show the members of 1 group that rules hide, or whose members they hide: give the outer groups a rule, too';
-    expect(await checkRules('members: [{where: (cn=club), to: members}]')).toEqual([warning]);
-    expect(await checkRules('groups: [{where: (cn=club), to: admins}]')).toEqual([warning]);
-    expect(await checkRules('groups: [{where: (cn=team), to: admins}]')).toEqual([]);
-    expect(await checkRules('members: [{where: (cn=*), to: members}]')).toEqual([]);
-    expect(await checkRules('users: [{where: (uid=*), to: self}]')).toEqual([]);
-  });
-
-  it.each([
-    ['changes are pushed', true],
-    ['changes are polled', false],
-  ])('contain the lines of slapd.conf for a limited account, with %s', async (_, syncprov) => {
-    await slapd.restart({ syncprov, limits: `dn.exact="${MIRROR_DN}" size=3` });
-    const found = await examine();
-    await slapd.restart(SOUND);
-    expect(found.filter((line) => line.startsWith('problem'))).toEqual([
-      expect.stringMatching(
-        /^problem people: 3 were read, and then: .* limits dn\.exact="cn=mirror,dc=example,dc=org" size=unlimited /,
-      ),
-    ]);
-    expect(found).toContain(`ok groups: 2 below ou=groups,${SUFFIX}`);
-  });
-
-  it('report why changes have to be polled', async () => {
-    expect(await examine(modelSetting('uuid: entryDN'))).toContain(
-      'ok changes: asked for every 30 s. Pushed changes are identified by entryUUID, but the key uuid of the model is entryDN',
-    );
-    await slapd.restart({ syncprov: false });
-    const found = await examine();
-    await slapd.restart(SOUND);
-    expect(found.at(-1)).toBe(
-      'ok changes: asked for every 30 s. The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)',
-    );
-  });
-
-  it('report the attributes that are hidden from the account', async () => {
-    const read = `by dn.exact="${MIRROR_DN}" read by anonymous auth by * none`;
-    const hidden = ['entryUUID', 'modifyTimestamp', 'member', 'groupAdmin', 'owner'];
-    await slapd.restart({
-      syncprov: false,
-      acl: [`access to attrs=${hidden.join(',')} by * none`, `access to * ${read}`],
-    });
-    const found = await examine(modelSetting('users: {id: employeeNumber}'));
-    await slapd.restart({ ...SOUND, acl: undefined });
-    expect(found.slice(3)).toEqual([
-      `ok people: 5 below ou=people,${SUFFIX}`,
-      'problem people: entryUUID is missing, or the account may not read it, in 5 of 5 entries',
-      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
-      `ok groups: 2 below ou=groups,${SUFFIX}`,
-      'problem groups: entryUUID is missing, or the account may not read it, in 2 of 2 entries',
-      'problem members: member in 0 groups, groupAdmin in 0 groups, owner in 0 groups: they are hidden from the account, or called otherwise',
-      expect.stringMatching(
-        /^warning changes: .* The account sees no modifyTimestamp in 7 of 7 entries: only a scan finds their changes$/,
-      ),
-    ]);
   });
 });

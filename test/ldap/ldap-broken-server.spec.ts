@@ -11,7 +11,6 @@ import {
   LdapClosedError,
   LdapError,
   LdapProtocolError,
-  LdapResultError,
   LdapTimeoutError,
 } from '../../src/ldap/client/ldap-error.js';
 import { errorOf } from '../support/error-of.js';
@@ -28,8 +27,6 @@ import {
 import { repetitions } from '../support/repetitions.js';
 
 const REQUEST = { base: 'dc=a', scope: 'sub', filter: ANY_ENTRY, attributes: ['*'] } as const;
-const NOTICE = octets('1.3.6.1.4.1.1466.20036', 0x8a);
-const ABANDON = 0x50;
 
 let server: FakeLdapServer | null = null;
 
@@ -129,23 +126,6 @@ describe('a server that disconnects', () => {
     expect(await errorOf(messages.next())).toBeInstanceOf(LdapClosedError);
   });
 
-  it('with a reset causes an error for all pending requests', async () => {
-    const connection = await connectTo(async (socket) => {
-      await once(socket, 'data');
-      socket.resetAndDestroy();
-    });
-    const errors = await Promise.all([1, 2].map(() => errorOf(collect(connection.search(REQUEST)))));
-    for (const error of errors) expect(error).toBeInstanceOf(LdapClosedError);
-    expect(connection.isOpen).toBe(false);
-  });
-
-  it('with a notice of disconnection causes an error with its reason', async () => {
-    const connection = await connectTo(answerWith(result(0, 52, 'bye', 0x78, NOTICE)));
-    const error = await errorOf(collect(connection.search(REQUEST)));
-    expect(error).toBeInstanceOf(LdapClosedError);
-    expect(error.message).toBe('The directory server sent a Notice of Disconnection: unavailable (52)');
-  });
-
   it('silently is detected by a timeout', async () => {
     const half = result(1).subarray(0, -1);
     for (const script of [() => undefined, answerWith(half), answerWith(entry(1, 'cn=a'))]) {
@@ -154,46 +134,6 @@ describe('a server that disconnects', () => {
       expect(error).toBeInstanceOf(LdapTimeoutError);
       await server?.stop();
     }
-  });
-});
-
-describe('a slow server', () => {
-  it('is understood byte by byte', async () => {
-    const answer = [
-      entry(1, 'cn=a', { cn: ['x'.repeat(300)] }),
-      message(1, ber(0x73, 'ldap://b')),
-      result(1),
-    ];
-    const connection = await connectTo(async (socket) => {
-      socket.setNoDelay(true);
-      await once(socket, 'data');
-      for (const byte of Buffer.concat(answer)) {
-        await new Promise((resolve) => socket.write(Buffer.of(byte), resolve));
-      }
-    });
-    const [first, last] = await collect(connection.search(REQUEST));
-    expect(first).toMatchObject({ kind: 'entry', entry: { dn: 'cn=a' } });
-    expect(last).toEqual({ kind: 'done', controls: [] });
-    connection.close();
-  });
-
-  it('may send unknown messages in between', async () => {
-    const unknown = octets('1.2.3', 0x8a);
-    const connection = await connectTo(
-      answerWith(result(0, 0, '', 0x78, unknown), entry(1, 'cn=a'), result(1)),
-    );
-    expect(await collect(connection.search(REQUEST))).toHaveLength(2);
-    connection.close();
-  });
-});
-
-describe('a server with much data', () => {
-  it('may send a value of 16 MB', async () => {
-    const value = Buffer.alloc(16_000_000, 'x');
-    const connection = await connectTo(answerWith(entry(1, 'cn=a', { jpegPhoto: [value] }), result(1)));
-    const [first] = await collect(connection.search(REQUEST));
-    expect(first?.kind === 'entry' && first.entry.bytes('jpegPhoto')[0]?.equals(value)).toBe(true);
-    connection.close();
   });
 });
 
@@ -219,45 +159,6 @@ describe('a slow client', () => {
     // The client's memory, and the buffers of the two sockets.
     expect(written).toBeLessThan(count / 2);
     expect(await collect(messages)).toHaveLength(count);
-    connection.close();
-  });
-
-  it('is interrupted by its signal, and the search is abandoned', async () => {
-    const stop = new AbortController();
-    const requests: number[] = [];
-    const connection = await connectTo((socket) => {
-      socket.on('data', (bytes: Buffer) => {
-        requests.push(bytes[5] ?? 0);
-        if (requests.length === 1) stop.abort(new Error('enough'));
-        else socket.write(Buffer.concat([entry(1, 'cn=late'), result(1)]));
-      });
-    });
-    await expect(collect(connection.search(REQUEST, { signal: stop.signal }))).rejects.toThrow('enough');
-    while (requests.length < 2) await sleep(10);
-    expect(requests[1]).toBe(ABANDON);
-    await sleep(50);
-    expect(connection.isOpen).toBe(true);
-    connection.close();
-  });
-});
-
-describe('a server with references to another one', () => {
-  it('has its references omitted, and not followed', async () => {
-    const reference = message(1, ber(0x73, 'ldap://other/dc=b'));
-    const connection = await connectTo(answerWith(reference, entry(1, 'cn=a'), reference, result(1)));
-    const kinds = (await collect(connection.search(REQUEST))).map(({ kind }) => kind);
-    expect(kinds).toEqual(['entry', 'done']);
-    connection.close();
-  });
-
-  it('that responds with a referral causes an error that says so', async () => {
-    const connection = await connectTo(
-      answerWith(result(1, 10, 'elsewhere', 0x65, ber(0xa3, 'ldap://other'))),
-    );
-    const error = await errorOf(collect(connection.search(REQUEST)));
-    expect(error).toBeInstanceOf(LdapResultError);
-    expect(error).toMatchObject({ code: 10, codeName: 'referral', diagnostic: 'elsewhere' });
-    expect(error.message).toContain('not followed');
     connection.close();
   });
 });

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { modelSetting } from '../support/builders/model-file.js';
-import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
@@ -95,36 +95,5 @@ describe('unusual entries', () => {
     ]);
     await add(Buffer.from('Bén'));
     await eventually(columnOf('users', 'ben', 'given_name'), 'Bén');
-  });
-
-  it('values with a language option are ignored', async () => {
-    await directory.change(
-      modify(
-        personDn('ben'),
-        'add: displayName;lang-fr\ndisplayName;lang-fr: Benoît\n-',
-        'add: uid;lang-fr\nuid;lang-fr: benoit\n-',
-        'add: mail;lang-de\nmail;lang-de: private@example.org\n-',
-        'replace: sn\nsn: Last',
-      ),
-      modify(
-        groupDn('small'),
-        'add: description;lang-de\ndescription;lang-de: deutsch\n-',
-        `add: member;lang-de\nmember;lang-de: ${personDn('anna')}\n-`,
-        'add: displayName\ndisplayName: Last',
-      ),
-    );
-    await eventually(columnOf('users', 'ben', 'family_name'), 'Last');
-    expect(await readRow('users', 'ben')).toMatchObject({ id: 'ben', name: 'Person ben', email: null });
-    await eventually(columnOf('groups', 'small', 'name'), 'Last');
-    expect(await readRow('groups', 'small')).toMatchObject({ description: 'plain', member_count: 0 });
-  });
-
-  it('references to other servers are not followed, and have no effect', async () => {
-    await directory.change(
-      `dn: ou=elsewhere,ou=people,${BASE_DN}\nchangetype: add\nobjectClass: referral\nobjectClass: extensibleObject\nou: elsewhere\nref: ldap://127.0.0.1:1/ou=elsewhere\n`,
-      modify(personDn('ben'), 'replace: sn\nsn: Later'),
-    );
-    await eventually(columnOf('users', 'ben', 'family_name'), 'Later');
-    expect((await readLeftOut(directory.service)).quarantined).toEqual([]);
   });
 });

@@ -68,26 +68,6 @@ describe('values that a server sends in ranges', () => {
     expect(found?.text('member')).toEqual(names(4000).slice(20));
   });
 
-  it('are read again when a member is removed', async () => {
-    const removed = group(
-      'cn=g',
-      names(4000),
-      changeAfter([2], (each) => each.members.shift()),
-    );
-    const [found] = await read(removed);
-    expect(found?.text('member')).toEqual(names(4000).slice(1));
-  });
-
-  it('are read again when the next range does not exist any more', async () => {
-    const shrinking = group(
-      'cn=g',
-      names(4000),
-      changeAfter([2], (each) => each.members.splice(100)),
-    );
-    const [found] = await read(shrinking);
-    expect(found?.text('member')).toEqual(names(100));
-  });
-
   it('may all be removed meanwhile', async () => {
     const emptied = group(
       'cn=g',

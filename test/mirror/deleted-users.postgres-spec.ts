@@ -118,13 +118,4 @@ describe('a user who was deleted from the directory', () => {
     await service.synchronize();
     expect(await findTraces()).toEqual([]);
   });
-
-  it('is mentioned as a dangling reference while a group of the directory contains the user', async () => {
-    service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben', ADA.id] }]));
-    await service.synchronize();
-    expect(await findTraces()).toEqual(['references.target: key of the DN']);
-    service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
-    await service.synchronize();
-    expect(await findTraces()).toEqual([]);
-  });
 });

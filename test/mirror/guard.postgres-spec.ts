@@ -1,6 +1,5 @@
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif, type TestGroup } from '../support/builders/directory.js';
-import { modelSetting } from '../support/builders/model-file.js';
 import { readRevision, readStatus, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -95,39 +94,5 @@ describe('a directory that loses much at once', () => {
       'BLOCKED',
     );
     expect(fewerMembers.blockedReason).toMatch(/^It would delete 1 of 17 memberships after 3 shortly before/);
-  });
-
-  describe('shows its totals only to those from whom nothing is hidden', () => {
-    const fewer = () => ldifOf(PEOPLE.slice(8), GROUPS);
-    const WITHOUT_TOTALS = 'A change would delete too much, and is blocked until an operator confirms it';
-    const TOTALS = 'It would delete 8 of 40 people: at most 3 are let through';
-
-    async function reasonFor(token: string): Promise<string | null | undefined> {
-      const { data } = await service.query<{ directoryStatus: { blockedReason: string | null } }>(
-        '{ directoryStatus { blockedReason } }',
-        { authorization: token },
-      );
-      return data?.directoryStatus.blockedReason;
-    }
-
-    it('without rules: to accounts that are not limited to groups', async () => {
-      await replaceUntil(service, fewer(), 'BLOCKED');
-      expect(await reasonFor(authorization)).toBe(TOTALS);
-      expect(await reasonFor(await service.limitedAccount(['all'], 'directory'))).toBe(WITHOUT_TOTALS);
-    });
-
-    it('with rules: to accounts with the scope that sees everything', async () => {
-      await service.stop();
-      const model = `
-scopes: {confidential: Everything.}
-visibility: {bypass: confidential, users: [{where: (uid=person-30), to: self}]}
-`;
-      service = await TestService.start({ ldif: ldifOf(PEOPLE, GROUPS), environment: modelSetting(model) });
-      await replaceUntil(service, fewer(), 'BLOCKED');
-      const scopes = ['directory', 'confidential'];
-      expect(await reasonFor(await service.limitedAccount(null, ...scopes))).toBe(TOTALS);
-      expect(await reasonFor(await service.serviceAccount('directory'))).toBe(WITHOUT_TOTALS);
-      expect(await reasonFor(await service.limitedAccount(['all'], ...scopes))).toBe(WITHOUT_TOTALS);
-    });
   });
 });

@@ -1,16 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { dump, restore } from '../support/builders/dump.js';
-import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import type { TestService } from '../support/servers/service.js';
-import { SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
 import { readStatus } from '../support/clients/mirror.js';
 
 const rename = (id: string, name: string) =>
@@ -18,19 +14,6 @@ const rename = (id: string, name: string) =>
 
 /** The file of a database is a gigabyte with holes, which Node.js would fill. */
 const copy = (from: string, to: string) => execFileSync('cp', ['-r', from, to]);
-
-const readContextCsn = async (slapd: TestSlapd) => {
-  const shown = await slapd.search({ scope: 'base', attributes: ['contextCSN'] });
-  return /contextCSN: (\S+)/.exec(shown)?.[1] ?? '';
-};
-
-const readStanding = async (service: TestService) => {
-  const { state } = await service.app.get(MirrorState).get();
-  const [known]: { csns: string[] }[] = await service.app
-    .get(DataSource)
-    .query('select context_csns as csns from mirror_state');
-  return [state, known?.csns[0]];
-};
 
 const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 0\)/;
 
@@ -76,58 +59,6 @@ describe('a server that is restored to an earlier state', () => {
       await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'Cleo' });
       await eventually(readState, SyncState.IDLE);
       expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
-    } finally {
-      await directory.stop();
-    }
-  });
-
-  it('is followed at once if only its contextCSN is older, after a crash', async () => {
-    const ldif = buildLdif(['anna', 'ben'].map((id) => ({ id })));
-    const polled = modelSetting('follow: poll\n');
-    const directory = await FollowedDirectory.start({ ldif }, polled);
-    try {
-      const { service, slapd } = directory;
-      const names = () => readNames(service);
-      await directory.change(rename('anna', 'Anna'));
-      await directory.change(rename('anna', 'Anne'));
-      await directory.change(rename('ben', 'Ben'));
-      await eventually(names, { anna: 'Anne', ben: 'Ben' });
-      const contextCsn = await readContextCsn(slapd);
-      await eventually(() => readStanding(service), [SyncState.IDLE, contextCsn]);
-      const { asOf } = await readStatus(service);
-      await slapd.stop('SIGKILL');
-      await slapd.start();
-      expect((await readContextCsn(slapd)) < contextCsn).toBe(true);
-      // It is compared with the server again, and no change is necessary for that.
-      await service.until(async () => {
-        const status = await readStatus(service);
-        return status.asOf !== asOf && status.state === 'IDLE';
-      });
-      await directory.change(rename('ben', 'Benno'));
-      await eventually(names, { anna: 'Anne', ben: 'Benno' });
-    } finally {
-      await directory.stop();
-    }
-  });
-
-  it('is followed immediately if no user and no group differs', async () => {
-    const directory = await FollowedDirectory.start({ ldif: buildLdif([{ id: 'anna' }]) });
-    try {
-      const { service, slapd } = directory;
-      const data = join(slapd.directory, 'data');
-      await directory.change(rename('anna', 'Anna'));
-      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
-      await slapd.stop();
-      copy(data, `${data}.before`);
-      await slapd.start();
-
-      await directory.change(`dn: ou=more,${SUFFIX}\nchangetype: add\nobjectClass: organizationalUnit\n`);
-      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
-      await slapd.stop();
-      rmSync(data, { recursive: true });
-      copy(`${data}.before`, data);
-      await slapd.start();
-      await eventually(() => readStanding(service), [SyncState.IDLE, await readContextCsn(slapd)]);
     } finally {
       await directory.stop();
     }

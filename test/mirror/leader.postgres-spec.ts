@@ -1,16 +1,7 @@
-import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
-import {
-  countWaiting,
-  directoryOfVersion,
-  Observer,
-  readMetric,
-  readServiceStatus,
-} from '../support/servers/leaders.js';
+import { countWaiting, directoryOfVersion, Observer, readMetric } from '../support/servers/leaders.js';
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
 import { TestService } from '../support/servers/service.js';
-
-const QUESTION = '{ user(user: {id: "anna"}) { name } }';
 
 describe('two processes on one database', () => {
   let processes: ServiceProcesses;
@@ -90,41 +81,6 @@ describe('two processes on one database', () => {
     await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
     const name = replaceDirectory();
     await eventually(() => observer.contents(), { name, revisions: revisions + 2 });
-  });
-
-  it('apply a change once if the leader loses its lock within the revision', async () => {
-    await findLeader();
-    const { revisions } = await observer.contents();
-    const before = await observer.leader();
-    await locking.run('begin; lock table revisions in share mode');
-    const name = replaceDirectory();
-    await eventually(() => observer.countBlockedBy(locking), 1);
-    await observer.end(await observer.leaderSession());
-    await locking.run('rollback');
-    await eventually(() => observer.leader(), before + 1);
-    await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
-  });
-
-  it('serve requests while a change waits for a lock, and end on SIGTERM', async () => {
-    const { leader, other } = await findLeader();
-    const before = await observer.contents();
-    await locking.run('begin; lock table revisions in share mode');
-    const name = replaceDirectory();
-    await eventually(() => observer.countBlockedBy(locking), 1);
-    const { authorization } = leader;
-    for (const each of [leader, other]) {
-      const answer = await post(each, { query: QUESTION }, { authorization });
-      expect([answer.status, answer.body]).toEqual([200, expect.stringContaining(before.name)]);
-    }
-    // The process ends although the lock is still held.
-    expect((await leader.process.kill('SIGTERM')).code).toBe(0);
-    expect(await observer.contents()).toEqual(before);
-    await locking.run('rollback');
-    await eventually(() => observer.contents(), { name, revisions: before.revisions + 1 });
-    await eventually(() => readServiceStatus(other, { authorization }), {
-      state: 'IDLE',
-      blockedReason: null,
-    });
   });
 });
 

@@ -1,6 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -60,27 +59,6 @@ describe.each(['a directory server that pushes changes', 'a file'])('with %s', (
     return errors[0]?.extensions.code ?? data;
   }
 
-  const readFingerprint = (): Promise<unknown> =>
-    service.app.get(DataSource).query('select source_fingerprint from mirror_state');
-
-  it.each([
-    ['without rules and fields', ''],
-    ['with other rules', MODEL.replace('telephoneNumber=0', 'telephoneNumber=1')],
-    ['with another field', MODEL.replace('attribute: telephoneNumber', 'attribute: mobile')],
-  ])('reads the directory again after a run of a command %s', async (_, other) => {
-    const expected = { users: { nodes: [{ id: 'anna', phone: '41' }] } };
-    await eventually(read, expected);
-    const before = await readFingerprint();
-    const { code, stdout } = await runCommand(['sync'], {
-      ...directory,
-      ...(other !== '' && modelSetting(other)),
-    });
-    expect(code).toBe(0);
-    expect(stdout).toContain('Revision');
-    await eventually(readFingerprint, before);
-    await eventually(read, expected);
-  });
-
   it('does not show whom the rules hide, also if the directory changes at once', async () => {
     const seen = new Set<string>();
     const readAll = async () => {
@@ -104,27 +82,5 @@ describe.each(['a directory server that pushes changes', 'a file'])('with %s', (
       const change = `dn: ${personDn('anna')}\nchangetype: modify\nreplace: telephoneNumber\ntelephoneNumber: ${phone}\n`;
       expect(await slapd.modify(change)).toMatchObject({ code: 0 });
     }
-  }
-});
-
-it('a service that follows a file does not stay blocked by the plan of another model', async () => {
-  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'other-model-')), 'directory.ldif');
-  writeFileSync(file, buildLdif(Array.from({ length: 50 }, (_, number) => ({ id: `person-${number}` }))));
-  const database = await createDatabase();
-  const directory = {
-    DIRECTORY_URL: `file:${file}`,
-    DATABASE_URL: database.url,
-    DIRECTORY_SYNC_SECONDS: '1',
-  };
-  const service = await TestService.start({ environment: directory });
-  try {
-    const other = modelSetting('users: {filter: (uid=person-1)}');
-    const { code, stderr, stdout } = await runCommand(['sync'], { ...directory, ...other });
-    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('delete 49 of 50')]);
-    const readState = () => service.app.get(DataSource).query<unknown>('select state from mirror_state');
-    await eventually(readState, [{ state: 'IDLE' }]);
-  } finally {
-    await service.stop();
-    await database.drop();
   }
 });

@@ -104,40 +104,6 @@ describe('a directory with invalid entries', () => {
     );
   });
 
-  it('loses an attribute, but not the user', async () => {
-    const { data } = await service.query(
-      `{ a: user(user: {id: "bad-photo"}) { photo picture } b: user(user: {id: "nul"}) { id name }
-         c: user(user: {id: "undecodable"}) { name } d: user(user: {id: "long-year"}) { schoolYear }
-         e: group(group: {id: "script"}) { website } f: user(user: {id: "anna"}) { photo } }`,
-      { authorization },
-    );
-    expect(data).toEqual({
-      a: { photo: null, picture: null },
-      b: { id: 'nul', name: 'nul' },
-      c: { name: 'Undecodable' },
-      d: { schoolYear: null },
-      e: { website: null },
-      f: { photo: expect.stringContaining('/photo/v1/anna?') as string },
-    });
-  });
-
-  it('reads values with the option binary, and writes values of one line in one line', async () => {
-    const { data } = await service.query(
-      `{ user(user: {id: "lines"}) { name familyName photo }
-         other: user(user: {id: "by-url"}) { name photo }
-         group(group: {id: "by url"}) { name members(first: 5) { nodes { user { id } } } } }`,
-      { authorization },
-    );
-    expect(data).toEqual({
-      user: {
-        ...{ name: 'Two Lines', familyName: 'Bell' },
-        photo: expect.stringContaining('/photo/v1/lines?') as string,
-      },
-      other: { name: 'By URL', photo: null },
-      group: { name: 'by url', members: { nodes: [{ user: { id: 'by-url' } }] } },
-    });
-  });
-
   it('resolves a member in every spelling of the DN, beside an invalid value', async () => {
     expect(
       await sendRequest('{ group(group: {id: "spelled"}) { members(first: 5) { nodes { user { id } } } } }'),

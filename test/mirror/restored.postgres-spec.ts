@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { Database } from '../../src/database/database.js';
@@ -6,8 +5,7 @@ import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { NO_RULES } from '../../src/config/settings/visibility.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { dump, restore, SteppedRestore } from '../support/builders/dump.js';
-import { writeClients } from '../support/clients/clients.js';
+import { dump, restore } from '../support/builders/dump.js';
 import { dataOf, post } from '../support/clients/http.js';
 import { readRevision, stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -68,16 +66,6 @@ describe('a database that is restored under a running service', () => {
     expect(await apply()).toBe(lost);
     await expectBoth(directory);
   });
-
-  it('distinguishes two revisions with the same number', async () => {
-    await expectBoth(directory);
-    const number = await readRevision(service);
-    await replaceRevision(url, number, [`update users set name = 'p1 of 9999' where id = 'p1'`]);
-    expect(await readRevision(service)).toBe(number);
-    await expectBoth(9999);
-    await apply();
-    await expectBoth(directory);
-  });
 });
 
 /** Like a restore and another revision between two heartbeats, with these statements. */
@@ -136,66 +124,5 @@ describe('a database from before there were rules of visibility that is restored
     // The reading that reveals the restore to this process.
     service.app.get(Database).rules.areApplied = true;
     expect((await fetch(`${service.url}${path}`)).status).toBe(503);
-  });
-});
-
-describe('a database that is restored step by step while the service follows its directory', () => {
-  it('serves no data before it is complete, and continues then', async () => {
-    const service = await TestService.start({
-      ldif: directoryOf(1),
-      environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]) },
-      compared: false,
-    });
-    try {
-      const { url } = service.config.database;
-      const bearer = await service.accessToken('read', 'app');
-      const basic = await service.serviceAccount('read');
-      let asked = 0;
-      const sendRequest = (authorization: string, query = QUESTION) =>
-        post(service, { query }, { authorization });
-      const sendUncached = () => sendRequest(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
-      const sendAllRequests = () => Promise.all([sendRequest(bearer), sendRequest(basic), sendUncached()]);
-      const expectNothing = async () => {
-        for (const { status, body } of await sendAllRequests()) {
-          expect([status, body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
-        }
-      };
-      const expectName = async (name: string) => {
-        await service.until(async () => (await sendAllRequests()).every(({ status }) => status === 200));
-        for (let time = 0; time < 3; time++) {
-          for (const { body } of await sendAllRequests()) expect(body).toContain(name);
-        }
-      };
-      await expectName('p1 of 1');
-      const restoring = new SteppedRestore(url, await dump(url));
-      await restoring.drop();
-      await restoring.fillInPart();
-      // Until the heartbeat notices, a cached response of the revision may come, which is right.
-      await service.until(async () => {
-        const answers = await sendAllRequests();
-        for (const { status, body } of answers) expect(status === 503 || body.includes('p1 of 1')).toBe(true);
-        return answers.every(({ status }) => status === 503);
-      });
-      // Longer than the interval of the heartbeat.
-      for (let time = 0; time < 30; time++) {
-        await expectNothing();
-        await sleep(100);
-      }
-      await restoring.complete();
-      await expectName('p1 of 1');
-      service.replaceDirectory(directoryOf(2));
-      await service.until(async () => (await sendRequest(bearer)).body.includes('p1 of 2'));
-      await expectName('p1 of 2');
-      const client = new pg.Client(url);
-      await client.connect();
-      const { rows } = await client.query<{ states: number; people: number; ids: number }>(
-        `select (select count(*)::integer from mirror_state) as states, count(*)::integer as people,
-           count(distinct id)::integer as ids from users`,
-      );
-      await client.end();
-      expect(rows).toEqual([{ states: 1, people: 30, ids: 30 }]);
-    } finally {
-      await service.stop();
-    }
   });
 });

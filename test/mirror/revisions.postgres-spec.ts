@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
 import { Revisions } from '../../src/database/revisions/revisions.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
@@ -109,16 +108,5 @@ describe('the revision of a response', () => {
     await allowConnections(true);
     await client.end();
     await service.until(() => Promise.resolve(other.current?.number === number));
-  });
-
-  it('is not confused by notifications of other sessions', async () => {
-    const dataSource = twin.app.get(DataSource);
-    const next = (other.current?.number ?? 0) + 1;
-    for (const forged of ['', 'no UUID', '00000000-0000-4000-8000-000000000000'])
-      await dataSource.query(`select pg_notify('directory_revision', $1)`, [forged]);
-    await service.until(() => Promise.resolve(other.current?.number === next - 1));
-    service.replaceDirectory(directoryOf(next));
-    expect((await service.synchronize()).kind).toBe('applied');
-    await service.until(() => Promise.resolve(other.current?.number === next));
   });
 });

@@ -29,24 +29,6 @@ describe('roles through nested groups', () => {
     expect(await readRoles(service, authorization)).toEqual(plain(expected));
   });
 
-  it('are the same from the side of the user', async () => {
-    for (const { id } of directory.people.slice(0, 10)) {
-      const { data } = await service.query<{ user: { groups: { nodes: Record<string, unknown>[] } } }>(
-        `{ user(user: {id: "${id}"}) { groups(first: 100) { nodes { group { id } ${ROLE} } } } }`,
-        { authorization },
-      );
-      const found = (data?.user.groups.nodes ?? []).map((node) => {
-        const { group, role } = node as { group: { id: string }; role: Members['nodes'][number]['role'] };
-        return [group.id, heldOf(role)];
-      });
-      const held = [...expected].flatMap(([group, people]) => {
-        const role = people.get(id);
-        return role === undefined ? [] : [[group, role]];
-      });
-      expect(Object.fromEntries(found)).toEqual(Object.fromEntries(held));
-    }
-  });
-
   it.each(ROLES.flatMap((is) => [false, true].map((strict) => ({ is, strict }))))(
     'match isMember and every filter by role: %j',
     async ({ is, strict }) => {
@@ -78,49 +60,6 @@ describe('roles through nested groups', () => {
       }
     },
   );
-
-  it('match isMember without a role for any member, with ids in any case', async () => {
-    const [group, people] = [...expected].find(([, held]) => held.size > 0) ?? [
-      '',
-      new Map<string, HeldRole>(),
-    ];
-    const [member] = people.keys();
-    const data = await service.read(
-      `{ isMember(user: {id: "${String(member).toUpperCase()}"}, group: {id: "${group.toUpperCase()}"}, role: null) }`,
-      { authorization },
-    );
-    expect(data).toEqual({ isMember: true });
-  });
-
-  it.each([
-    ['isMember(user: {id: "nobody"}, group: {id: "g1"})', 'user'],
-    ['isMember(user: {id: "p1"}, group: {id: "nothing"})', 'group'],
-    ['isMember(user: {id: "a\\u0000b"}, group: {id: "g1"})', 'user'],
-    ['group(group: {id: "nothing"}) { id }', 'group'],
-    ['group(group: {id: ""}) { id }', 'group'],
-    ['user(user: {id: "nobody"}) { id }', 'user'],
-    ['user(user: {id: "%"}) { id }', 'user'],
-    ['users(first: 1, filter: {memberOf: {id: "nothing"}}) { totalCount }', 'memberOf'],
-    ['groups(first: 1, filter: {hasMember: {id: "nobody"}}) { totalCount }', 'hasMember'],
-    ['groups(first: 1, filter: {parent: {id: "nothing"}}) { totalCount }', 'parent'],
-  ])('return NOT_FOUND for unknown ids: %s', async (field, argument) => {
-    const { status, data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
-    expect([status, data]).toEqual([200, { asked: null }]);
-    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
-      ['NOT_FOUND', argument],
-    ]);
-  });
-
-  it.each([
-    'users(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
-    'groups(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
-  ])('require a user and a group: %s', async (field) => {
-    const { data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
-    expect(data).toEqual({ asked: null });
-    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
-      ['BAD_USER_INPUT', 'role'],
-    ]);
-  });
 });
 
 describe('after changes of the directory', () => {

@@ -91,18 +91,6 @@ describe('the start page', () => {
       });
     }
   });
-
-  it('has no broken links', async () => {
-    const text = await (await fetch(`${url}/`)).text();
-    const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
-    expect(links).toEqual(
-      expect.arrayContaining(['explorer', 'graphql/v1/schema.graphql'].map((path) => `/school/${path}`)),
-    );
-    for (const href of links) {
-      const { status } = await fetch(new URL(href, url));
-      expect([href, status]).toEqual([href, 200]);
-    }
-  });
 });
 
 describe('the explorer', () => {
@@ -177,67 +165,6 @@ describe('the explorer', () => {
     await page.getByText('HTTP 401').waitFor();
     await page.getByText('Sign in with read').waitFor();
     await visit.forgive(/401/);
-  });
-
-  it('links to the sign-out page of the provider, which redirects back', async () => {
-    await expectAccessible(page);
-    await page.getByRole('link', { name: 'sign out there, too' }).click();
-    await page.getByRole('button', { name: 'Yes, sign me out' }).click();
-    await page.waitForURL(`${url}/explorer`);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByPlaceholder('Enter any login').waitFor();
-    await page.getByRole('link', { name: 'Cancel' }).click();
-    await page.getByText('You have not signed in').waitFor();
-    await page.getByText('Scope: read').waitFor();
-  });
-
-  it('accepts the token of a service account without storing it, and reports an invalid one', async () => {
-    const authorization = await service.serviceAccount('read');
-    const field = page.getByLabel('Service-account token');
-    await field.fill('bm9ib2R5OmRpcnNhX3dyb25n');
-    await page.getByRole('button', { name: 'Use', exact: true }).click();
-    await page.locator('p.alert').waitFor();
-    await visit.forgive(/401/);
-    await field.fill(authorization.slice('Basic '.length));
-    await page.getByRole('button', { name: 'Use', exact: true }).click();
-    await page.getByText('does not end').waitFor();
-    expect(await execute()).toBe(authorization);
-    await page.getByText('Cost: 1 point').waitFor();
-    expect(await page.evaluate(BROWSER_STORAGE)).not.toContain(authorization.slice('Basic '.length));
-    await page.reload();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  });
-
-  it('serves compressed, immutable files, and no other files', async () => {
-    const text = await (await fetch(`${url}/explorer`)).text();
-    const [, script = ''] = /src="([^"]*)"/.exec(text) ?? [];
-    const { headers } = await fetch(new URL(script, url), { headers: { 'accept-encoding': 'br' } });
-    expect(headers.get('content-encoding')).toBe('br');
-    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-    for (const path of ['', 'nothing.js', '..%2fmanifest.json', '..%2f..%2fpackage.json']) {
-      const { status } = await fetch(`${url}/explorer/assets/${path}`);
-      expect([path, status]).toEqual([path, 404]);
-    }
-  });
-
-  it('has dialogs that a visible button closes', async () => {
-    await page.getByRole('button', { name: 'Open short keys dialog' }).click();
-    const close = page.getByRole('dialog').getByRole('button', { name: 'Close' });
-    // An icon without an area is an empty square.
-    const drawing = await close.locator('path').first().boundingBox();
-    expect(drawing?.width).toBeGreaterThan(4);
-    await close.click();
-  });
-
-  it('fits the width of a phone, where all tabs can be scrolled to', async () => {
-    await page.setViewportSize(PHONE.viewport);
-    await expectFittingWidth(page);
-    await expectAccessible(page);
-    const last = page.locator('.graphiql-tab').last();
-    await last.scrollIntoViewIfNeeded();
-    const box = await last.boundingBox();
-    expect((box?.x ?? 0) + (box?.width ?? PHONE.viewport.width)).toBeLessThanOrEqual(PHONE.viewport.width);
-    await last.click();
   });
 });
 

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { request as startRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
-import { FormBrowser } from '../support/clients/form-browser.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { TestNginx } from '../support/servers/nginx.js';
@@ -58,10 +56,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-let lastAddress = 0;
-/** An address without previous requests. */
-const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
-
 describe('a service in production', () => {
   it('rejects introspection, and suggests no names of the schema', async () => {
     const introspection = await post(service, { query: getIntrospectionQuery() }, { authorization });
@@ -95,10 +89,6 @@ describe('a service in production', () => {
     } finally {
       await open.stop();
     }
-  });
-
-  it('does not serve metrics on its public port', async () => {
-    expect((await send(service, { path: '/metrics' })).status).toBe(404);
   });
 
   it('sends no internals in the response to a failure', async () => {
@@ -136,113 +126,6 @@ describe('the headers of every response', () => {
         'x-frame-options': 'DENY',
       });
       expect(headers).not.toHaveProperty('x-powered-by');
-    }
-  });
-
-  it('allow other origins to embed pictures', async () => {
-    const { status, headers } = await sendRequest('/photo/v1/anna');
-    expect([status, headers['cross-origin-resource-policy']]).toEqual([400, 'cross-origin']);
-  });
-
-  it('contain a stricter policy on the pages of the embedded provider, which work with it', async () => {
-    const browser = new FormBrowser(service.url, newAddress());
-    const authorize = (mode: string) =>
-      `${service.url}/oauth2/authorize?${new URLSearchParams({
-        client_id: 'demo-app',
-        response_type: 'code',
-        response_mode: mode,
-        scope: 'read',
-        redirect_uri: 'http://127.0.0.1:8080/callback',
-        code_challenge_method: 'S256',
-        code_challenge: 'x'.repeat(43),
-      }).toString()}`;
-    const page = await browser.open(authorize('query'));
-    const policy = page.response.headers.get('content-security-policy');
-    expect(policy).toMatch(
-      /^default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'; style-src 'unsafe-inline'; script-src $/,
-    );
-    expect(page.response.headers.get('x-frame-options')).toBe('DENY');
-    expect(page.response.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
-    const { response } = await browser.signIn(page.url, 'anna');
-    expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:8080\/callback\?code=/);
-
-    // This page submits its form to the application: the policy allows its script only, and any target.
-    const again = await browser.open(authorize('form_post'));
-    const form = (await browser.open(again.url, { prompt: 'consent' })).response;
-    const [, script = ''] = /<script>([^]*?)<\/script>/.exec(await form.text()) ?? [];
-    expect(script).toContain('.submit()');
-    const ownPolicy = form.headers.get('content-security-policy');
-    expect(ownPolicy).toContain(
-      `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-    );
-    expect(ownPolicy).not.toContain('form-action');
-  });
-});
-
-describe('pages of an allowed origin', () => {
-  it('cache the preflight response for ten minutes', async () => {
-    const { status, headers } = await send(service, {
-      method: 'OPTIONS',
-      headers: {
-        origin: ORIGIN,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization,content-type',
-      },
-    });
-    expect(status).toBe(204);
-    expect(headers['access-control-max-age']).toBe('600');
-    expect(headers['access-control-allow-headers']).toBe('authorization,content-type');
-    expect(headers).not.toHaveProperty('access-control-allow-credentials');
-  });
-
-  it('can read the response of every kind of rejection', async () => {
-    const address = { ...newAddress(), origin: ORIGIN };
-    const exhausted = { ...newAddress(), origin: ORIGIN };
-    for (let count = 0; count < 50; count++) await post(service, '{', exhausted);
-    const cases: [status: number, answer: () => Promise<HttpAnswer>][] = [
-      [400, () => post(service, '{', address)],
-      [401, () => post(service, { query: CHEAP }, { ...address, authorization: 'Bearer x' })],
-      [404, () => send(service, { path: '/graphql/v1/nothing', headers: address })],
-      [405, () => send(service, { method: 'DELETE', headers: address })],
-      [415, () => send(service, { method: 'POST', headers: address, body: 'x' })],
-      [429, () => post(service, { query: CHEAP }, exhausted)],
-      [
-        503,
-        () => {
-          proxy.cut();
-          return post(
-            service,
-            { query: '{ user(user: {id: "anna"}) { id } }' },
-            { ...address, authorization },
-          );
-        },
-      ],
-    ];
-    for (const [status, sendRequest] of cases) {
-      const answer = await sendRequest();
-      proxy.restore();
-      expect(answer.status).toBe(status);
-      expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
-      expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
-      expect(answer.headers.vary).toContain('Origin');
-      const exposed = String(answer.headers['access-control-expose-headers']);
-      for (const name of ['ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id']) {
-        expect(exposed).toContain(name);
-      }
-    }
-    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);
-  });
-
-  it('do not include pages whose origin only resembles it', async () => {
-    for (const origin of [
-      `${ORIGIN}.evil.example`,
-      ORIGIN.toUpperCase(),
-      `${ORIGIN}:8443`,
-      'http://pages.example.org',
-      'null',
-    ]) {
-      const { headers } = await post(service, { query: CHEAP }, { ...newAddress(), origin });
-      expect(headers).not.toHaveProperty('access-control-allow-origin');
     }
   });
 });

@@ -123,20 +123,6 @@ describe('an operation of previews', () => {
     expect(data?.['after']).toEqual({ group: { description: 'Other' } });
   });
 
-  it('is invisible to others', async () => {
-    const mutations = Array.from(
-      { length: 5 },
-      (_, index) =>
-        `m${index}: createGroup(input: {id: "new-${index}", name: "New", parent: {id: "club"}}) { group { ${SEEN} } }`,
-    );
-    const operations = Array.from({ length: 4 }, () =>
-      preview(service, 'olga', `mutation { ${mutations.join(' ')} }`),
-    );
-    const reads = Array.from({ length: 20 }, () => read());
-    for (const seen of await Promise.all(reads)) expect(seen).toEqual(answered);
-    for (const { errors } of await Promise.all(operations)) expect(errors).toEqual([]);
-  });
-
   it('on a group is independent of nine concurrent ones', async () => {
     const mutation = `mutation ($name: String!) {
       updateGroup(input: {group: {id: "club"}, name: $name}) { group { name } }

@@ -160,13 +160,6 @@ describe('a payload', () => {
       const who = mutation.startsWith('deleteGroup') ? administrator : 'olga';
       expect(await changesOf(who, mutation)).toEqual(changes);
     });
-
-    it('since the previous mutation of the operation', async () => {
-      const rename = (name: string) => `updateProfile(input: {name: "${name}"}) { ${CHANGES} }`;
-      const { data } = await request('olga', `mutation { a: ${rename('A')} b: ${rename('B')} }`);
-      const second = data?.['b']?.preview?.changes;
-      expect(second).toEqual([{ path: ['profile', 'name'], before: 'A', after: 'B' }]);
-    });
   });
 
   describe('has expected failures as data', () => {
@@ -222,38 +215,6 @@ describe('a payload', () => {
         profile: { name: 'B' },
         preview: { changes: [change] },
       });
-    });
-
-    it('and undoes only the mutation that failed', async () => {
-      const { data, errors } = await request(
-        'olga',
-        `mutation {
-          made: createGroup(input: {id: "circle", name: "Circle"}) { ${ERRORS} }
-          again: createGroup(input: {id: "circle", name: "Circle"}) { ${ERRORS} }
-          renamed: updateGroup(input: {group: {id: "circle"}, name: "Ring"}) { ${ERRORS} ${CHANGES} }
-        }`,
-      );
-      expect(errors).toEqual([]);
-      expect(data?.['again']?.userErrors?.map(({ code }) => code)).toEqual(['CONFLICT']);
-      expect(data?.['renamed']?.preview?.changes).toEqual([
-        { path: ['group', 'name'], before: 'Circle', after: 'Ring' },
-      ]);
-    });
-
-    it('also if the operation does not select them', async () => {
-      const { data, errors } = await request(
-        'sven',
-        'mutation { it: updateGroup(input: {group: {id: "unknown"}, name: "N"}) { clientMutationId group { id } } }',
-      );
-      expect({ data, errors }).toEqual({ data: { it: { clientMutationId: null, group: null } }, errors: [] });
-    });
-
-    it('and what no client can foresee in errors', async () => {
-      const { data, errors } = await request(
-        'machine',
-        `mutation { it: updateProfile(input: {name: "N"}) { ${ERRORS} } }`,
-      );
-      expect({ data, errors }).toEqual({ data: { it: null }, errors: [['it', 'NO_USER_CONTEXT']] });
     });
   });
 });

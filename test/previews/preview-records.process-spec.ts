@@ -127,43 +127,6 @@ describe('a record, applied by ldapmodify', () => {
     for (const group of wanted) expect(byId.get(group.id)).toMatchObject(group);
   });
 
-  it('changes all attributes of a user at once, and removes them again', async () => {
-    for (const dn of [ADA, ODD]) {
-      const wanted = {
-        name: 'Élise «Ada» 😀',
-        givenName: ':Ada',
-        familyName: '<Lovelace',
-        email: 'ada@example.org',
-        schoolYear: '3B',
-      };
-      const changed = change(await readPerson(dn), wanted);
-      expect(await apply(changed.record)).toBe(0);
-      const applied = await readPerson(dn);
-      expect(applied.values).toMatchObject(wanted);
-      expect(rawAttributes(applied.entry)).toEqual(changed.attributes);
-
-      const gone = { givenName: null, email: null, schoolYear: null };
-      expect(await apply(change(applied, gone).record)).toBe(0);
-      expect((await readPerson(dn)).values).toMatchObject({ ...gone, name: wanted.name });
-    }
-  });
-
-  it('puts a new value before the existing ones', async () => {
-    const dn = await createGroup('several', ADA);
-    const labeledURI = ['https://a.example The site', 'https://b.example'];
-    const changes = [{ operation: 'add', attribute: 'labeledURI', values: labeledURI }] as const;
-    await apply({ dn, changetype: 'modify', changes });
-    const website = 'https://c.example';
-    const before = await readGroup(dn);
-    const changed = changeFields(before.group, { website }, mapping);
-    expect(await apply(changed.record)).toBe(0);
-    const { group, values } = await readGroup(dn);
-    expect([values['website'], group.attributes]).toEqual([website, changed.attributes]);
-    expect(changed.attributes).toMatchObject({
-      labeleduri: ['https://c.example The site', labeledURI[1]],
-    });
-  });
-
   it('is rejected if the old value has changed, or a value was added', async () => {
     const before = await readPerson(ADA);
     const early = change(before, { familyName: 'Byron', email: 'early@example.org' });

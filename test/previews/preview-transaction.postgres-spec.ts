@@ -90,12 +90,6 @@ describe('a preview transaction on a server', () => {
     });
   }
 
-  it('takes a connection when it is needed', async () => {
-    expect(dataSource.previewPool.totalCount).toBe(0);
-    expect((await send(RENAME)).status).toBe(200);
-    expect(dataSource.previewPool.totalCount).toBe(1);
-  });
-
   it('is repeated with its whole operation after a concurrent change of the same row', async () => {
     const { body } = await send(
       'mutation { testRace(group: "club", times: 1) { group { name description } } testRename(group: "club", name: "Go") { group { description } } }',
@@ -107,47 +101,6 @@ describe('a preview transaction on a server', () => {
       },
     });
     expect(TestMutations.begun).toEqual(['Club', 'Club+', 'club Go']);
-  });
-
-  it('is repeated after a deadlock', async () => {
-    const [first, second] = ['club', 'team'];
-    const waiting: (() => void)[] = [];
-    let attempts = 0;
-    const both = () =>
-      new Promise<void>((resolve) => {
-        if (waiting.push(resolve) === 2) for (const go of waiting) go();
-      });
-    const change = (ids: readonly string[]) =>
-      database.previewTransaction(async (transaction) => {
-        const isFirst = ++attempts <= 2;
-        for (const id of ids) {
-          await transaction.query(`update groups set name = 'Changed' where id = $1`, [id]);
-          if (isFirst && id === ids[0]) await both();
-        }
-        return transaction.query(`select name from groups where id = any ($1) order by id`, [ids]);
-      });
-    const changed = [{ name: 'Changed' }, { name: 'Changed' }];
-    expect(await Promise.all([change([first, second]), change([second, first])])).toEqual([changed, changed]);
-    expect(attempts).toBeGreaterThan(2);
-  });
-
-  it('fails after several repetitions', async () => {
-    const answer = await send('mutation { testRace(group: "club", times: 9) { group { name } } }');
-    expect(refusalOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(TestMutations.begun).toEqual(['Club', 'Club+', 'Club++']);
-  });
-
-  it('does not wait for long for a locked row', async () => {
-    await dataSource.transaction(async (manager) => {
-      await manager.query(`update groups set name = 'Busy' where id = 'club'`);
-      const { status, body } = await send(RENAME);
-      expect(status).toBe(503);
-      expect(JSON.parse(body)).toMatchObject({
-        data: { testRename: null },
-        errors: [{ path: ['testRename'], extensions: { code: 'SERVICE_UNAVAILABLE' } }],
-      });
-    });
   });
 
   it('of one principal leaves half of the connections to others', async () => {
@@ -175,15 +128,6 @@ describe('a preview transaction on a server', () => {
     expect(await codeOf(transaction.read(NAME))).toBe('SERVICE_UNAVAILABLE');
     expect(await database.read(NAME)).toEqual([['Club']]);
     expect((await send(RENAME)).status).toBe(200);
-  });
-
-  it('is canceled by the server if one of its statements takes too long', async () => {
-    const endless = database.previewTransaction(async (transaction) => {
-      await rename(transaction);
-      await transaction.query('select pg_sleep(60)');
-    });
-    expect(await codeOf(endless)).toBe('TIMEOUT');
-    expect(await database.previewTransaction((transaction) => transaction.read(NAME))).toEqual([['Club']]);
   });
 
   it('leaves nothing when its process is killed', async () => {

@@ -122,15 +122,6 @@ member: ${personDn('adam')}`,
     ]);
   });
 
-  it('creates an empty group for a token without a user', async () => {
-    const { payload, records } = await succeed(
-      administrator,
-      `createGroup(input: {id: "Empty_1.0", name: "Empty"}) { ${PREVIEW} group { id members(first: 1) { totalCount } } }`,
-    );
-    expect(payload).toEqual({ group: { id: 'Empty_1.0', members: { totalCount: 0 } } });
-    expect(records).toEqual([expect.stringMatching(/\nmember: cn=Empty_1\.0,ou=groups,.*$/)]);
-  });
-
   it('changes a group', async () => {
     const { payload, records } = await succeed(
       'olga',

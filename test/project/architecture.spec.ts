@@ -105,19 +105,6 @@ describe('the layers', () => {
     );
   });
 
-  it('are documented in docs/architecture.md', () => {
-    const text = readFileSync(join(__dirname, '../../docs/architecture.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| \d ([^|]+)\| ([^|]+)\| ([^|]+)\|$/gm)].reverse();
-    const expected = LAYERS.map(({ name, modules, allowed }) => [
-      name,
-      modules.join(' · '),
-      Object.entries(allowed)
-        .map(([module, others]) => `${module}: ${others.join(', ')}`)
-        .join('; '),
-    ]);
-    expect(rows.map(([, ...cells]) => cells.map((cell) => cell.trim()))).toEqual(expected);
-  });
-
   it('are imported downwards only', () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
@@ -130,13 +117,6 @@ describe('the layers', () => {
 
   it('has no import cycle', () => {
     expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
-  });
-
-  it('exports each name once', () => {
-    const declared = new Map<string, string[]>();
-    for (const file of files)
-      for (const name of exportsOf(file)) declared.set(name, [...(declared.get(name) ?? []), file]);
-    expect([...declared].filter(([, declaring]) => declaring.length > 1)).toEqual([]);
   });
 
   it('does not import development dependencies', () => {
@@ -159,39 +139,6 @@ describe('the layers', () => {
     ).toEqual([]);
     const text = readFileSync(join(SOURCE, file), 'utf8');
     expect(text).not.toMatch(/process\.env|Date\.now\(|new Date\(\)|Math\.random|randomBytes\(/);
-  });
-
-  it('reads the environment in one place', () => {
-    // The programs of PostgreSQL get the search path of programs, and nothing else.
-    const allowed = [
-      'config/config.ts',
-      'config/environment-file.ts',
-      'database/embedded/postgres-programs.ts',
-    ];
-    const readers = files.filter((file) =>
-      /process\.(env|loadEnvFile)/.test(readFileSync(join(SOURCE, file), 'utf8')),
-    );
-    expect(readers.filter((file) => !allowed.includes(file))).toEqual([]);
-  });
-
-  it('removes nothing in a migration that a process of the previous release uses', () => {
-    const upOf = (file: string) => readFileSync(join(SOURCE, file), 'utf8').split('async down(')[0] ?? '';
-    const migrations = files.filter((file) => file.startsWith('database/migrations/0'));
-    expect(migrations).not.toEqual([]);
-    const removal = /\balter table \w+\s+(drop|rename)\b|\bdrop (table|view|column)\b/;
-    expect(migrations.filter((file) => removal.test(upOf(file)))).toEqual([]);
-  });
-
-  it('has tests beside the code that start nothing', () => {
-    const tests = listFiles(SOURCE).filter((file) => file.endsWith('.spec.ts'));
-    expect(tests.length).toBeGreaterThan(50);
-    const starts = /\.listen\(|\b(spawn|fork|execFile)\(|new Worker\(|TestService/;
-    expect(tests.filter((file) => starts.test(readFileSync(join(SOURCE, file), 'utf8')))).toEqual([]);
-  });
-
-  it('has no forwardRef, no default export, no request-scoped provider and no any', () => {
-    const pattern = /forwardRef|export default|Scope\.REQUEST|: any\b|as any\b|<any>/;
-    expect(files.filter((file) => pattern.test(readFileSync(join(SOURCE, file), 'utf8')))).toEqual([]);
   });
 });
 
@@ -216,27 +163,6 @@ function importsOf(file: string): { local: string[]; packages: string[] } {
       .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, '.ts')),
     packages: names.filter((name) => !name.startsWith('.')),
   };
-}
-
-/** The names that a file declares and exports. Those of overloads occur once. */
-function exportsOf(file: string): Set<string> {
-  const text = readFileSync(join(SOURCE, file), 'utf8');
-  const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
-  const exported = statements.filter(
-    (statement) =>
-      ts.canHaveModifiers(statement) &&
-      ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword),
-  );
-  return new Set(
-    exported.flatMap((statement) => {
-      const declarations = ts.isVariableStatement(statement)
-        ? statement.declarationList.declarations
-        : [statement as ts.DeclarationStatement];
-      return declarations.flatMap(({ name }) =>
-        name !== undefined && ts.isIdentifier(name) ? [name.text] : [],
-      );
-    }),
-  );
 }
 
 /** The package that contains a module. */

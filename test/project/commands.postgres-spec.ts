@@ -1,12 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { DataSource } from 'typeorm';
 import type { Environment } from '../../src/config/config.js';
-import { MIGRATIONS } from '../../src/database/migrations/migrations.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif, groupDn, personDn, type TestPerson } from '../support/builders/directory.js';
-import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
@@ -132,24 +128,6 @@ describe('directory sync', () => {
     expect(checked.stdout).toMatch(/\nPROBLEM {2}directory file: \S+directory\.ldif: LDIF line 1: /);
     expect((await run('sync')).code).toBe(0);
   });
-
-  it('fails with a message when the database ends its connections', async () => {
-    const admin = new pg.Client(database.url);
-    await admin.connect();
-    await admin.query('begin; lock table entries');
-    const interrupted = run('sync');
-    const end = `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    await eventually(async () => {
-      // The list of sessions is otherwise that of the first statement of the transaction.
-      await admin.query('select pg_stat_clear_snapshot()');
-      return ((await admin.query(end)).rowCount ?? 0) > 0;
-    }, true);
-    const { code, stdout, stderr } = await interrupted;
-    await admin.end();
-    expect([code, stdout, stderr]).toEqual([1, '', 'The database cannot be reached at the moment\n']);
-    expect((await run('sync')).code).toBe(0);
-  });
 });
 
 describe('directory check', () => {
@@ -163,117 +141,6 @@ describe('directory check', () => {
     expect(checked.stdout).toContain('  URL_SIGNING_KEYS=(set)');
     expect(checked.stdout).not.toContain(SECRET);
     expect(checked.stdout).not.toContain(database.url);
-  });
-});
-
-describe('directory check of a database', () => {
-  async function findingsOf(settings: Environment): Promise<Record<string, unknown>[]> {
-    const checked = await runCommand(['check', '--json'], { ...environment, ...settings });
-    return json(checked).findings as Record<string, unknown>[];
-  }
-  const ofDatabase = (findings: readonly Record<string, unknown>[]) =>
-    findings.filter(({ what }) => what === 'database');
-
-  it('changes nothing in an empty one', async () => {
-    const empty = await createDatabase('template0');
-    const client = new pg.Client(empty.url);
-    await client.connect();
-    try {
-      const findings = await findingsOf({ DATABASE_URL: empty.url });
-      expect(ofDatabase(findings)).toEqual([
-        { what: 'database', result: 'ok', text: 'empty: the first start creates the tables', fix: null },
-      ]);
-      const { rows } = await client.query(`select from pg_class where relnamespace = 'public'::regnamespace`);
-      expect(rows).toEqual([]);
-    } finally {
-      await client.end();
-      await empty.drop();
-    }
-  });
-
-  it('changes nothing in one of an earlier release', async () => {
-    const earlier = await createDatabase('template0');
-    const release = new DataSource({
-      type: 'postgres',
-      url: earlier.url,
-      migrations: [...MIGRATIONS],
-    });
-    await release.initialize();
-    try {
-      await release.runMigrations({ transaction: 'each' });
-      // As if this release had another migration.
-      await release.query("update migrations set name = 'Earlier1763683200000'");
-      const readSchema = () =>
-        release.query('select table_name, column_name from information_schema.columns order by 1, 2');
-      const before: unknown = await readSchema();
-      const findings = await findingsOf({ DATABASE_URL: earlier.url });
-      expect(ofDatabase(findings)).toMatchObject([
-        {
-          result: 'ok',
-          text: 'of an earlier release: the next start migrates it (1 steps)',
-        },
-      ]);
-      expect(findings.map(({ result }) => result)).not.toContain('problem');
-      expect(await readSchema()).toEqual(before);
-    } finally {
-      await release.destroy();
-      await earlier.drop();
-    }
-  });
-
-  it('has a remedy for each cause', async () => {
-    const url = new URL(database.url);
-    const fixOf = async (change: (changed: URL) => void) => {
-      const changed = new URL(url);
-      change(changed);
-      const [finding] = ofDatabase(await findingsOf({ DATABASE_URL: changed.href }));
-      expect(finding).toMatchObject({ result: 'problem' });
-      return finding?.['fix'];
-    };
-    expect(await fixOf((changed) => (changed.hostname = 'database.invalid'))).toMatch(
-      /host name in DATABASE_URL|PostgreSQL/,
-    );
-    expect(await fixOf((changed) => (changed.port = '1'))).toMatch(
-      /^Start PostgreSQL, or correct host and port/,
-    );
-    expect(await fixOf((changed) => (changed.pathname = '/nothing'))).toMatch(/^Create the database/);
-    const empty = await createDatabase('template0');
-    const client = new pg.Client(empty.url);
-    await client.connect();
-    try {
-      await client.query(`create role reader_of_check login`);
-      const withoutRights = await fixOf((changed) => {
-        changed.username = 'reader_of_check';
-        changed.pathname = new URL(empty.url).pathname;
-      });
-      expect(withoutRights).toMatch(/^Make the role the owner of the database/);
-      await client.query(`drop role reader_of_check`);
-    } finally {
-      await client.end();
-      await empty.drop();
-    }
-  });
-});
-
-describe('a variable that is similar to a setting', () => {
-  const misspelled = { DIRECTORY_BASEDN: 'dc=example,dc=org' };
-  const hint = 'DIRECTORY_BASEDN is not a setting, and has no effect: did you mean DIRECTORY_BASE_DN?';
-
-  it('is a warning of every command, and prevents none', async () => {
-    const listed = await runCommand(['service-account', 'list', '--json'], { ...environment, ...misspelled });
-    expect([listed.code, listed.stdout, listed.stderr]).toEqual([0, '[]\n', `${hint}\n`]);
-    const checked = await runCommand(['check'], { ...environment, ...misspelled });
-    expect([checked.code, checked.stderr]).toEqual([0, '']);
-    expect(checked.stdout.split('\n').slice(1, 3)).toEqual([
-      `WARNING  settings: ${hint}`,
-      expect.stringMatching(/^ +→ Correct the variable/),
-    ]);
-    // The remedy of both is printed once.
-    const both = await runCommand(['check'], { ...environment, ...misspelled, DIRECTORY_URLS: 'x' });
-    expect(both.stdout.split('\n').slice(1, 4)).toEqual([
-      ...['DIRECTORY_BASEDN', 'DIRECTORY_URLS'].map((each) => expect.stringContaining(each) as string),
-      expect.stringMatching(/^ +→ Correct the variable/),
-    ]);
   });
 });
 
@@ -308,16 +175,5 @@ describe('directory serve', () => {
     const begin = lines.findIndex((line) => line.endsWith('[Service] The shutdown begins: SIGTERM'));
     expect(begin).toBeGreaterThan(lines.findIndex((line) => line.includes('Ready at')));
     expect(lines.at(-1)).toMatch(/\[Service\] The shutdown is complete$/);
-  });
-
-  it('notices the result of a concurrent sync, and continues', async () => {
-    const service = TestProcess.start('cli', ['serve'], environment);
-    await service.untilPrinted(/Ready at/);
-    writeDirectory([{ id: 'anna', name: 'Renamed' }]);
-    const beside = await run('sync');
-    const ended = await service.kill('SIGTERM');
-    expect(ended.code).toBe(0);
-    expect([beside.code, beside.stderr]).toEqual([0, '']);
-    expect(beside.stdout).toMatch(/^(Revision \d+: people \+0 ~1 -0|Nothing has changed)/);
   });
 });

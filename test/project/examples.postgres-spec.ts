@@ -159,25 +159,6 @@ describe('the examples, with a service on the sample', () => {
       expectClean();
     });
 
-    it('offers all clubs of the user, also those of later pages', async () => {
-      const shown = await openSignedIn();
-      const options = () => shown.getByLabel('Club', { exact: true }).getByRole('option').allTextContents();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      const names = await options();
-      expect(names.length).toBeGreaterThan(1);
-      let pages = 0;
-      await visit.context.route('**/graphql/v1', async (route) => {
-        const operation = operationOf(route.request());
-        const query = operation.query?.replace('groups(first: 100', 'groups(first: 1');
-        if (query !== operation.query) pages++;
-        await route.continue({ postData: JSON.stringify({ ...operation, query }) });
-      });
-      await shown.reload();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      expect([pages, await options()]).toEqual([names.length, names]);
-      expectClean();
-    });
-
     it('requests a photo again whose URL has expired', async () => {
       const expire = (photo: string) => {
         const id = decodeURIComponent(/photo\/v1\/([^?]+)/.exec(photo)?.[1] ?? '');
@@ -205,70 +186,6 @@ describe('the examples, with a service on the sample', () => {
       expectClean(/status of 403/);
     });
 
-    it('says that members are private, where a rule hides them from the user', async () => {
-      const shown = await openSignedIn();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      await shown.evaluate(`location.hash = 'peer-counseling'`);
-      await shown.getByRole('heading', { name: 'Peer Counseling' }).waitFor();
-      await shown.getByText('Only members see who belongs to this club.').waitFor();
-      expect(await shown.getByRole('listitem').count()).toBe(0);
-      await expectAccessible(shown);
-      expectClean();
-    });
-
-    it('says that nothing was shared after a canceled sign-in', async () => {
-      const shown = await visit.open(page.url);
-      await shown.getByRole('button', { name: 'Sign in' }).click();
-      await shown.getByRole('link', { name: 'Cancel' }).click();
-      await shown.getByRole('heading', { name: 'You have not signed in' }).waitFor();
-      expect(new URL(shown.url()).search).toBe('');
-      expectClean();
-    });
-
-    it('names the access it needs if a scope is not granted', async () => {
-      // A provider may grant fewer scopes than requested (RFC 6749 §3.3); the embedded provider grants those of the request.
-      await visit.context.route('**/oauth2/authorize?*', async (route) => {
-        const location = route.request().url().replace('profile+read', 'profile');
-        const isLess = location !== route.request().url();
-        await (isLess ? route.fulfill({ status: 302, headers: { location } }) : route.continue());
-      });
-      const shown = await openSignedIn();
-      await shown.getByRole('heading', { name: 'This page may not read your clubs' }).waitFor();
-      await expectAccessible(shown);
-      expectClean(/status of 403/);
-    });
-
-    it('asks to sign in again after the session has expired, and returns to the same club', async () => {
-      const shown = await openSignedIn();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      await shown.evaluate(`sessionStorage.setItem('session',
-        JSON.stringify({ accessToken: 'of.another.day', expiresAt: Date.now() + 1000000 }))`);
-      await shown.reload();
-      await shown.getByRole('heading', { name: 'Your session has ended' }).waitFor();
-      // The provider still knows the user, and asks again for an application on a loopback address (RFC 8252 §8.6).
-      await shown.getByRole('button', { name: 'Sign in again' }).click();
-      await shown.getByRole('button', { name: 'Continue' }).click();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      expectClean(/status of 401/);
-    });
-
-    it('repeats a request that was lost or rejected', async () => {
-      let requests = 0;
-      await visit.context.route('**/graphql/v1', async (route) => {
-        if (route.request().method() === 'OPTIONS' || ++requests > 2) await route.continue();
-        else if (requests === 1) await route.abort();
-        else
-          await route.fulfill({
-            status: 503,
-            headers: { 'access-control-allow-origin': '*', 'retry-after': '1' },
-          });
-      });
-      const shown = await openSignedIn();
-      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
-      expect(requests).toBeGreaterThan(2);
-      expectClean(/ERR_FAILED|status of 503/);
-    });
-
     it('offers a retry while the service is unavailable, and shows initials if a photo does not load', async () => {
       await visit.context.route('**/graphql/v1', (route) => route.abort());
       await visit.context.route('**/photo/v1/**', (route) => route.abort());
@@ -279,20 +196,6 @@ describe('the examples, with a service on the sample', () => {
       await shown.getByRole('button', { name: 'Try again' }).click();
       await shown.getByRole('region', { name: 'Owners' }).getByText('AM', { exact: true }).waitFor();
       expectClean(/ERR_FAILED/);
-    });
-
-    it('removes all data when the user signs out', async () => {
-      const shown = await openSignedIn();
-      await shown.getByRole('button', { name: 'Sign out' }).click();
-      await shown.getByRole('heading', { name: 'You are signed out' }).waitFor();
-      expect(await shown.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).toBe('{}');
-      await expectAccessible(shown);
-      await shown.getByRole('link', { name: 'sign out of the school’s sign-in as well' }).click();
-      await shown.getByRole('button', { name: 'Yes, sign me out' }).click();
-      await shown.getByRole('heading', { name: 'Our clubs' }).waitFor();
-      await shown.getByRole('button', { name: 'Sign in' }).click();
-      await shown.getByPlaceholder('Enter any login').waitFor();
-      expectClean();
     });
   });
 

@@ -5,16 +5,12 @@ import {
   buildSchema,
   getIntrospectionQuery,
   type IntrospectionQuery,
-  Kind,
   lexicographicSortSchema,
-  parse,
   printSchema,
-  valueFromASTUntyped,
 } from 'graphql';
 import { readConfig } from '../../src/config/config.js';
 import { buildSdl } from '../../src/schema.js';
-import { dataOf, type Listening, post, refusalOf, send } from '../support/clients/http.js';
-import { NEEDED } from '../support/clients/scope-walk.js';
+import { dataOf, type Listening, post, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 import { TwinService } from '../support/twin.js';
 
@@ -60,32 +56,6 @@ describe('the schema of a running service', () => {
     await expectIntrospected(builtIn, FILE);
   });
 
-  it('is compressed for those who accept it', async () => {
-    const compressed = await fetch(`http://127.0.0.1:${builtIn.config.port}${SDL}`, {
-      headers: { 'accept-encoding': 'gzip' },
-    });
-    expect(compressed.headers.get('content-encoding')).toBe('gzip');
-    expect(compressed.headers.get('vary')).toContain('Accept-Encoding');
-    expect(await compressed.text()).toBe(FILE);
-  });
-
-  it('has the scopes of each field, in a directive and in its description', () => {
-    const found: Record<string, unknown> = {};
-    const inDescriptions: Record<string, unknown> = {};
-    for (const definition of parse(FILE).definitions) {
-      if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
-      for (const { name, description, directives = [] } of definition.fields ?? []) {
-        const coordinate = `${definition.name.value}.${name.value}`;
-        const [, said] = /Needs the scopes? (.*)\.$/.exec(description?.value ?? '') ?? [];
-        if (said !== undefined) inDescriptions[coordinate] = said.replaceAll('`', '').split(' and ');
-        for (const { name: directive, arguments: [scopes] = [] } of directives)
-          if (directive.value === 'access' && scopes) found[coordinate] = valueFromASTUntyped(scopes.value);
-      }
-    }
-    expect(found).toEqual(NEEDED);
-    expect(inDescriptions).toEqual(NEEDED);
-  });
-
   it('has the fields, references and filters of a model file, and is what introspection and the command return', async () => {
     const { body } = await send(service, { path: SDL });
     expect(body).toBe(await buildSdl(readConfig({ DIRECTORY_MODEL: 'sample/model.yaml' })));
@@ -95,15 +65,6 @@ describe('the schema of a running service', () => {
       expect(FILE).not.toContain(field);
     }
     await expectIntrospected(service, body);
-  });
-
-  it('is not served without introspection', async () => {
-    const secretive = await TwinService.start(service, { GRAPHQL_INTROSPECTION: 'false' });
-    try {
-      expect(refusalOf(await send(secretive, { path: SDL }))).toEqual([404, 'NOT_FOUND']);
-    } finally {
-      await secretive.stop();
-    }
   });
 });
 

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,24 +123,6 @@ describe('a command', () => {
 
   afterAll(() => silent.close());
 
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('that %s ends has the exit code %i', async (signal, code) => {
-    const { port } = silent.address() as AddressInfo;
-    const connected = once(silent, 'connection');
-    const command = TestProcess.start('cli', ['sync', '--dry-run'], {
-      DATABASE_URL: `embedded:${join(installation, '.data/own')}`,
-      DIRECTORY_URL: `ldap://127.0.0.1:${port}`,
-      DIRECTORY_BASE_DN: 'dc=a',
-      DIRECTORY_MODEL: modelFile(),
-    });
-    await connected;
-    process.kill(command.id, signal);
-    const ended = await command.end();
-    expect([ended.code ?? code, ended.stderr]).toEqual([code, '']);
-  });
-
   it.each(['1', '2'])('that serves with %s processes is ended by the signal of Ctrl+C', async (WORKERS) => {
     const service = TestProcess.start('main', [], {
       ...{ WORKERS, PORT: String(await findFreePort()), AUTH_URL: 'https://login.example.org' },
@@ -152,17 +134,4 @@ describe('a command', () => {
     await service.end();
     expect([service.signal, service.stderr]).toEqual(['SIGINT', '']);
   });
-
-  it('is silent if the reader of its output ends', () => {
-    const script = 'node dist/bundled/cli.js schema --built-in | true; echo ${PIPESTATUS[0]}';
-    const { stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
-    expect([stdout, stderr]).toEqual(['141\n', '']);
-  });
 });
-
-/** Names the kind of server, which is then not asked about it before the run. */
-function modelFile(): string {
-  const file = join(elsewhere, 'model.yaml');
-  writeFileSync(file, 'server: openldap\n');
-  return file;
-}

@@ -16,8 +16,3 @@ function readSchedule(id) {
 export function processorTime(id = 'self') {
   return readSchedule(id)[0] / 1e6;
 }
-
-/** Milliseconds for which the main thread of a process was runnable and waited for a processor. */
-export function processorWait(id = 'self') {
-  return readSchedule(id)[1] / 1e6;
-}

@@ -4,7 +4,7 @@ import { checkModel } from '../../config/model/read-model.js';
 import { INTERNAL_NAMES, SCHEMA_NAMES } from '../../config/model/reserved-names.js';
 import { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
-import { namedTypes, parseAttributeTypes } from './attribute-types.js';
+import { namedTypes } from './attribute-types.js';
 import type { Evidence } from './evidence.js';
 import { suggestModel } from './suggest-model.js';
 
@@ -178,19 +178,6 @@ describe('a suggested model', () => {
     for (const name of Object.keys(sensitive)) expect(text.toLowerCase()).not.toContain(name.toLowerCase());
   });
 
-  it('leaves out what the subschema marks as operational or binary', () => {
-    const types = parseAttributeTypes([
-      "( 1.1 NAME ( 'visits' 'visitCount' ) DESC 'SYNTAX and USAGE' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 USAGE directoryOperation )",
-      "( 1.2 NAME 'badge' SUP image )",
-      "( 1.3 NAME 'image' SYNTAX 1.3.6.1.4.1.1466.115.121.1.40{128} )",
-      "( 1.4 NAME 'desk' SYNTAX '1.3.6.1.4.1.1466.115.121.1.36' SINGLE-VALUE X-ORIGIN 'own' )",
-      'malformed',
-    ]);
-    const people = [person('anna', { visitCount: ['3'], badge: ['text'], desk: ['12'] })];
-    const { users } = parse(suggestModel({ ...evidenceOf(people), types })) as ModelText;
-    expect(users.fields).toEqual({ desk: { attribute: 'desk', type: 'String', description: 'The desk.' } });
-  });
-
   const name = fc.oneof(
     fc.constantFrom(
       ...SCHEMA_NAMES.users,
@@ -212,29 +199,6 @@ describe('a suggested model', () => {
     ),
     fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,70}(;[a-z0-9-]{1,10})?$/),
   );
-  const value = fc.oneof(
-    fc.constantFrom('TRUE', '12', '-0', '1.5', '20200131120000Z', '0', 'https://example.org', '', ' '),
-    fc.constantFrom(dnOf('p0'), dnOf('p1'), `cn=g0,ou=groups,${BASE_DN}`, 'p0', '*/ {a: b}', '\'"#: -'),
-    fc.string({ unit: 'binary' }),
-  );
-  const attributes = fc.dictionary(name, fc.array(value, { maxLength: 3 }), { maxKeys: 30 });
-
-  it('is accepted without an edit, for every directory', () => {
-    fc.assert(
-      fc.property(
-        fc.array(attributes, { maxLength: 5 }),
-        fc.array(attributes, { maxLength: 5 }),
-        (people, groups) => {
-          const users = people.map((each, index) => entry(dnOf(`p${index}`), { ...each, ...PERSON }));
-          const others = groups.map((each, index) =>
-            entry(`cn=g${index},ou=groups,${BASE_DN}`, { ...each, ...GROUP }),
-          );
-          expect(checkModel(suggestModel(evidenceOf(users, others))).problems).toEqual([]);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
 
   it('contains no value of an entry', () => {
     const secret = fc.stringMatching(/^[a-z]{12}$/);
@@ -252,30 +216,5 @@ describe('a suggested model', () => {
       ),
       { numRuns: 200 },
     );
-  });
-});
-
-it('proposes how values are compared, where the directory says it and the attribute alone does not', () => {
-  const types = parseAttributeTypes([
-    "( 1.1 NAME 'shelf' EQUALITY caseExactIA5Match )",
-    "( 1.2 NAME 'box' SUP shelf )",
-    "( 1.3 NAME 'deskPhone' EQUALITY telephoneNumberMatch )",
-    "( 1.4 NAME 'telephoneNumber' EQUALITY telephoneNumberMatch )",
-    "( 1.5 NAME 'homeDirectory' EQUALITY caseIgnoreMatch )",
-    "( 1.6 NAME 'title' EQUALITY caseIgnoreMatch )",
-    "( 1.7 NAME 'shelves' SUP shelf )",
-  ]);
-  const values = [...types.keys()]
-    .filter((name) => !name.includes('.'))
-    .map((name) => [name, ['a b']] as const);
-  const people = [person('anna', { ...Object.fromEntries(values), shelves: ['a', 'b'] })];
-  const { users } = parse(suggestModel({ ...evidenceOf(people), types })) as ModelText;
-  const matches = Object.entries(users.fields ?? {}).map(([name, field]) => [
-    name,
-    (field as { match?: string }).match,
-  ]);
-  expect(Object.fromEntries(matches)).toEqual({
-    ...{ shelf: 'caseExact', box: 'caseExact', deskPhone: 'phone', homeDirectory: 'caseIgnore' },
-    ...{ telephoneNumber: undefined, title: undefined, shelves: undefined },
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Names that fields and reverse connections of a model cannot have, because the built-in schema has a field of this name in
- * an object type, in a filter or in the input of a preview (test/project/model.spec.ts compares them with the schema).
+ * an object type, in a filter or in the input of a preview (test/project/model-names.spec.ts compares them with the schema).
  */
 export const SCHEMA_NAMES = {
   users: [

@@ -70,23 +70,6 @@ describe('a rendering', () => {
     expect(bottom[2]).toBeGreaterThan(150);
   });
 
-  it('shows the colors of a wider color space in sRGB', async () => {
-    const picture = await plain(32, 32, '#20a040').withIccProfile('p3').png().toBuffer();
-    const { icc } = await sharp(await render(picture)).metadata();
-    expect(icc).toBeUndefined();
-    const color = await colorAt(await render(picture), 16, 16);
-    [0x20, 0xa0, 0x40].forEach((value, channel) => {
-      expect(Math.abs((color[channel] ?? 0) - value)).toBeLessThan(8);
-    });
-  });
-
-  it('is white, not black, for transparent parts if the format has no transparency', async () => {
-    const picture = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#00000000' } })
-      .png()
-      .toBuffer();
-    expect(await colorAt(await render(picture), 4, 4)).toEqual([255, 255, 255]);
-  });
-
   it.each([
     [64, 800, 600, 64, 48],
     [128, 600, 800, 96, 128],
@@ -117,19 +100,6 @@ describe('a rendering', () => {
       compression: 'av1',
       width: 20,
     });
-  });
-
-  it('is made of the first frame of an animation', async () => {
-    const frames = await Promise.all([
-      plain(8, 8, '#ff0000').png().toBuffer(),
-      plain(8, 8, '#00ff00').png().toBuffer(),
-    ]);
-    const picture = await sharp(frames, { join: { animated: true } })
-      .gif()
-      .toBuffer();
-    const rendered = await render(picture);
-    expect(await sharp(rendered).metadata()).toMatchObject({ width: 8, height: 8 });
-    expect((await colorAt(rendered, 4, 4))[0]).toBeGreaterThan(200);
   });
 });
 
@@ -171,15 +141,6 @@ describe('an invalid picture', () => {
       reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF',
     });
   });
-
-  it('is detected by its head if only the beginning is valid', async () => {
-    const picture = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), SVG]);
-    expect(await inspectPicture(picture)).toEqual({
-      ok: false,
-      reason: 'begins like JPEG but cannot be decoded',
-    });
-    expect(await find(new PictureRenderer(), picture)).toBeNull();
-  });
 });
 
 describe('the renderer', () => {
@@ -214,15 +175,6 @@ describe('the renderer', () => {
     resolve(null);
     expect(new Set(await Promise.all(accepted))).toEqual(new Set([null]));
     expect(loads).toBe(accepted.length);
-  });
-
-  it('retries after a failure to read, and after the picture was missing', async () => {
-    const picture = await plain(30, 30).jpeg().toBuffer();
-    const renderer = new PictureRenderer();
-    await expect(renderer.find(of(picture), () => Promise.reject(new Error('away')))).rejects.toThrow('away');
-    expect(await renderer.find(of(picture), () => Promise.resolve(null))).toBeNull();
-    expect(await renderer.find(of(picture), () => Promise.resolve(picture))).not.toBeNull();
-    expect(warnings).not.toHaveBeenCalled();
   });
 
   it('gives every rendering an entity tag of its own', async () => {

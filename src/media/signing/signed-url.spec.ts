@@ -75,16 +75,6 @@ describe('a signed URL', () => {
     }
   });
 
-  it('does not depend on the base URL or on the order of the parameters', () => {
-    const here = sign('ada', { size: 128 });
-    expect(signUrl({ baseUrl: 'http://other', kind: 'photo', id: 'ada', size: 128, now, key })).toBe(
-      `http://other${here}`,
-    );
-    const [path = '', query = ''] = here.split('?');
-    const reversed = query.split('&').reverse().join('&');
-    expect(verifyUrl(`${path}?${reversed}`, [key], now)).toMatchObject({ outcome: 'valid', size: 128 });
-  });
-
   it('is accepted under any of the keys, and under no other', () => {
     const target = sign('ada', { key: otherKey });
     expect(verifyUrl(target, [key, otherKey], now).outcome).toBe('valid');
@@ -109,17 +99,6 @@ describe('the expiry of a signed URL', () => {
     expect(expiryOf(new Date('2026-03-01T08:30:00.001Z'))).toBe(quarter);
     expect(expiryOf(new Date('2026-03-01T08:45:00.000Z'))).toBe(quarter);
     expect(expiryOf(new Date('2026-03-01T08:45:00.001Z'))).toBe(quarter + 900);
-  });
-
-  it('includes the second in the URL', () => {
-    const end = new Date(expiryOf(now) * 1000);
-    expect(verifyUrl(sign('ada'), [key], new Date(end.getTime() - 1)).outcome).toBe('valid');
-    expect(verifyUrl(sign('ada'), [key], end).outcome).toBe('expired');
-  });
-
-  it('may be later than that of a URL signed now by a day, because clocks differ, and not by more', () => {
-    expect(verifyUrl(sign('ada', { now: later(86_400) }), [key], now).outcome).toBe('valid');
-    expect(verifyUrl(sign('ada', { now: later(2 * 86_400) }), [key], now).outcome).toBe('expired');
   });
 
   it('is not disclosed without a valid signature', () => {
@@ -187,13 +166,6 @@ describe('the form of a signed URL', () => {
     }
   });
 
-  it('allows no other id', () => {
-    const spaced = sign('a b');
-    for (const odd of ['a+b', 'a%2520b', 'a%20b/', './a%20b', 'a%20b;x', '%', '%ff', '%c0%af', '']) {
-      expect(verifyUrl(spaced.replace('a%20b', odd), [key], now).outcome).toBe('invalid');
-    }
-  });
-
   it.each<[id: string, from: string, to: string]>([
     ['ada.martin', '.', '%2E'],
     ['ada.martin', '.', '%2e'],
@@ -211,13 +183,5 @@ describe('the form of a signed URL', () => {
     expect(url).toContain(from);
     expect(verifyUrl(url.replace(from, to), [key], now)).toEqual(verifyUrl(url, [key], now));
     expect(verifyUrl(url, [key], now)).toMatchObject({ outcome: 'valid', id });
-  });
-
-  it('requires expires and signature', () => {
-    const [path = '', query = ''] = target.split('?');
-    const [first = '', second = ''] = query.split('&');
-    for (const lacking of [path, `${path}?`, `${path}?${first}`, `${path}?${second}`, `${path}?size=64`]) {
-      expect(verifyUrl(lacking, [key], now).outcome).toBe('malformed');
-    }
   });
 });

@@ -61,44 +61,6 @@ export async function load(url: string, backup: Backup): Promise<void> {
   await withRunner(url, (runner) => fill((text, values) => runner.query(text, values), backup.tables));
 }
 
-/** Restores a backup in place without a transaction, so that other sessions see each step. */
-export class SteppedRestore {
-  constructor(
-    private readonly url: string,
-    private readonly backup: Backup,
-  ) {}
-
-  /** Drops all tables. */
-  drop(): Promise<void> {
-    return withRunner(this.url, (runner) => drop((text) => runner.query(text)));
-  }
-
-  /** Creates the tables and fills them up to the table of users. */
-  fillInPart(): Promise<void> {
-    return withRunner(this.url, async (runner) => {
-      await runner.startTransaction();
-      await create(runner);
-      await runner.commitTransaction();
-      await fill((text, values) => runner.query(text, values), this.parts[0]);
-    });
-  }
-
-  /** Fills the other tables. */
-  complete(): Promise<void> {
-    return withRunner(this.url, async (runner) => {
-      const query: Query = (text, values) => runner.query(text, values);
-      await fill(query, this.parts[1]);
-      await complete(query, this.backup);
-    });
-  }
-
-  private get parts(): [Backup['tables'], Backup['tables']] {
-    const { tables } = this.backup;
-    const users = tables.findIndex(({ name }) => name === 'users');
-    return [tables.slice(0, users), tables.slice(users)];
-  }
-}
-
 async function withRunner(url: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
   const dataSource = new DataSource({ type: 'postgres', url, installExtensions: false });
   await dataSource.initialize();

@@ -1,31 +1,10 @@
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { RandomDirectory } from './random-directory.js';
-import { type HeldRole, heldRoles, ROLES } from './role-model.js';
+import { type HeldRole, heldRoles } from './role-model.js';
 import type { TestService } from '../servers/service.js';
 
 /** The roles of all users in all groups, by ids of the group and the user. */
 export type RolesByGroup = Record<string, Record<string, HeldRole>>;
-
-/** The effective roles in the rows of the mirror. */
-export async function readEffectiveRoles(
-  service: TestService,
-  manager: EntityManager = service.app.get(DataSource).manager,
-): Promise<RolesByGroup> {
-  const rows: { group: string; person: string; role: number; direct: number | null; inner: string[] }[] =
-    await manager.query(`
-      select g.id as group, u.id as person, m.role, m.direct_role as direct,
-        array(select i.id from groups i where i.key = any (m.inherited_from) order by i.id collate "C") as inner
-      from effective_memberships m join groups g on g.key = m.group_key join users u on u.key = m.user_key`);
-  const roles: RolesByGroup = {};
-  for (const { group, person, role, direct, inner } of rows) {
-    (roles[group] ??= {})[person] = {
-      value: nameOf(role),
-      direct: direct === null ? null : nameOf(direct),
-      inheritedFrom: inner,
-    };
-  }
-  return roles;
-}
 
 /** The effective roles that the mirror must have, computed independently. */
 export function expectedRoles(directory: RandomDirectory): RolesByGroup {
@@ -65,8 +44,4 @@ export const INCONSISTENCIES = `
 
 export async function findInconsistencies({ app }: TestService): Promise<unknown[]> {
   return app.get(DataSource).query<unknown[]>(INCONSISTENCIES);
-}
-
-function nameOf(rank: number): HeldRole['value'] {
-  return ROLES[rank - 1] ?? 'MEMBER';
 }

@@ -29,11 +29,6 @@ export function contractElementsOf(schema: GraphQLSchema): ContractElement[] {
     .flatMap(declarationsIn);
 }
 
-/** Coordinates, and what clients rely on. */
-export function signaturesOf(schema: GraphQLSchema): Map<string, string> {
-  return new Map(contractElementsOf(schema).map(({ coordinate, signature }) => [coordinate, signature]));
-}
-
 function declarationsIn(type: GraphQLNamedType): ContractElement[] {
   const { name, description } = type;
   const kind = type.constructor.name;

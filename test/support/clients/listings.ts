@@ -52,11 +52,6 @@ export class Listings {
     ];
   }
 
-  /** Of the user of the token. */
-  profileGroups(): Listing[] {
-    return this.groupsOf('profile { % }');
-  }
-
   private users(): Listing[] {
     const { group } = this.chosen;
     const since =

@@ -19,15 +19,12 @@ import { openDirectory } from '../../../src/sources/open-directory.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
-import { createLargeDatabase } from './large-database.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
 export interface ServiceOptions {
   /** Content of the directory file; default: an empty directory. */
   ldif?: string;
-  /** Whether its database contains a large directory. There is no directory file. */
-  large?: boolean;
   environment?: Environment;
   /**
    * Whether every operation is executed both compiled and by graphql-js, and the responses are compared; not for tests that count
@@ -72,7 +69,6 @@ export class TestService {
 
   private async begin({
     ldif = EMPTY,
-    large = false,
     environment = {},
     compared = true,
     confirmed = true,
@@ -80,8 +76,8 @@ export class TestService {
     visibility,
   }: ServiceOptions): Promise<void> {
     this.directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
-    if (!large) writeFileSync(join(this.directory, 'directory.ldif'), logged ? EMPTY : ldif);
-    this.database = await (large ? createLargeDatabase() : createDatabase());
+    writeFileSync(join(this.directory, 'directory.ldif'), logged ? EMPTY : ldif);
+    this.database = await createDatabase();
     const config = readConfig({
       PORT: String(await findFreePort()),
       DATABASE_URL: this.database.url,

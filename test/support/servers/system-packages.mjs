@@ -1,10 +1,11 @@
-// The first step of the tests: finds or installs the system packages that they need beyond npm.
+// The first step of the tests: finds or installs the system packages that they need beyond npm. With the argument `servers`,
+// those of `npm run test:servers`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * The programs of the tests, their Debian packages, and how to detect them. On an ordinary machine, some packages start
+ * The programs of `npm test`, their Debian packages, and how to detect them. On an ordinary machine, some packages start
  * services, which no test uses. `services` are those that are stopped again: they listen on port 389 of all addresses, or could,
  * and Samba of the tests needs that port on an address of its own.
  */
@@ -13,15 +14,17 @@ const NEEDED = [
   { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
+  { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
+  { name: 'curl', package: 'curl', isThere: () => findProgram('curl') !== null },
+  { name: 'jq', package: 'jq', isThere: () => findProgram('jq') !== null },
+  { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
+];
+
+/** Those that `npm run test:servers` needs besides. */
+const NEEDED_BY_SERVERS = [
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
   { name: 'PgBouncer', package: 'pgbouncer', isThere: () => findProgram('pgbouncer') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
-  { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
-  {
-    name: 'bash-completion',
-    package: 'bash-completion',
-    isThere: () => existsSync('/usr/share/bash-completion/bash_completion'),
-  },
   {
     name: 'Samba',
     package: 'samba-ad-dc',
@@ -40,9 +43,6 @@ const NEEDED = [
     isThere: () => findProgram('promtool') !== null,
     services: ['prometheus'],
   },
-  { name: 'curl', package: 'curl', isThere: () => findProgram('curl') !== null },
-  { name: 'jq', package: 'jq', isThere: () => findProgram('jq') !== null },
-  { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
 /** Returns the path of a program, or null if it is not installed. Servers are not on the PATH of all users. */
@@ -54,7 +54,7 @@ export function findProgram(name) {
 /** Returns the path of a program. Throws an error if it is not installed. */
 export function requireProgram(name) {
   const found = findProgram(name);
-  if (found === null) throw new Error(`${name} is not installed: npm test installs it first`);
+  if (found === null) throw new Error(`${name} is not installed: the tests install it first`);
   return found;
 }
 
@@ -100,27 +100,29 @@ function chooseInstaller() {
   return sudo.status === 0 ? installWith('sudo', '-n') : null;
 }
 
-function ensurePackages() {
-  const missing = NEEDED.filter(({ isThere }) => !isThere());
+function ensurePackages(isForServers) {
+  const needed = isForServers ? [...NEEDED, ...NEEDED_BY_SERVERS] : NEEDED;
+  const missing = needed.filter(({ isThere }) => !isThere());
   if (missing.length === 0) return;
   const packages = missing.map((each) => each.package);
   const names = missing.map(({ name }) => name).join(', ');
   const command = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const install = chooseInstaller();
-  if (install === null) {
-    return endWith(`The tests need ${names}. Install them as root, and run the tests again:\n  ${command}`);
-  }
+  const explain = (what) =>
+    endWith(`${what} Install them as root, and run the tests again:\n  ${command}`, isForServers);
+  if (install === null) return explain(`The tests need ${names}.`);
   console.log(`The tests need ${names}: installing with ${command}`);
-  if (!install(missing) || missing.some(({ isThere }) => !isThere()))
-    endWith(`The installation failed. Install them as root, and run the tests again:\n  ${command}`);
+  if (!install(missing) || missing.some(({ isThere }) => !isThere())) explain('The installation failed.');
 }
 
-/** Runs the tests that need none of the programs, and fails. */
-function endWith(message) {
-  run('npm', 'run', 'build');
-  run(process.execPath, 'node_modules/jest/bin/jest.js', '--selectProjects', 'unit');
+/** Fails, after the tests that need none of the programs. */
+function endWith(message, isForServers) {
+  if (!isForServers) {
+    run('npm', 'run', 'build');
+    run(process.execPath, 'node_modules/jest/bin/jest.js', '--selectProjects', 'unit');
+  }
   console.error(message);
   process.exit(1);
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) ensurePackages();
+if (process.argv[1] === new URL(import.meta.url).pathname) ensurePackages(process.argv[2] === 'servers');
