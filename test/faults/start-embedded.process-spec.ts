@@ -18,7 +18,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
-import { embeddedAddressOf } from '../../src/config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../../src/config/settings/database.js';
 import { callOf, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';

@@ -3,41 +3,46 @@ import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
 import { isPublicAddress } from '../../common/public-address.js';
 import { hostOf, parseHttpUrl } from '../../common/url.js';
-import { closestTo } from '../model/did-you-mean.js';
-import { checkShape } from '../model/check-shape.js';
-import { quote } from '../model/quote.js';
-import { type CheckedFile, readYaml } from '../model/read-yaml.js';
-import { type ModelProblem, YamlFile } from '../model/yaml-file.js';
+import { closestTo, quote } from '../model/quote.js';
+import {
+  type CheckedFile,
+  checkShape,
+  type FileProblem,
+  listOf,
+  mapOf,
+  readYaml,
+  YamlFile,
+} from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 
 /** Bytes of a secret (Standard Webhooks, «Signature scheme»). */
 const SECRET_BYTES = { least: 24, most: 64 };
 const PREFIX = 'whsec_';
 const KINDS = Object.values(ChangeKind);
+/** The most values of a list. */
+const MOST = 100;
 
 const NOT_AN_ID = 'is not an id. Write 1 to 64 letters, digits, dots, hyphens and underscores';
 const NOT_A_SECRET = `is not a secret. Write ${PREFIX} and the Base64 of ${SECRET_BYTES.least} to ${SECRET_BYTES.most} random bytes`;
 const NOT_A_URL = 'is not an address. Write an https URL without user information and fragment';
 const NOT_A_GROUP = 'is not the id of a group. Write the id in quotes';
-const list = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(100);
 
-const target = z.strictObject({
+const target = mapOf({
   id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
   url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
   secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
-  kinds: list(
+  kinds: listOf(
     z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }),
+    MOST,
   ).optional(),
-  groups: list(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP })).optional(),
-  scopes: list(z.string({ error: 'is not a scope. Write the name of a scope' })).default(['directory']),
+  groups: listOf(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP }), MOST).optional(),
+  scopes: listOf(z.string({ error: 'is not a scope. Write the name of a scope' }), MOST).default([
+    'directory',
+  ]),
   allowPrivate: z.boolean({ error: 'is neither true nor false. Write one of them' }).default(false),
 });
 
-const FILE = {
-  schema: z.strictObject({ targets: z.array(target).max(100) }),
-  whole: 'the file of webhooks',
-  nothing: { targets: [] },
-};
+const FILE = mapOf({ targets: listOf(target, MOST, 0) });
 
 /** A receiver of changes. */
 export type WebhookTarget = Readonly<z.output<typeof target>>;
@@ -65,10 +70,13 @@ export function readWebhooks(
 export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
   const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
   if (yaml.value === undefined) return { targets: [], problems: yaml.problems.map(withoutSecrets), more: 0 };
-  const { shape, problems, more } = checkShape(yaml, FILE);
+  const { shape, problems, more } = checkShape(yaml, FILE, {
+    whole: 'the file of webhooks',
+    nothing: { targets: [] },
+  });
   const { targets } = shape;
   const known = scopes.map(({ name }) => name);
-  const meanings = targets.flatMap((each, index): ModelProblem[] => {
+  const meanings = targets.flatMap((each, index): FileProblem[] => {
     const problemAt = (key: string, cause: string | null) =>
       cause === null
         ? []
@@ -84,7 +92,7 @@ export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[
 }
 
 /** A problem quotes keys and values, one of which may be a secret in the wrong place. */
-const withoutSecrets = ({ text, ...place }: ModelProblem): ModelProblem => ({
+const withoutSecrets = ({ text, ...place }: FileProblem): FileProblem => ({
   ...place,
   text: text.replaceAll(/whsec_[^\s»"']*/g, `${PREFIX}…`),
 });
