@@ -30,10 +30,8 @@ export function checkModel(
   preset: PresetName | null = null,
 ): CheckedFile & { readonly model: Model; readonly yaml: YamlFile } {
   const yaml = new YamlFile(text);
-  if (yaml.value === undefined) return { model: {}, yaml, problems: yaml.problems, more: 0 };
   const { shape: model, problems, more } = checkShape(yaml, MODEL, { whole: 'the model', nothing: {} });
-  const meanings = checkMeaning(model, yaml, preset);
-  return { model, yaml, problems: [...yaml.problems, ...problems, ...meanings], more };
+  return { model, yaml, problems: [...problems, ...checkMeaning(model, yaml, preset)], more };
 }
 
 /** Returns the problems of filters that only a server can evaluate, for a directory in a file. */

@@ -248,7 +248,7 @@ interface CheckedShape<Shape> extends CheckedFile {
 }
 
 /**
- * Compares a file with its declaration.
+ * Compares a file with its declaration. The problems include those of YAML.
  * @param whole the words for the whole file in problems
  * @param nothing what remains of a file that is invalid as a whole
  */
@@ -257,6 +257,7 @@ export function checkShape<Shape>(
   schema: z.ZodType<Shape>,
   { whole, nothing }: { readonly whole: string; readonly nothing: Shape },
 ): CheckedShape<Shape> {
+  if (file.value === undefined) return { shape: nothing, problems: file.problems, more: 0 };
   // An empty file is a map without keys.
   const value: unknown = structuredClone(file.value ?? {});
   let result = schema.safeParse(value);
@@ -269,8 +270,12 @@ export function checkShape<Shape>(
     for (const { path } of issues) removeAt(value, path);
     result = schema.safeParse(value);
   }
-  const problems = found.slice(0, MOST_PROBLEMS).map((issue) => describe(issue, file, whole));
-  return { shape: result.success ? result.data : nothing, problems, more: found.length - problems.length };
+  const described = found.slice(0, MOST_PROBLEMS).map((issue) => describe(issue, file, whole));
+  return {
+    shape: result.success ? result.data : nothing,
+    problems: [...file.problems, ...described],
+    more: found.length - described.length,
+  };
 }
 
 interface Issue {
