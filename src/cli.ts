@@ -13,7 +13,6 @@ import { addSyncCommand } from './commands/sync.command.js';
 import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
-import { findUselessVariables } from './config/misspelled-settings.js';
 import { endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './failure.js';
 import { readUsableConfig } from './processes.js';
 import { run } from './run.js';
@@ -66,9 +65,6 @@ addModelCommand(program);
 addCompletionCommand(program);
 program.hook('preAction', (_, command) => {
   if (!['completion', 'complete'].includes(command.name())) loadEnvironmentFile();
-  // The service has them in its log, and `check` in its output.
-  if (['serve', 'check', 'completion', 'complete'].includes(command.name())) return;
-  for (const each of findUselessVariables()) console.error(paint('yellow', each, process.stderr));
 });
 
 endOnFaults();

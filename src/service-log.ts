@@ -2,9 +2,8 @@ import { Logger } from '@nestjs/common';
 import { printable } from './common/printable.js';
 import { readBuild } from './config/build.js';
 import type { Config } from './config/config.js';
-import { describeChangedSettings } from './config/described-settings.js';
-import { findUselessVariables } from './config/misspelled-settings.js';
-import { SAMPLE_MODEL } from './config/sample-files.js';
+import { describeChangedSettings } from './config/environment-file.js';
+import { SAMPLE_MODEL } from './config/setting.js';
 import { hasSampleClients } from './config/settings/auth.js';
 import { readClients } from './identity-provider/clients.js';
 import { NestLog } from './monitoring/log.js';
@@ -20,7 +19,6 @@ export function beginLog(config: Config): void {
     settings.length === 0 ? 'all settings have their defaults' : 'settings other than the defaults:';
   const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
   logger.log([`${build}; ${count}`, ...settings].join('\n'));
-  for (const each of findUselessVariables()) logger.warn(each);
 }
 
 /** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { type Finding, ok, problem, warning } from '../common/finding.js';
+import { type Finding, ok, problem } from '../common/finding.js';
 import { hideUserInformation } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
-import { describeChangedSettings, describeSettings } from '../config/described-settings.js';
-import { findUselessVariables } from '../config/misspelled-settings.js';
+import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, paint } from './help.js';
@@ -22,10 +21,7 @@ export function addCheckCommand(program: Command): void {
     )
     .action(async ({ json, token }: { json?: true; token?: string }) => {
       const { config, problems } = await readConfigForServer();
-      const findings = [
-        ...problems.map((each) => problem('settings', each)),
-        ...findUselessVariables().map((each) => warning('settings', each)),
-      ];
+      const findings = problems.map((each) => problem('settings', each));
       if (config !== null) findings.push(ok('settings'), ...(await runAllChecks(config, token)));
       const reported = findings.map(withoutUserInformation);
       console.log(json === true ? JSON.stringify(toJson(reported)) : toText(reported));

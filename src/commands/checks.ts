@@ -4,12 +4,11 @@ import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
-import { type Config, ConfigError } from '../config/config.js';
+import { type Config, ConfigError, configProblems } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import type { RedisConfig } from '../config/settings/redis.js';
+import type { RedisConfig } from '../config/settings/service.js';
 import { readClients } from '../identity-provider/clients.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
-import { configProblems } from '../config/config.js';
 import type { Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
 

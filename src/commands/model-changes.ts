@@ -9,8 +9,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { ConfigError } from '../config/config.js';
-import { isCustom } from '../config/model/check-model.js';
-import type { Model } from '../config/model/model.schema.js';
+import { type Model, isCustom } from '../config/model/model.schema.js';
 import { readModel } from '../config/model/read-model.js';
 import type { Path } from '../config/model/yaml-file.js';
 import { findBreakingChanges } from './breaking-changes.js';

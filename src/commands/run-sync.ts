@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { embeddedAddressOf } from '../config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions/revisions.js';

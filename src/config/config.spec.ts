@@ -4,8 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import fc from 'fast-check';
 import { modelSetting } from '../../test/support/builders/model-file.js';
-import { configProblems } from './config.js';
-import { type Environment, readConfig } from './config.js';
+import { type Environment, configProblems, readConfig } from './config.js';
 import { type SettingName, SETTINGS } from './settings.js';
 
 const KEY = 'ab'.repeat(32);
@@ -91,7 +90,7 @@ describe('the configuration', () => {
       problemsOf({ ...environment, EXPLORER_REDIRECT_URI: 'https://example.org/school/explorer' }),
     ).toEqual([]);
     expect(problemsOf({ ...environment, EXPLORER_REDIRECT_URI: 'https://example.org/elsewhere' })).toEqual([
-      'EXPLORER_REDIRECT_URI must be where the explorer is: https://example.org/school/explorer/callback or https://example.org/school/explorer',
+      'EXPLORER_REDIRECT_URI must be where the explorer is below BASE_URL: https://example.org/school/explorer/callback or https://example.org/school/explorer',
     ]);
   });
 
@@ -141,10 +140,10 @@ describe('the configuration', () => {
       'LOG_LEVEL',
       'DATABASE_URL',
       'DIRECTORY_URL',
+      'DIRECTORY_BASE_DN',
       'DIRECTORY_GUARD_PERCENT',
       'URL_SIGNING_KEYS',
       'AUTH_INTROSPECTION_CLIENT_ID',
-      'DIRECTORY_BASE_DN',
     ]);
     expect(problems.filter((problem) => problem.includes('\n'))).toEqual([]);
   });
@@ -260,7 +259,9 @@ describe('the configuration', () => {
       expect(problemsOf(settings)).toEqual(
         isGood
           ? []
-          : ['DIRECTORY_CA_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL'],
+          : [
+              'DIRECTORY_CA_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
+            ],
       );
       rmSync(dirname(file), { recursive: true });
     },
@@ -311,6 +312,29 @@ describe('the configuration', () => {
     const [yes, no] = [true, false].map((is) => ({ introspection: is, suggestions: is }));
     expect([disclosed({}), disclosed(production)]).toEqual([yes, no]);
     expect([disclosed(both('false')), disclosed({ ...production, ...both('true') })]).toEqual([no, yes]);
+  });
+
+  it.each([
+    ['DIRECTORY_BASEDN', 'DIRECTORY_BASE_DN'],
+    ['DIRECTORY_START_TLS', 'DIRECTORY_STARTTLS'],
+    ['DIRECTORY_BIND_PASWORD_FILE', 'DIRECTORY_BIND_PASSWORD_FILE'],
+  ])('rejects %s, which is not a setting, and suggests %s', (name, meant) => {
+    expect(problemsOf({ [name]: 'x' })).toEqual([
+      expect.stringMatching(
+        `^${name} is not a setting: did you mean ${meant}\\? The settings are DIRECTORY_… with URL, STARTTLS, `,
+      ),
+    ]);
+  });
+
+  it('accepts variables of other software', () => {
+    const others = {
+      NODE_ENVS: 'x',
+      REDIS_PORT: 'tcp://10.0.0.1:6379',
+      DIRECTORY_SERVICE_HOST: '10.0.0.1',
+      DIRECTORY_PORT_3000_TCP_ADDR: '10.0.0.1',
+      DIRECTORY_BASEDN: '',
+    };
+    expect(problemsOf(others)).toEqual([]);
   });
 
   it('repeats no secret value', () => {

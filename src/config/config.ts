@@ -1,68 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { deepFreeze } from '../common/deep-freeze.js';
-import { availableParallelism } from 'node:os';
-import { type AuthConfig, buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
-import { buildDatabase, type DatabaseConfig } from './settings/database.js';
-import { buildDirectory, type DirectoryConfig, modelFileOf, withServer } from './settings/directory.js';
-import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
-import { buildLimits, type LimitsConfig } from './settings/limits.js';
-import { buildScopes } from './model/build-visibility.js';
-import { describeConflicts } from './model/check-attributes.js';
-import { findBaseDnProblem } from './model/model-values.js';
-import type { Model } from './model/model.schema.js';
+import { buildScopes } from './model/build-mapping.js';
+import { describeConflicts } from './model/check-model.js';
 import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
-import { findServerFilters } from './model/server-filters.js';
-import { NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
-import type { ScopeDefinition } from './scopes.js';
-import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
-import { buildRedis, type RedisConfig } from './settings/redis.js';
-import { baseUrlOf } from './settings/service.js';
-import { buildTrustedDocuments, type TrustedDocumentsConfig } from './settings/trusted-documents.js';
+import { closestTo } from './model/quote.js';
+import { findServerFilters, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import { type SettingName, SETTING_NAMES, SETTINGS, type Settings } from './settings.js';
+import { buildAuth, findUserFieldProblems } from './settings/auth.js';
+import { buildDatabase } from './settings/database.js';
+import { buildDirectory, modelFileOf, withServer } from './settings/directory.js';
+import { buildLimits } from './settings/limits.js';
+import { buildExplorer, buildMonitoring, buildRedis, buildService } from './settings/service.js';
+import { buildTrustedDocuments } from './settings/trusted-documents.js';
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
-import { type SettingName, SETTINGS, type Settings } from './settings.js';
 
 /** The whole configuration. It is frozen and does not change while the process runs. */
-export interface Config {
-  readonly production: boolean;
-  readonly allowEmbedded: boolean;
-  readonly host: string;
-  readonly port: number;
-  /** Number of processes that serve requests. */
-  readonly workers: number;
-  /** Without a trailing slash. */
-  readonly baseUrl: string;
-  /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
-  readonly basePath: string;
-  readonly logLevel: Settings['LOG_LEVEL'];
-  readonly monitoring: MonitoringConfig;
-  readonly trustedProxies: readonly string[];
-  readonly corsOrigins: readonly string[];
-  /** Whether clients can introspect the schema, and whether errors suggest names. */
-  readonly disclosure: { readonly introspection: boolean; readonly suggestions: boolean };
-  /** Null: each process has its own counters. */
-  readonly redis: RedisConfig | null;
-  readonly database: DatabaseConfig;
-  readonly directory: DirectoryConfig;
-  /** The path of the model file. Null: the built-in model. */
-  readonly modelFile: string | null;
-  /** Its text when it was read. */
-  readonly modelText: string | null;
-  readonly model: Model;
-  /** The scopes of the service: those of the built-in schema, and then those of the model. */
-  readonly scopes: readonly ScopeDefinition[];
+export interface Config extends Readonly<ReturnType<typeof buildConfig>> {
   /** Receivers to which changes are sent. */
   readonly webhooks: readonly WebhookTarget[];
-  readonly auth: AuthConfig;
-  /** Null: the explorer is not served. */
-  readonly explorer: ExplorerConfig | null;
-  /** Null: clients may send all documents. */
-  readonly trustedDocuments: TrustedDocumentsConfig | null;
-  /** Keys of at least 32 bytes; null: generated and kept in the database. */
-  readonly urlSigningKeys: readonly Buffer[] | null;
-  readonly limits: LimitsConfig;
-  /** Retention of the access log in days. 0: the service keeps no access log. */
-  readonly accessLogDays: number;
 }
 
 /** The environment is not usable. `problems` has one line for each problem, with all problems at once. */
@@ -99,24 +55,43 @@ export function readConfig(
   const modelFile = modelFileOf(settings);
   const isFile = settings.DIRECTORY_URL.startsWith('file:');
   // A file has no server that could be recognized.
-  const model = modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null);
-  const built = buildConfig(settings, model, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
+  const read = modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null);
+  const built = buildConfig(settings, read, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
   const all = [
     ...[...problems.values()].flat(),
-    ...findContradictions(settings, new Set(problems.keys())),
-    ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
-    ...model.problems,
-    ...(model.problems.length === 0
+    ...findUnknown(environment),
+    ...findContradictions(settings, [...problems.keys()]),
+    ...read.problems,
+    ...(read.problems.length === 0
       ? findUserFieldProblems(built.auth, built.directory.mapping.users.fields)
       : []),
     ...webhooks.problems,
-    ...(isFile ? findServerFilters(model, settings.DIRECTORY_MODEL) : []),
+    ...(isFile ? findServerFilters(read, modelFile ?? '') : []),
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
+}
+
+/** Kubernetes sets such variables in a pod for each service, such as one with the name `directory`. */
+const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/;
+
+/** Finds variables that begin like the settings of the directory, and are none. */
+function findUnknown(environment: Environment): string[] {
+  const prefix = 'DIRECTORY_';
+  const known = SETTING_NAMES.filter((name) => name.startsWith(prefix))
+    .flatMap((name) => ('secret' in SETTINGS[name] ? [name, `${name}_FILE`] : [name]))
+    .map((name) => name.slice(prefix.length));
+  return Object.keys(environment).flatMap((name) => {
+    const rest = name.slice(prefix.length);
+    const isOther = !name.startsWith(prefix) || environment[name] === '' || OF_KUBERNETES.test(name);
+    if (isOther || known.includes(rest)) return [];
+    const closest = closestTo(rest, known);
+    const meant = closest === null ? '' : `did you mean ${prefix}${closest}? `;
+    return [`${name} is not a setting: ${meant}The settings are ${prefix}… with ${known.join(', ')}`];
+  });
 }
 
 /** The values of all settings, with the contents of files for those that are read at once. */
@@ -151,7 +126,7 @@ type Problems = Map<SettingName, string[]>;
 function readSettings(environment: Environment): { settings: Settings; problems: Problems } {
   const settings: Partial<Record<SettingName, unknown>> = {};
   const problems: Problems = new Map();
-  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+  for (const name of SETTING_NAMES) {
     const { schema } = SETTINGS[name];
     const found: string[] = [];
     const result = schema.safeParse(readVariable(environment, name, found));
@@ -183,53 +158,37 @@ function readVariable(environment: Environment, name: SettingName, problems: str
   return undefined;
 }
 
-type Built = Omit<Config, 'webhooks'>;
-
-function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null): Built {
-  const baseUrl = baseUrlOf(settings);
-  const production = settings.NODE_ENV === 'production';
+function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null) {
+  const service = buildService(settings, settings.AUTH_URL !== undefined);
+  const { baseUrl, production } = service;
   const auth = buildAuth(settings, baseUrl);
   const trustedDocuments = buildTrustedDocuments(settings);
+  const isDefault = !production && trustedDocuments?.isEnforced !== true;
   return {
-    production,
-    allowEmbedded: settings.ALLOW_EMBEDDED,
-    host: settings.HOST,
-    port: settings.PORT,
-    workers: workersOf(settings),
-    baseUrl,
-    basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
-    logLevel: settings.LOG_LEVEL,
-    monitoring: buildMonitoring(settings, { host: settings.HOST, production }),
-    trustedProxies: settings.TRUSTED_PROXIES,
-    corsOrigins: settings.CORS_ORIGINS,
-    disclosure: {
-      introspection: settings.GRAPHQL_INTROSPECTION ?? !production,
-      suggestions: settings.GRAPHQL_SUGGESTIONS ?? !production,
-    },
+    ...service,
+    monitoring: buildMonitoring(settings),
     database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
-    redis: buildRedis(settings, settings.BASE_URL),
+    /** Null: each process has its own counters. */
+    redis: buildRedis(settings),
     directory: buildDirectory(settings, model, passwordFile),
+    /** The path of the model file. Null: the built-in model. */
     modelFile: yaml === null ? null : (modelFileOf(settings) ?? null),
+    /** Its text when it was read. */
     modelText: yaml?.text ?? null,
     model,
+    /** The scopes of the service: those of the built-in schema, and then those of the model. */
     scopes: buildScopes(model),
     auth,
-    explorer: buildExplorer(settings, {
-      baseUrl,
-      isDefault: !production && trustedDocuments?.isEnforced !== true,
-      issuer: auth.issuer,
-    }),
+    /** Null: the explorer is not served. */
+    explorer: buildExplorer(settings, { baseUrl, isDefault, issuer: auth.issuer }),
+    /** Null: clients may send all documents. */
     trustedDocuments,
+    /** Keys of at least 32 bytes; null: generated and kept in the database. */
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),
+    /** Retention of the access log in days. 0: the service keeps no access log. */
     accessLogDays: settings.ACCESS_LOG_DAYS,
   };
-}
-
-/** The embedded identity provider keeps its sessions in one process. */
-function workersOf({ WORKERS, AUTH_URL }: Settings): number {
-  if (AUTH_URL === undefined) return 1;
-  return WORKERS ?? availableParallelism();
 }
 
 /** The configuration of one of several workers, which share connections and previews. */

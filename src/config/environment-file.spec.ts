@@ -2,53 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTooLate, loadEnvironmentFile } from './environment-file.js';
-
-describe('a variable of Node.js in .env', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'environment-'));
-  const forget = (names: readonly string[]) => {
-    for (const name of names) Reflect.deleteProperty(process.env, name);
-  };
-
-  beforeAll(() => {
-    process.env['ENV_FILE'] = join(directory, 'settings');
-  });
-
-  afterAll(() => {
-    forget(['ENV_FILE']);
-    rmSync(directory, { recursive: true });
-  });
-
-  function warningsOf(text: string): string[] {
-    writeFileSync(join(directory, 'settings'), text);
-    loadEnvironmentFile();
-    const found = findTooLate();
-    forget([...text.matchAll(/^\w+/gm)].map(([name]) => name));
-    return found;
-  }
-
-  // A machine can have the others of these in its environment, which takes precedence.
-  it.each(['NODE_USE_SYSTEM_CA'])('causes a warning that names the settings for it: %s', (name) => {
-    forget([name]);
-    expect(warningsOf(`${name}=/etc/ssl/own.pem\n`)).toEqual([
-      `${name} in .env has no effect: Node.js reads it before it reads this file. Set it in the environment of the service, or AUTH_CA_FILE, DIRECTORY_CA_FILE or REDIS_CA_FILE here`,
-    ]);
-  });
-
-  it.each(['NODE_OPTIONS', 'UV_THREADPOOL_SIZE', 'OPENSSL_CONF', 'LD_PRELOAD'])(
-    'causes a warning: %s',
-    (name) => {
-      forget([name]);
-      expect(warningsOf(`${name}=x\n`)).toEqual([expect.stringMatching(`^${name} in .env has no effect: `)]);
-    },
-  );
-
-  it('causes none if the environment has it, too, if it is empty, or if it has an effect', () => {
-    process.env['UV_THREADPOOL_SIZE'] = '8';
-    forget(['NODE_OPTIONS']);
-    expect(warningsOf('UV_THREADPOOL_SIZE=16\nNODE_OPTIONS=\nPORT_OF_TEST=3000\n')).toEqual([]);
-  });
-});
+import { describeChangedSettings, loadEnvironmentFile } from './environment-file.js';
 
 describe('the file of settings', () => {
   const directory = mkdtempSync(join(tmpdir(), 'environment-'));
@@ -92,5 +46,26 @@ describe('the file of settings', () => {
     load('TEST_OF_PROCESS=c\nTEST_ONE=3\n');
     const { TEST_OF_PROCESS: own, TEST_ONE: one, TEST_TWO: two } = process.env;
     expect([own, one, two]).toEqual(['a', '3', undefined]);
+  });
+});
+
+describe('the settings that differ from their defaults', () => {
+  it('are listed without secrets and the user information of URLs', () => {
+    const environment = {
+      PORT: ' 3000',
+      HOST: '',
+      LOG_REQUESTS: 'TRUE',
+      WORKERS: '2',
+      DATABASE_URL: 'postgres://me:secret@db/directory',
+      URL_SIGNING_KEYS_FILE: '/run/secrets/keys',
+      DIRECTORY_URL: 'ldap://me:secret@ldap',
+    };
+    const listed = describeChangedSettings(environment).map(({ name, value }) => `${name}=${value}`);
+    expect(listed.sort()).toEqual([
+      'DATABASE_URL=(set)',
+      'DIRECTORY_URL=ldap://(hidden)@ldap',
+      'URL_SIGNING_KEYS=(set)',
+      'WORKERS=2',
+    ]);
   });
 });

@@ -1,35 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from 'node:util';
-import { ConfigError } from './config.js';
+import { isDeepStrictEqual, parseEnv } from 'node:util';
+import { hideUserInformation } from '../common/url.js';
+import { ConfigError, type Environment } from './config.js';
+import { SETTING_NAMES, type SettingName, SETTINGS } from './settings.js';
 
 /** The variables of the process, also those that are loaded later. */
-export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = process.env;
+const ENVIRONMENT: Environment = process.env;
 
 const BESIDE_PROGRAM = fileURLToPath(new URL('../../.env', import.meta.url));
-
-/** Variables that Node.js, OpenSSL or the loader read when a process starts: `.env` is loaded too late for them. */
-const OF_START = [
-  ...['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'OPENSSL_CONF'],
-  ...[
-    'NODE_OPTIONS',
-    'NODE_PATH',
-    'NODE_DEBUG',
-    'NODE_ICU_DATA',
-    'NODE_PENDING_DEPRECATION',
-    'NODE_NO_WARNINGS',
-  ],
-  ...[
-    'NODE_COMPILE_CACHE',
-    'NODE_USE_ENV_PROXY',
-    'NODE_V8_COVERAGE',
-    'UV_THREADPOOL_SIZE',
-    'MALLOC_ARENA_MAX',
-  ],
-  ...['LD_PRELOAD', 'LD_LIBRARY_PATH'],
-];
-const OF_TRUST = OF_START.slice(0, 4);
 
 /** Settings that are paths, beside those whose names end with _FILE. */
 const PATHS = ['DIRECTORY_MODEL', 'DIRECTORY_WEBHOOKS', 'TRUSTED_DOCUMENTS', 'AUTH_EMBEDDED_CLIENTS'];
@@ -49,16 +29,6 @@ export function loadEnvironmentFile(): void {
   const absent = values.filter(([name]) => ENVIRONMENT[name] === undefined);
   for (const [name, value = ''] of absent) process.env[name] = withAbsolutePaths(name, value, dirname(file));
   loaded = absent.map(([name]) => name);
-}
-
-/** A warning for each variable of `.env` that Node.js has not seen. */
-export function findTooLate(): string[] {
-  return OF_START.filter((name) => loaded.includes(name) && ENVIRONMENT[name] !== '').map((name) => {
-    const instead = OF_TRUST.includes(name)
-      ? ', or AUTH_CA_FILE, DIRECTORY_CA_FILE or REDIS_CA_FILE here'
-      : '';
-    return `${name} in .env has no effect: Node.js reads it before it reads this file. Set it in the environment of the service${instead}`;
-  });
 }
 
 function readFile(file: string): string {
@@ -85,4 +55,34 @@ function withAbsolutePaths(name: string, value: string, directory: string): stri
   return value
     .replace(/^((?:file|embedded):)(?!\/)(.+)/, absolute)
     .replace(/([?&]ssl(?:cert|key|rootcert)=)([^&,]+)/g, absolute);
+}
+
+/** A setting as it may be printed: without secrets, and without the user information of URLs. */
+interface DescribedSetting {
+  readonly name: SettingName;
+  readonly value: string;
+}
+
+/** Describes all settings of an environment, also those with invalid values. */
+export function describeSettings(environment: Environment = ENVIRONMENT): DescribedSetting[] {
+  return SETTING_NAMES.map((name) => {
+    const value = environment[name] ?? '';
+    const isSet = value !== '' || (environment[`${name}_FILE`] ?? '') !== '';
+    const hidden = 'secret' in SETTINGS[name];
+    return { name, value: isSet ? (hidden ? '(set)' : hideUserInformation(value)) : '(default)' };
+  });
+}
+
+/** Describes the settings whose values differ from their defaults. */
+export function describeChangedSettings(environment: Environment = ENVIRONMENT): DescribedSetting[] {
+  return describeSettings(environment).filter(
+    ({ name, value }) => value !== '(default)' && !isDefault(name, environment[name]),
+  );
+}
+
+function isDefault(name: SettingName, value: string | undefined): boolean {
+  const { schema } = SETTINGS[name];
+  const [given, standard] = [schema.safeParse(value), schema.safeParse(undefined)];
+  // A secret in a file is given by another variable.
+  return value !== undefined && given.success && isDeepStrictEqual(given.data, standard.data);
 }

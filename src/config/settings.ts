@@ -1,14 +1,16 @@
-import { ACCESS_LOG_SETTINGS } from './settings/access-log.js';
+import type { ValuesOf } from './setting.js';
 import { AUTH_SETTINGS } from './settings/auth.js';
 import { DATABASE_SETTINGS } from './settings/database.js';
-import { DIRECTORY_SETTINGS } from './settings/directory-settings.js';
-import { EXPLORER_SETTINGS } from './settings/explorer.js';
+import { DIRECTORY_SETTINGS } from './settings/directory.js';
 import { LIMITS_SETTINGS } from './settings/limits.js';
-import { MONITORING_SETTINGS } from './settings/monitoring.js';
-import { REDIS_SETTINGS } from './settings/redis.js';
-import { SERVICE_SETTINGS } from './settings/service.js';
+import {
+  ACCESS_LOG_SETTINGS,
+  EXPLORER_SETTINGS,
+  MONITORING_SETTINGS,
+  REDIS_SETTINGS,
+  SERVICE_SETTINGS,
+} from './settings/service.js';
 import { TRUSTED_DOCUMENTS_SETTINGS } from './settings/trusted-documents.js';
-import type { ValuesOf } from './setting.js';
 
 /** The settings by subject, in the order of docs/settings.md (`npm run settings`). */
 export const SETTING_GROUPS = {
@@ -38,6 +40,8 @@ export const SETTINGS = {
 };
 
 export type SettingName = keyof typeof SETTINGS;
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** The values of all settings, each with the output type of its schema. */
 export type Settings = ValuesOf<typeof SETTINGS>;

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { hasSampleClients } from '../config/settings/auth.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
-import { mayUseEmbedded } from '../config/settings/embedded.js';
+import { mayUseEmbedded } from '../config/settings/service.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { hashSource, pageHeaders } from '../pages/policy.js';
 import { PALETTE, TEXT_STYLE } from '../pages/style.js';

@@ -11,7 +11,7 @@ import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js';
+import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { IS_COMPLETE, statement } from '../database/statements/statement.js';

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Incident } from '../common/incident.js';
-import type { RedisConfig } from '../config/settings/redis.js';
+import type { RedisConfig } from '../config/settings/service.js';
 import type { LimitResult, Limit, Taking } from './limits.js';
 
 /**

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { ownScopes } from '../config/scopes.js';
-import { DEMO_ACCOUNT } from '../config/settings/embedded.js';
+import { DEMO_ACCOUNT } from '../config/settings/service.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
 import { ServiceAccountsService } from './service-accounts.service.js';

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { embeddedAddressOf } from '../../src/config/settings/embedded-address.js';
+import { embeddedAddressOf } from '../../src/config/settings/database.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
 import { variable } from '../support/servers/store.js';

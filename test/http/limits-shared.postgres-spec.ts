@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import type { RedisConfig } from '../../src/config/settings/redis.js';
+import type { RedisConfig } from '../../src/config/settings/service.js';
 import { Limit, Limits, SHARED_COUNTS } from '../../src/limits/limits.js';
 import { SharedCounts } from '../../src/limits/shared-counts.js';
 import { eventually } from '../support/eventually.js';

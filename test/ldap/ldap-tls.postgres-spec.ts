@@ -125,7 +125,7 @@ describe('a directory that requires a client certificate', () => {
     ],
     [
       { DIRECTORY_URL: 'ldap://localhost' },
-      'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or an ldaps:// URL',
+      'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
     ],
     [{ DIRECTORY_CERT_FILE: '/nowhere/client.pem' }, 'DIRECTORY_CERT_FILE names a file that cannot be read'],
   ])('is not configured with %j', (change, problem) => {

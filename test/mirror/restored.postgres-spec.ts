@@ -3,7 +3,7 @@ import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { Database } from '../../src/database/database.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
-import { NO_RULES } from '../../src/config/settings/visibility.js';
+import { NO_RULES } from '../../src/config/model/mapping.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dump, restore } from '../support/builders/dump.js';
 import { dataOf, post } from '../support/clients/http.js';

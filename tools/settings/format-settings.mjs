@@ -5,7 +5,8 @@ const INTRODUCTION = `# Settings
 Settings are environment variables, or lines of a file: \`.env\` beside the program, or the file that the variable
 \`ENV_FILE\` names. Variables take precedence, and relative paths in the file are relative to its directory. [.env.example](../.env.example) is
 a template. A setting marked with ° is a secret: \`NAME_FILE\` can name a file that contains its value.
-\`./directory check\` shows the settings that differ from their defaults and reports all errors together.
+\`./directory check\` shows the settings that differ from their defaults and reports all errors together. Another variable that begins with
+\`DIRECTORY_\` is an error.
 
 \`npm run settings\` writes this page from the code.`;
 

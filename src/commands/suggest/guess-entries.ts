@@ -1,4 +1,4 @@
-import { mappableFields } from '../../config/model/built-in-fields.js';
+import { mappableFields } from '../../config/model/build-mapping.js';
 import type { FoundAttribute } from './evidence.js';
 
 type Found = ReadonlyMap<string, FoundAttribute>;

@@ -1,8 +1,11 @@
 import type { Match } from '../../common/match.js';
-import { attribute as attributeName } from '../../config/model/model-values.js';
-import { isReserved } from '../../config/model/reserved-names.js';
-import { labelOf, matchIn } from '../../config/model/custom-field.js';
-import type { CustomField, ValueType } from '../../config/model/model.schema.js';
+import {
+  type CustomField,
+  type ValueType,
+  attribute as attributeName,
+} from '../../config/model/model.schema.js';
+import { isReserved } from '../../config/model/check-model.js';
+import { labelOf, matchIn } from '../../config/model/build-mapping.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 import { guessType } from './guess-type.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { checkModel } from '../../config/model/read-model.js';
-import { INTERNAL_NAMES, SCHEMA_NAMES } from '../../config/model/reserved-names.js';
+import { reservedNames } from '../../config/model/check-model.js';
 import { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { namedTypes } from './attribute-types.js';
@@ -179,14 +179,7 @@ describe('a suggested model', () => {
   });
 
   const name = fc.oneof(
-    fc.constantFrom(
-      ...SCHEMA_NAMES.users,
-      ...SCHEMA_NAMES.groups,
-      ...INTERNAL_NAMES,
-      'manager',
-      'reports',
-      'member',
-    ),
+    fc.constantFrom(...reservedNames('users'), ...reservedNames('groups'), 'manager', 'reports', 'member'),
     fc.constantFrom(
       'l',
       'cn;lang-de',

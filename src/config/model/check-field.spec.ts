@@ -1,8 +1,10 @@
-import { checkField } from './check-field.js';
-import { matchIn } from './custom-field.js';
+import { matchIn } from './build-mapping.js';
 import { checkModel } from './read-model.js';
 
-const field = { type: 'String', description: 'A field.' } as const;
+/** The problems of one field. */
+function problemsOf(attribute: string, rest: string) {
+  return checkModel(`users: {fields: {own: {attribute: ${attribute}, description: D., ${rest}}}}`).problems;
+}
 
 describe('fields of credentials', () => {
   it.each([
@@ -10,13 +12,15 @@ describe('fields of credentials', () => {
     ...['2.5.4.35', '2.5.4.35;x-a', '1.2.840.113556.1.4.90', '2.16.840.1.113719.1.301.4.39.1'],
     ...['1.3.6.1.4.1.7165.2.1.25', '1.2.840.113556.1.6.44.1.6', '2.16.840.1.113730.3.8.11.5'],
   ])('are rejected: %s', (attribute) => {
-    const problem = { key: 'attribute', text: expect.stringContaining('holds credentials') as string };
-    expect(checkField({ ...field, attribute })).toEqual([problem]);
-    expect(checkField({ ...field, attribute: ['mail', attribute] })).toEqual([problem]);
+    const problem = {
+      text: expect.stringMatching(/^users\.fields\.own\.attribute.* holds credentials/) as string,
+    };
+    expect(problemsOf(`"${attribute}"`, 'type: String')).toMatchObject([problem]);
+    expect(problemsOf(`[mail, "${attribute}"]`, 'type: String')).toMatchObject([problem]);
   });
 
   it('are not those whose names begin alike', () => {
-    expect(checkField({ ...field, attribute: 'userPasswordHint' })).toEqual([]);
+    expect(problemsOf('userPasswordHint', 'type: String')).toEqual([]);
   });
 });
 
@@ -50,7 +54,9 @@ describe('how values are compared', () => {
   ])('has to fit the type, or is a problem with its place: %s', (type, fitting) => {
     for (const match of ['caseIgnore', 'caseExact', 'phone', 'integer']) {
       const yaml = `users:\n  fields:\n    x: {attribute: y, type: ${type}, description: An x., match: ${match}}`;
-      const text = expect.stringMatching(/^«x» is of type .+ not compared by \w+\. Remove match/) as string;
+      const text = expect.stringMatching(
+        /^users\.fields\.x\.match does not go with .+ not compared by \w+\. Remove it/,
+      ) as string;
       const column = yaml.split('\n')[2]?.lastIndexOf(match) ?? 0;
       expect(checkModel(yaml).problems).toEqual(
         fitting.includes(match) ? [] : [{ line: 3, column: column + 1, text }],
@@ -93,15 +99,13 @@ describe('attributes of credentials', () => {
 
 describe('a change that shows a value to those who do not see it', () => {
   const CURE = 'Remove editable or visibleTo';
-  const textsOf = (access: object) =>
-    checkField({ ...field, attribute: 'x', visibleTo: 'self', editable: true, ...access }).map(
-      ({ text }) => text,
-    );
+  const textsOf = (access: string) =>
+    problemsOf('x', `type: String, visibleTo: self, editable: true${access}`).map(({ text }) => text);
 
   it('is rejected, with a cure that the field does not have already', () => {
-    expect(textsOf({})).toEqual([
+    expect(textsOf('')).toEqual([
       expect.stringMatching(new RegExp(`${CURE}, or protect the field with access`)),
     ]);
-    expect(textsOf({ access: 'read' })).toEqual([expect.stringMatching(new RegExp(`${CURE}$`))]);
+    expect(textsOf(', access: read')).toEqual([expect.stringMatching(new RegExp(`${CURE}$`))]);
   });
 });

@@ -1,267 +1,271 @@
-import { mappableFields } from './built-in-fields.js';
-import { checkField, type FieldPlace } from './check-field.js';
-import { valueAt } from './check-shape.js';
-import { isCredential, readsCredential } from './credentials.js';
-import { closestTo } from './did-you-mean.js';
-import { normalizeDn } from '../../ldap/naming/dn.js';
-import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
-import type { Model, CustomField } from './model.schema.js';
-import { filter } from './model-values.js';
-import { isReserved } from './reserved-names.js';
-import { quote } from './quote.js';
-import type { ModelProblem, Path, YamlFile } from './yaml-file.js';
+import type { Field } from '../../common/field.js';
+import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
+import { BUILT_IN_SCOPES } from '../scopes.js';
+import { BUILT_IN_FIELDS, buildMapping, mappableFields } from './build-mapping.js';
+import { memberAttributesOf } from './mapping.js';
+import { type CustomField, isCustom, type Model } from './model.schema.js';
+import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets.js';
+import { closestTo, quote } from './quote.js';
+import { type FileProblem, type Path, valueAt, YamlFile } from './yaml-file.js';
 
 const MOST_FIELDS = 100;
-
-interface AttributePlace {
-  readonly path: readonly string[];
-  readonly value: string | readonly string[] | undefined;
-}
-
 type Kind = 'users' | 'groups';
 const KINDS: readonly Kind[] = ['users', 'groups'];
-const ROLES = ['members', 'admins', 'owners'] as const;
 
-/** Finds what is wrong between values that are valid one by one. */
-export class ModelCheck {
-  readonly problems: ModelProblem[] = [];
-  private readonly ownScopes: readonly string[];
+/** Names of the built-in schema besides those of the tables of fields: of objects, filters and inputs of previews. */
+const OF_SCHEMA = {
+  users:
+    'clientMutationId emails groups ids inGroup memberOf membership nodeId origin role schoolYears search updatedSince user',
+  groups:
+    'clientMutationId emails group hasMember ids isRoot members membership nodeId parent parents role search subgroups updatedSince withMember',
+};
+/** Names of properties that the code gives objects. */
+const OF_CODE =
+  'dn dnKey entryUuid isActive key membershipsAhead membersVisibleTo nodeType photoLevel pictureLevel prototype references then toJSON uuid visibleTo';
 
-  constructor(
-    private readonly model: Model,
-    private readonly file: YamlFile,
-  ) {
-    // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
-    const declared = (file.value as { scopes?: unknown } | null | undefined)?.scopes;
-    this.ownScopes = typeof declared === 'object' && declared !== null ? Object.keys(declared) : [];
-  }
-
-  run(): readonly ModelProblem[] {
-    this.checkScopes();
-    for (const kind of KINDS) {
-      this.checkBases(kind);
-      this.checkFields(kind);
-    }
-    for (const { path, value } of attributesOf(this.model)) {
-      if ([value ?? []].flat().some(isCredential))
-        this.atValue(path, `${path.join('.')} is an attribute that holds credentials. Name another one`);
-    }
-    for (const { path, value } of evaluatedFilters(this.model, this.file)) {
-      if (readsCredential(value))
-        this.atValue(
-          path,
-          `${path.join('.')} reads an attribute that holds credentials. Write another filter`,
-        );
-    }
-    this.checkForms();
-    this.checkReverseNames();
-    this.checkBypass();
-    return this.problems;
-  }
-
-  private checkBases(kind: Kind): void {
-    const known = new Set<string>();
-    for (const [index, base] of [this.model[kind]?.base ?? []].flat().entries()) {
-      const dn = normalizeDn(base);
-      const path = [kind, 'base', String(index)];
-      if (known.has(dn))
-        this.atValue(path, `${path.join('.')} is the same DN as a base before it. Keep one of them`);
-      known.add(dn);
-    }
-  }
-
-  private checkScopes(): void {
-    for (const name of Object.keys(this.model.scopes ?? {})) {
-      const isBuiltIn = BUILT_IN_SCOPES.some((scope) => scope.name === name);
-      if (isBuiltIn) this.atKey(['scopes', name], `${quote(name)} is a built-in scope. Choose another name`);
-      if (FOREIGN_SCOPES.includes(name))
-        this.atKey(['scopes', name], `${quote(name)} is a scope of OpenID Connect. Choose another name`);
-      if (name in Object.prototype)
-        this.atKey(['scopes', name], `${quote(name)} is a name of JavaScript objects. Choose another name`);
-    }
-  }
-
-  private checkFields(kind: Kind): void {
-    const fields = Object.entries(this.model[kind]?.fields ?? {});
-    const path = [kind, 'fields'];
-    const own = fields.filter(([, field]) => isCustom(field)).length;
-    if (own > MOST_FIELDS) this.atKey(path, `${kind}.fields has ${own} fields. Keep at most ${MOST_FIELDS}`);
-    for (const [name, field] of fields) {
-      const isBuiltIn = mappableFields(kind).includes(name);
-      if (!isCustom(field)) {
-        if (!isBuiltIn) this.atKey([...path, name], this.explainShortForm(kind, name));
-      } else if (isBuiltIn) {
-        this.atKey([...path, name], explainBuiltIn(kind, name, field));
-      } else this.checkCustomField({ kind, name, field, path: [...path, name] });
-    }
-  }
-
-  private explainShortForm(kind: Kind, name: string): string {
-    if (isReserved(kind, name)) {
-      const cure = `Remove it, or use the key of ${kind} or of the model`;
-      return `${quote(name)} is not read from an attribute by fields. ${cure}`;
-    }
-    const closest = closestTo(name, mappableFields(kind));
-    const own = `${quote(name)} is a custom field, and needs more. Write {attribute, type, description}`;
-    return closest === null ? own : `${own}. Or did you mean ${closest}?`;
-  }
-
-  private checkCustomField(place: FieldPlace): void {
-    const { kind, name, field, path } = place;
-    this.checkName(kind, name, path);
-    if (field.access !== undefined) this.checkScope(field.access, [...path, 'access']);
-    for (const { key, text } of checkField(field)) this.atValue([...path, key], `${quote(name)} ${text}`);
-  }
-
-  private checkName(kind: Kind, name: string, path: Path): void {
-    if (!isReserved(kind, name)) return;
-    this.atKey(
-      path,
-      `${quote(name)} is a name of the built-in schema or of the service. Choose another name`,
-    );
-  }
-
-  private checkForms(): void {
-    for (const role of ROLES) {
-      const known = new Set<string>();
-      for (const { path, form } of formsOf(this.model, role)) {
-        const by = form.by ?? 'dn';
-        const written = [...path, ...(form.by === undefined ? [] : ['by'])];
-        if (known.has(by))
-          this.atValue(
-            written,
-            `groups.${role} has two forms with by: ${by}. Write one with a list of attributes`,
-          );
-        const attributes = [form.attribute].flat().map((each) => each.toLowerCase());
-        const again = attributes.find((each) => known.has(`attribute ${each}`));
-        if (again !== undefined)
-          this.atValue(
-            [...path, 'attribute'],
-            `groups.${role} reads ${quote(again)} in two ways. Keep the form that fits its values`,
-          );
-        for (const each of [by, ...attributes.map((name) => `attribute ${name}`)]) known.add(each);
-      }
-    }
-  }
-
-  /** A reverse name is a field of the other type: it is unique among all fields there. */
-  private checkReverseNames(): void {
-    const taken = { users: this.ownNames('users'), groups: this.ownNames('groups') };
-    for (const kind of KINDS) {
-      for (const [name, field] of Object.entries(this.model[kind]?.fields ?? {})) {
-        if (!isCustom(field) || field.reverse === undefined) continue;
-        const target = /User/.test(field.type) ? 'users' : 'groups';
-        const path = [kind, 'fields', name, 'reverse'];
-        const { reverse } = field;
-        if (isReserved(target, reverse))
-          this.atValue(
-            path,
-            `${quote(reverse)} is a name of the built-in schema or of the service. Choose another name`,
-          );
-        else if (taken[target].has(reverse))
-          this.atValue(
-            path,
-            `${quote(reverse)} is the name of another field or reverse of ${target}. Choose another name`,
-          );
-        taken[target].add(reverse);
-      }
-    }
-  }
-
-  private ownNames(kind: Kind): Set<string> {
-    return new Set(Object.keys(this.model[kind]?.fields ?? {}));
-  }
-
-  /** Tokens have the scopes of the built-in schema for other purposes, and would see everything from the next start on. */
-  private checkBypass(): void {
-    const { bypass } = this.model.visibility ?? {};
-    const path = ['visibility', 'bypass'];
-    if (BUILT_IN_SCOPES.some(({ name }) => name === bypass))
-      this.atValue(
-        path,
-        `${quote(bypass ?? '')} is a built-in scope, which tokens have for other purposes: they would see everything that is hidden. Declare a scope of your own under scopes, and name it here`,
-      );
-    else if (bypass !== undefined) this.checkScope(bypass, path, this.ownScopes);
-  }
-
-  private checkScope(name: string, path: Path, known = this.scopes): void {
-    if (known.includes(name)) return;
-    const closest = closestTo(name, known);
-    const cure =
-      closest === null
-        ? 'Declare it under scopes'
-        : `Did you mean ${closest}? Otherwise declare it under scopes`;
-    this.atValue(path, `The scope ${quote(name)} does not exist. ${cure}`);
-  }
-
-  private get scopes(): readonly string[] {
-    return [...BUILT_IN_SCOPES.map(({ name }) => name), ...this.ownScopes];
-  }
-
-  private atKey(path: Path, text: string): void {
-    this.problems.push({ ...this.file.placeOfKey(path), text });
-  }
-
-  private atValue(path: Path, text: string): void {
-    this.problems.push({ ...this.file.placeOfValue(path), text });
-  }
+/** Names that fields and reverse connections of a model cannot have. */
+export function reservedNames(kind: Kind): string[] {
+  const ofFields = BUILT_IN_FIELDS[kind].map(({ name }) => name);
+  return [...ofFields, ...OF_SCHEMA[kind].split(' '), ...OF_CODE.split(' ')];
 }
 
-/** The attributes of a model besides those of custom fields. */
-function attributesOf(model: Model): AttributePlace[] {
-  const { uuid, createdAt, modifiedAt, users, groups } = model;
-  const shortFields = KINDS.flatMap((kind) =>
-    Object.entries((kind === 'users' ? users : groups)?.fields ?? {}).flatMap(([name, value]) =>
-      isCustom(value) ? [] : [{ path: [kind, 'fields', name], value }],
-    ),
-  );
-  return [
-    ...Object.entries({ uuid, createdAt, modifiedAt }).map(([key, value]) => ({ path: [key], value })),
-    ...(['id', 'name', 'memberOf', 'photoStamp'] as const).map((key) => ({
-      path: ['users', key],
-      value: users?.[key],
-    })),
-    ...(['id', 'name'] as const).map((key) => ({ path: ['groups', key], value: groups?.[key] })),
-    ...ROLES.flatMap((role) => formsOf(model, role)).map(({ path, form }) => ({
-      path: [...path, 'attribute'],
-      value: form.attribute,
-    })),
-    ...shortFields,
-  ];
-}
+const RESERVED = { users: new Set(reservedNames('users')), groups: new Set(reservedNames('groups')) };
 
-/** The forms of a role as the file has them, with their places. */
-function formsOf({ groups }: Model, role: (typeof ROLES)[number]) {
-  const written = groups?.[role] ?? [];
-  return Array.isArray(written)
-    ? written.map((form, index) => ({ path: ['groups', role, String(index)], form }))
-    : [{ path: ['groups', role], form: written }];
+/** Whether a field or a reverse connection of users or groups cannot have a name. */
+export function isReserved(kind: Kind, name: string): boolean {
+  return RESERVED[kind].has(name) || name in Object.prototype;
 }
 
 /**
- * The valid filters whose attributes the service reads; it sends the others to the server. The rules are those of the file, because
- * the model has no list of which one rule is invalid.
+ * Finds what is wrong between values that are valid one by one.
+ * @param preset that of the server if the model names none. Null: it is not known yet
  */
-function evaluatedFilters({ users }: Model, file: YamlFile): { path: string[]; value: string }[] {
-  const rules = ['users', 'groups', 'members'].flatMap((list) => {
-    const written = valueAt(file.value, ['visibility', list]);
-    return (Array.isArray(written) ? written : []).flatMap((rule: unknown, index) => {
-      const { data } = filter.safeParse(valueAt(rule, ['where']));
-      return data === undefined ? [] : [{ path: ['visibility', list, String(index), 'where'], value: data }];
-    });
+export function checkMeaning(model: Model, file: YamlFile, preset: PresetName | null): FileProblem[] {
+  const atKey = (path: Path, text: string) => ({ ...file.placeOfKey(path), text });
+  const atValue = (path: Path, text: string) => ({ ...file.placeOfValue(path), text });
+  // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
+  const declared = Object.keys(valueAt(file.value, ['scopes']) ?? {});
+  return [
+    ...KINDS.flatMap((kind) => findWrongFields(kind, model).map(([path, text]) => atKey(path, text))),
+    ...findWrongReverses(model).map(([path, text]) => atValue(path, text)),
+    ...findUnknownScopes(model, declared).map(([path, text]) => atValue(path, text)),
+    ...findConflictsNow(model, preset).map(([path, text]) => atKey(path, text)),
+  ];
+}
+
+type Found = readonly [path: Path, text: string];
+
+const A_RESERVED_NAME = 'is a name of the built-in schema or of the service. Choose another name';
+
+function findWrongFields(kind: Kind, model: Model): Found[] {
+  const fields = Object.entries(model[kind]?.fields ?? {});
+  const own = fields.filter(([, field]) => isCustom(field)).length;
+  const tooMany: Found = [[kind, 'fields'], `${kind}.fields has ${own} fields. Keep at most ${MOST_FIELDS}`];
+  const wrong = fields.flatMap(([name, field]): Found[] => {
+    const text = faultOfField(kind, name, field);
+    return text === null ? [] : [[[kind, 'fields', name], `${quote(name)} ${text}`]];
   });
-  const disabled = users?.disabled;
-  return disabled === undefined ? rules : [{ path: ['users', 'disabled'], value: disabled }, ...rules];
+  return own > MOST_FIELDS ? [tooMany, ...wrong] : wrong;
 }
 
-/** A built-in field has no options, but one of its own can have them. */
-function explainBuiltIn(kind: Kind, name: string, { attribute }: CustomField): string {
-  const attributes = [attribute].flat();
-  const short = `${name}: ${attributes.length === 1 ? (attributes[0] ?? '') : `[${attributes.join(', ')}]`}`;
-  const cure = `Write only the attribute that it is read from: ${short}`;
-  return `${quote(name)} is a built-in field of ${kind}. ${cure}. For other keys, declare a custom field with another name`;
+function faultOfField(kind: Kind, name: string, field: CustomField | string | string[]): string | null {
+  const mappable = mappableFields(kind);
+  const isMappable = mappable.includes(name);
+  if (isCustom(field)) {
+    // A built-in field has no options, but one of its own can have them.
+    const attributes = [field.attribute].flat();
+    const short = `${name}: ${attributes.length === 1 ? (attributes[0] ?? '') : `[${attributes.join(', ')}]`}`;
+    if (isMappable)
+      return `is a built-in field of ${kind}. Write only the attribute that it is read from: ${short}. For other keys, declare a custom field with another name`;
+    return isReserved(kind, name) ? A_RESERVED_NAME : null;
+  }
+  if (isMappable) return null;
+  if (isReserved(kind, name))
+    return `is not read from an attribute by fields. Remove it, or use the key of ${kind} or of the model`;
+  const closest = closestTo(name, mappable);
+  const meant = closest === null ? '' : `. Or did you mean ${closest}?`;
+  return `is a custom field, and needs more. Write {attribute, type, description}${meant}`;
 }
 
-export function isCustom(field: string | readonly string[] | CustomField): field is CustomField {
-  return typeof field === 'object' && !Array.isArray(field);
+function customFieldsOf(model: Model): { path: [Kind, string, string]; field: CustomField }[] {
+  return KINDS.flatMap((kind) =>
+    Object.entries(model[kind]?.fields ?? {}).flatMap(([name, field]) =>
+      isCustom(field) ? [{ path: [kind, 'fields', name] as [Kind, string, string], field }] : [],
+    ),
+  );
+}
+
+/** A reverse name is a field of the other type: it is unique among all fields there. */
+function findWrongReverses(model: Model): Found[] {
+  const namesOf = (kind: Kind) => new Set(Object.keys(model[kind]?.fields ?? {}));
+  const taken = { users: namesOf('users'), groups: namesOf('groups') };
+  return customFieldsOf(model).flatMap(({ path, field: { type, reverse } }): Found[] => {
+    if (reverse === undefined) return [];
+    const target = type.includes('User') ? 'users' : 'groups';
+    const isTaken = taken[target].has(reverse);
+    taken[target].add(reverse);
+    if (!isTaken && !isReserved(target, reverse)) return [];
+    const cause = isReserved(target, reverse)
+      ? A_RESERVED_NAME
+      : `is the name of another field or reverse of ${target}. Choose another name`;
+    return [[[...path, 'reverse'], `${quote(reverse)} ${cause}`]];
+  });
+}
+
+/** @param declared the scopes of the file */
+function findUnknownScopes(model: Model, declared: readonly string[]): Found[] {
+  const builtIn: readonly string[] = BUILT_IN_SCOPES.map(({ name }) => name);
+  const explain = (name: string, known: readonly string[]) => {
+    const closest = closestTo(name, known);
+    const cure = closest === null ? 'Declare' : `Did you mean ${closest}? Otherwise declare`;
+    return `The scope ${quote(name)} does not exist. ${cure} it under scopes`;
+  };
+  const known = [...builtIn, ...declared];
+  const ofFields = customFieldsOf(model).flatMap(({ path, field: { access } }): Found[] =>
+    access === undefined || known.includes(access) ? [] : [[[...path, 'access'], explain(access, known)]],
+  );
+  const { bypass } = model.visibility ?? {};
+  if (bypass === undefined || declared.includes(bypass)) return ofFields;
+  // Tokens have the scopes of the built-in schema for other purposes, and would see everything from the next start on.
+  const text = builtIn.includes(bypass)
+    ? `${quote(bypass)} is a built-in scope, which tokens have for other purposes: they would see everything that is hidden. Declare a scope of your own under scopes, and name it here`
+    : explain(bypass, declared);
+  return [...ofFields, [['visibility', 'bypass'], text]];
+}
+
+const MEMBERSHIPS = 'memberships';
+/** Attributes by which directory servers name the members of groups, or the groups of an entry, also if no mapping reads them. */
+const MEMBERSHIP_ATTRIBUTES = [
+  ...['member', 'uniqueMember', 'memberUid', 'roleOccupant', 'equivalentToMe'],
+  ...['memberOf', 'isMemberOf', 'groupMembership', 'nsRole', 'nsRoleDN', 'primaryGroupID'],
+  ...['msDS-MemberOfTransitive', 'msDS-MemberTransitive', 'tokenGroups', 'tokenGroupsGlobalAndUniversal'],
+];
+
+/** Without a known server, only conflicts with every preset count. */
+function findConflictsNow(model: Model, preset: PresetName | null): Found[] {
+  const server = model.server ?? preset;
+  if (server !== null) return findConflicts(model, server);
+  const found = findConflicts(model, DEFAULT_PRESET);
+  if (found.length === 0) return found;
+  const ofPresets = PRESET_NAMES.map(
+    (each) => new Set(findConflicts(model, each).map((conflict) => JSON.stringify(conflict))),
+  );
+  return found.filter((conflict) => ofPresets.every((known) => known.has(JSON.stringify(conflict))));
+}
+
+/** Describes the conflicts of a model with the preset of a server that was recognized, each with its line and column. */
+export function describeConflicts(model: Model, modelText: string | null, server: PresetName): string[] {
+  const conflicts = findConflicts(model, server);
+  if (conflicts.length === 0) return [];
+  const file = new YamlFile(modelText ?? '');
+  return conflicts.map(([path, text]) => {
+    const { line, column } = file.placeOfKey(path);
+    return `${line}:${column}: ${text}. The server is of the kind ${server}`;
+  });
+}
+
+/** Fields that conflict with another use of their attribute: by their previews, or because they show who belongs to a group. */
+function findConflicts(model: Model, server: PresetName): Found[] {
+  const mapping = buildMapping({ ...model, server }, '');
+  return KINDS.flatMap((kind) => {
+    const written = new Set(Object.keys(model[kind]?.fields ?? {}));
+    const { fields } = mapping[kind];
+    const uses = usesOf(kind, mapping, model);
+    const effects = fields.filter(isOfModel).flatMap((field): Found[] => {
+      const text = effectOf(field, uses) ?? disclosureOf(field, uses.get(MEMBERSHIPS) ?? [], model);
+      return text === null ? [] : [[[kind, 'fields', field.name], text]];
+    });
+    const conflicts = fields.filter(isChangeable).flatMap((field) =>
+      fields.flatMap((other): Found[] => {
+        const text = conflictOf(field, other, fields.indexOf(other) < fields.indexOf(field));
+        if (text === null) return [];
+        return [[[kind, 'fields', written.has(field.name) ? field.name : other.name], text]];
+      }),
+    );
+    return [...conflicts, ...effects];
+  });
+}
+
+/** The attributes of what is read from them besides fields. */
+function usesOf(
+  kind: Kind,
+  { users, groups }: ReturnType<typeof buildMapping>,
+  { visibility = {} }: Model,
+): ReadonlyMap<string, readonly string[]> {
+  const readBy = (filter: string) => attributesOfFilter(parseFilter(filter));
+  const ofRules = (list: 'users' | 'groups' | 'members') =>
+    [`visibility.${list}`, (visibility[list] ?? []).flatMap(({ where }) => readBy(where))] as const;
+  if (kind === 'users')
+    return new Map<string, readonly string[]>([
+      ['the id', [users.id]],
+      ['active', users.disabled === null ? [] : readBy(users.disabled)],
+      [MEMBERSHIPS, users.memberOf ?? []],
+      ofRules('users'),
+    ]);
+  return new Map<string, readonly string[]>([
+    ['the id', [groups.id]],
+    [MEMBERSHIPS, memberAttributesOf(groups)],
+    ofRules('groups'),
+    ofRules('members'),
+  ]);
+}
+
+function effectOf(field: Field, uses: ReadonlyMap<string, readonly string[]>): string | null {
+  if (!isChangeable(field)) return null;
+  const use = [...uses].find(([, attributes]) => haveCommon(changedBy(field), attributes));
+  return use === undefined
+    ? null
+    : `${quote(field.name)} has previews that would not show their effect on ${use[0]}, which depends on the same attribute. Remove editable, or use another attribute`;
+}
+
+/** Rules of visibility apply to memberships, and not to a field with the values of their attributes. */
+function disclosureOf(
+  { name, attributes, scopes = [] }: Field,
+  memberships: readonly string[],
+  { visibility = {} }: Model,
+): string | null {
+  const { bypass, users = [], groups = [], members = [] } = visibility;
+  const hidesNothing = users.length + groups.length + members.length === 0;
+  const isOfBypass = bypass !== undefined && scopes.includes(bypass);
+  if (hidesNothing || isOfBypass || !haveCommon(attributes, [...MEMBERSHIP_ATTRIBUTES, ...memberships]))
+    return null;
+  return `${quote(name)} would show memberships that visibility hides, because its attribute names them. Set access to the scope of bypass, or use another attribute`;
+}
+
+function conflictOf(field: Field, other: Field, isBefore: boolean): string | null {
+  const [name, otherName] = [quote(field.name), quote(other.name)];
+  if (field.name === other.name) return null;
+  if (isBefore && isChangeable(other) && haveCommon(comparedOf(field, other), comparedOf(other, field)))
+    return `${name} and ${otherName} have a common attribute, and previews change both. Remove editable from one of them, or use another attribute`;
+  if (!isProtectedMore(other, field) || !haveCommon(changedBy(field), other.attributes)) return null;
+  return `${name} has previews that would show the values of ${otherName}, which has the same attribute and another access or visibleTo. Remove editable, or use another attribute`;
+}
+
+function isChangeable({ change }: Field): boolean {
+  return change !== undefined;
+}
+
+function isOfModel({ storedAs }: Field): boolean {
+  return storedAs !== undefined;
+}
+
+/** Two built-in fields can have a common attribute that no preview changes, such as the cn of a name. */
+function comparedOf(field: Field, other: Field): readonly string[] {
+  return isOfModel(field) || isOfModel(other) ? field.attributes : changedBy(field);
+}
+
+/** A new value goes to the first attribute; a removal deletes the values of all. */
+function changedBy({ attribute, attributes, change }: Field): readonly string[] {
+  return change?.isRemovable === true ? attributes : [attribute];
+}
+
+function isProtectedMore(other: Field, { scopes = [], visibleTo }: Field): boolean {
+  const isNarrower = other.visibleTo !== undefined && other.visibleTo !== visibleTo;
+  return isNarrower || (other.scopes ?? []).some((scope) => !scopes.includes(scope));
+}
+
+function haveCommon(left: readonly string[], right: readonly string[]): boolean {
+  const withoutOptions = (attribute: string) => attribute.replace(/;.*$/s, '').toLowerCase();
+  const names = new Set(left.map(withoutOptions));
+  return right.some((name) => names.has(withoutOptions(name)));
 }

@@ -1,14 +1,11 @@
 import { Document, isCollection, isMap, type Node, type Pair, type YAMLMap } from 'yaml';
-import { buildScopes } from './build-visibility.js';
-import { mappableFields } from './built-in-fields.js';
-import { buildMapping } from './build-mapping.js';
+import { buildMapping, buildScopes, mappableFields } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
-import { valueAt } from './check-shape.js';
+import { type Path, valueAt } from './yaml-file.js';
 import type { Model, WrittenRole } from './model.schema.js';
 import type { Preset } from './presets/preset.js';
 import { DEFAULT_PRESET, type PresetName, PRESETS } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
-import type { Path } from './yaml-file.js';
 import { ownScopes } from '../scopes.js';
 
 /**

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { configProblems } from '../config.js';
+import { configProblems, readConfig } from '../config.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
-import { readConfig } from '../config.js';
 import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
 import { modelJsonSchema } from './model.schema.js';
 import { checkModel, readModel } from './read-model.js';
@@ -197,12 +196,12 @@ describe('the problems of a model file', () => {
     [
       'two forms with the same names',
       'groups: {owners: [{attribute: owner}, {attribute: managedBy, by: dn}]}',
-      /^1:66 groups\.owners has two forms with by: dn\. Write one with a list of attributes$/,
+      /^1:66 groups\.owners\.1\.by is dn in two forms\. Write one with a list of attributes$/,
     ],
     [
       'an attribute in two forms',
       'groups: {members: [{attribute: member}, {attribute: [memberUid, Member], by: id}]}',
-      /^1:53 groups\.members reads «member» in two ways\. Keep the form that fits its values$/,
+      /^1:53 groups\.members\.1\.attribute reads «member» in two ways\. Keep the form that fits its values$/,
     ],
     [
       'credentials in a form',
@@ -225,8 +224,16 @@ describe('the problems of a model file', () => {
       'visibility: {bypass: secret}',
       /^1:22 The scope «secret» does not exist\. Declare it under scopes$/,
     ],
-    ['a built-in scope', 'scopes: {read: Reads.}', /^1:10 «read» is a built-in scope\. Choose another name$/],
-    ['a scope of OpenID Connect', 'scopes: {email: Reads.}', /^1:10 «email» is a scope of OpenID Connect/],
+    [
+      'a built-in scope',
+      'scopes: {read: Reads.}',
+      /^1:10 «read» in scopes is a built-in scope\. Choose another name$/,
+    ],
+    [
+      'a scope of OpenID Connect',
+      'scopes: {email: Reads.}',
+      /^1:10 «email» in scopes is a scope of OpenID Connect/,
+    ],
     [
       'a scope with a space',
       'scopes: {"a b": Reads.}',
@@ -293,18 +300,22 @@ describe('the problems of a model file', () => {
     [
       'a filter of a list',
       'type: "[Int!]!", filterable: true',
-      /«own» is of type \[Int!\]!, which has no filter/,
+      /own\.filterable does not go with \[Int!\]!: only .* have a filter/,
     ],
-    ['a filter of a reference', 'type: User, filterable: true', /which has no filter/],
-    ['a search of a number', 'type: Int, searchable: true', /which search does not find/],
-    ['a search that reveals', 'type: String, searchable: true, access: directory', /would reveal its values/],
+    [
+      'a filter of a reference',
+      'type: User, filterable: true',
+      /does not go with User: only .* have a filter/,
+    ],
+    ['a search of a number', 'type: Int, searchable: true', /does not go with Int: search finds only/],
+    ['a search that reveals', 'type: String, searchable: true, access: directory', /would reveal the values/],
     [
       'a search that reveals to others',
       'type: String, searchable: true, visibleTo: self',
-      /would reveal its values/,
+      /would reveal the values/,
     ],
     ['a change of a list', 'type: "[String!]!", editable: true', /which previews do not change/],
-    ['a change that reveals', 'type: Int, visibleTo: self, editable: true', /^1:\d+ .* would show its value/],
+    ['a change that reveals', 'type: Int, visibleTo: self, editable: true', /^1:\d+ .* would show the value/],
     ['a reverse of no reference', 'type: String, reverse: others', /has no other side/],
     [
       'a reverse with a built-in name',
@@ -350,7 +361,7 @@ scopes: {read: Reads.}
       ':6:61: The scope',
       ':7:13: users.fields.broken.description is',
       ':7:34: users.fields.broken.type is',
-      ':8:10: «read» is',
+      ':8:10: «read» in',
     ]);
     expect(problems.filter((problem) => !/[.?]$/.test(problem))).toEqual([]);
   });
@@ -368,11 +379,11 @@ scopes: {read: Reads.}
       index === 0 ? 'a0: &a0 [x, x]' : `a${index}: &a${index} [${`*a${index - 1},`.repeat(9)}]`,
     );
     expect(problemsIn(anchors.join('\n'))).toEqual([
-      expect.stringMatching(/^2:10 The aliases stand for too many values\. Write the values out$/),
+      expect.stringMatching(/^2:10 .* the aliases stand for too many values\. Write the values out$/),
     ]);
     expect(problemsIn('a: &x [*x]')).toEqual([expect.stringMatching(/«a» is not a key/)]);
     expect(problemsIn(Array.from({ length: 30_000 }, (_, index) => `k${index}: 1`).join('\n')).length).toBe(
-      200,
+      100,
     );
     expect(problemsIn(`users: ${'['.repeat(40_000)}`).length).toBeGreaterThan(0);
   });

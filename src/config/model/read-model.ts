@@ -1,12 +1,8 @@
-import { checkAttributes } from './check-attributes.js';
-import { checkShape } from './check-shape.js';
-import { ModelCheck } from './check-model.js';
+import { compileFilter, InvalidFilterError } from '../../ldap/filter/filter.js';
+import { checkMeaning } from './check-model.js';
 import { MODEL, type Model } from './model.schema.js';
 import type { PresetName } from './presets/presets.js';
-import { type CheckedFile, readYaml } from './read-yaml.js';
-import { YamlFile } from './yaml-file.js';
-
-const MODEL_FILE = { schema: MODEL, whole: 'the model', nothing: {} };
+import { type CheckedFile, checkShape, readYaml, YamlFile } from './yaml-file.js';
 
 /** A model with its file, which knows the places of values. */
 export interface ReadModel {
@@ -25,9 +21,7 @@ export const NO_MODEL: ReadModel = { model: {}, yaml: null, problems: [] };
  */
 export function readModel(file: string, preset: PresetName | null = null): ReadModel {
   const { checked, problems } = readYaml('DIRECTORY_MODEL', file, (text) => checkModel(text, preset));
-  return checked === null
-    ? { ...NO_MODEL, problems }
-    : { model: checked.model, yaml: checked.yaml, problems };
+  return { ...NO_MODEL, ...checked, problems };
 }
 
 /** Checks the text of a model file. */
@@ -36,17 +30,23 @@ export function checkModel(
   preset: PresetName | null = null,
 ): CheckedFile & { readonly model: Model; readonly yaml: YamlFile } {
   const yaml = new YamlFile(text);
-  if (yaml.value === undefined) return { model: {}, yaml, problems: yaml.problems, more: 0 };
-  const { shape: model, problems, more } = checkShape(yaml, MODEL_FILE);
-  return {
-    model,
-    yaml,
-    problems: [
-      ...yaml.problems,
-      ...problems,
-      ...new ModelCheck(model, yaml).run(),
-      ...checkAttributes(model, yaml, preset),
-    ],
-    more,
-  };
+  const { shape: model, problems, more } = checkShape(yaml, MODEL, { whole: 'the model', nothing: {} });
+  return { model, yaml, problems: [...problems, ...checkMeaning(model, yaml, preset)], more };
+}
+
+/** Returns the problems of filters that only a server can evaluate, for a directory in a file. */
+export function findServerFilters({ model, yaml }: ReadModel, file: string): string[] {
+  return (['users', 'groups'] as const).flatMap((kind) => {
+    const { filter } = model[kind] ?? {};
+    const place = yaml?.placeOfValue([kind, 'filter']);
+    if (filter === undefined || place === undefined) return [];
+    try {
+      compileFilter(filter);
+      return [];
+    } catch (error) {
+      if (!(error instanceof InvalidFilterError)) throw error;
+      const cure = 'Write a filter by the values of an entry, because DIRECTORY_URL names a file';
+      return [`${file}:${place.line}:${place.column}: ${kind}.filter is an ${error.message}. ${cure}.`];
+    }
+  });
 }

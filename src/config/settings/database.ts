@@ -1,8 +1,7 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { parseUrl } from '../../common/url.js';
-import { DEFAULT_DATABASE, resolveFile } from '../sample-files.js';
-import { secret, setting, type ValuesOf } from '../setting.js';
-import { integer, text } from '../value-kinds.js';
-import { embeddedAddressOf } from './embedded-address.js';
+import { DEFAULT_DATABASE, integer, resolveFile, secret, setting, text, type ValuesOf } from '../setting.js';
 
 const EMBEDDED = 'embedded:';
 
@@ -33,38 +32,59 @@ export const DATABASE_SETTINGS = {
   ),
 };
 
-export interface DatabaseConfig {
-  readonly url: string;
-  /** The directory of the embedded server that has the URL. Null: another server. */
-  readonly embedded: string | null;
-  readonly readUrl: string | null;
-  readonly poolSize: number;
-  readonly previewPoolSize: number;
-  readonly timeoutSeconds: number;
-}
-
 export function isEmbedded({ DATABASE_URL }: { readonly DATABASE_URL: string }): boolean {
   return DATABASE_URL.startsWith(EMBEDDED);
 }
 
 /** The name of a database for operators, without user information. */
-export function nameDatabase({ url, embedded }: Pick<DatabaseConfig, 'url' | 'embedded'>): string {
+export function nameDatabase({
+  url,
+  embedded,
+}: Pick<ReturnType<typeof buildDatabase>, 'url' | 'embedded'>): string {
   if (embedded !== null) return `embedded database in ${embedded}`;
   const { host, pathname } = new URL(url);
   return `database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host}`;
 }
 
-export function buildDatabase(
-  settings: ValuesOf<typeof DATABASE_SETTINGS>,
-  previewPoolSize: number,
-): DatabaseConfig {
+export function buildDatabase(settings: ValuesOf<typeof DATABASE_SETTINGS>, previewPoolSize: number) {
   const embedded = isEmbedded(settings) ? resolveFile(settings.DATABASE_URL.slice(EMBEDDED.length)) : null;
   return {
     url: embedded === null ? settings.DATABASE_URL : embeddedAddressOf(embedded).url,
+    /** The directory of the embedded server that has the URL. Null: another server. */
     embedded,
     readUrl: settings.DATABASE_READ_URL ?? null,
     poolSize: settings.DATABASE_POOL_SIZE,
     previewPoolSize,
     timeoutSeconds: settings.DATABASE_TIMEOUT_SECONDS,
   };
+}
+
+/** The port in the name of a socket, and the first of those that Windows assigns to programs. */
+const SOCKET_PORT = 5432;
+const FIRST_PORT = 49_152;
+const NUMBER_OF_PORTS = 16_384;
+/** Maximum length of the name of a socket in bytes: 107 on Linux, 103 on others. */
+const LONGEST_SOCKET = 103;
+
+export type EmbeddedAddress = ReturnType<typeof embeddedAddressOf>;
+
+/** The files of the embedded server. No other user can enter the directory. */
+export function dataDirectoryOf(directory: string): string {
+  return join(directory, 'postgres');
+}
+
+/** Where the embedded server of a directory listens, also for processes that did not start it. */
+export function embeddedAddressOf(directory: string) {
+  const digest = createHash('sha256').update(directory).digest();
+  const isWindows = process.platform === 'win32';
+  const port = isWindows ? FIRST_PORT + (digest.readUInt16BE() % NUMBER_OF_PORTS) : SOCKET_PORT;
+  const host = isWindows ? '127.0.0.1' : socketDirectory(dataDirectoryOf(directory), digest.toString('hex'));
+  const url = `postgres:///postgres?host=${encodeURIComponent(host)}&port=${port}&user=postgres`;
+  // Windows has no such sockets in Node.js: the host is the loopback address there, and otherwise the directory of the socket.
+  return { host, port, url };
+}
+
+function socketDirectory(data: string, digest: string): string {
+  const socket = join(data, `.s.PGSQL.${SOCKET_PORT}`);
+  return Buffer.byteLength(socket) <= LONGEST_SOCKET ? data : `/tmp/directory-${digest.slice(0, 16)}`;
 }

@@ -1,31 +1,100 @@
-import { buildMapping } from '../model/build-mapping.js';
-import { type DirectoryMapping, withRules } from '../model/mapping.js';
-import { type DirectorySettings, splitUrls } from './directory-settings.js';
-import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../sample-files.js';
-import type { VisibilityConfig } from './visibility.js';
-import type { FollowSetting, Model } from '../model/model.schema.js';
+import { z } from 'zod';
+import { parseUrl } from '../../common/url.js';
+import { buildMapping, buildVisibility } from '../model/build-mapping.js';
+import { withRules } from '../model/mapping.js';
+import { baseDn, type Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
-import { buildVisibility } from '../model/build-visibility.js';
+import {
+  certificates,
+  integer,
+  readable,
+  resolveFile,
+  SAMPLE_DIRECTORY,
+  SAMPLE_MODEL,
+  secret,
+  setting,
+  text,
+  type ValuesOf,
+  wholeNumber,
+  yesOrNo,
+} from '../setting.js';
 
-export interface DirectoryConfig {
-  readonly source: FileSourceConfig | LdapSourceConfig;
-  readonly baseDn: string;
-  /** Seconds between two requests of servers that do not push changes, and between two signs that the mirror is current. */
-  readonly syncSeconds: number;
-  /** Seconds between two scans. Null: it follows their cost. */
-  readonly scanSeconds: number | null;
-  /** Null: the kind of server decides. */
-  readonly follow: FollowSetting | null;
-  /** The kind of server whose preset applies. */
-  readonly server: PresetName;
-  /** Whether the model names the kind. If not, it is recognized. */
-  readonly isServerGiven: boolean;
-  readonly mapping: DirectoryMapping;
-  readonly visibility: VisibilityConfig;
-  readonly guard: { readonly percent: number; readonly windowSeconds: number };
-  /** Retention of changes in days. */
-  readonly changesDays: number;
+function isLdapUrl(value: string): boolean {
+  if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value)) return false;
+  const url = parseUrl(value);
+  return url !== null && url.hostname !== '';
 }
+
+/** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
+export function splitUrls(value: string): string[] {
+  return value.split(/[\s,]+/).filter((url) => url !== '');
+}
+
+function areLdapUrls(value: string): boolean {
+  const urls = splitUrls(value);
+  return urls.length > 0 && urls.every(isLdapUrl);
+}
+
+/** Settings of the directory: its servers, its model file, and its synchronization. */
+export const DIRECTORY_SETTINGS = {
+  DIRECTORY_URL: setting(
+    text
+      .refine((value) => /^file:.+/.test(value) || areLdapUrls(value), {
+        error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
+      })
+      .default(`file:${SAMPLE_DIRECTORY}`),
+    'LDAP servers of one directory, separated by spaces or commas and tried in order, or file:PATH of an LDIF content file.',
+  ),
+  DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts ldap:// connections with StartTLS.'),
+  DIRECTORY_CA_FILE: setting(
+    certificates.optional(),
+    'PEM file with the certificate authorities of the LDAP server. Default: those of Node.js.',
+  ),
+  DIRECTORY_CERT_FILE: setting(
+    readable.optional(),
+    'PEM file with a client certificate and its chain, for a server that requires one. Read at each connection.',
+  ),
+  DIRECTORY_KEY_FILE: setting(
+    readable.optional(),
+    'PEM file with the key of DIRECTORY_CERT_FILE. Read at each connection.',
+  ),
+  DIRECTORY_SASL_EXTERNAL: setting(
+    yesOrNo,
+    'Binds as the account of the client certificate (SASL EXTERNAL), instead of DIRECTORY_BIND_DN.',
+  ),
+  DIRECTORY_BIND_DN: setting(text.optional(), 'DN that the service binds as. Empty: anonymous.'),
+  DIRECTORY_BIND_PASSWORD: secret(
+    z.string().optional(),
+    'Password of DIRECTORY_BIND_DN. A file is read at each connection.',
+  ),
+  DIRECTORY_BASE_DN: setting(baseDn.default('dc=example,dc=org'), 'Base DN of the directory.'),
+  DIRECTORY_WEBHOOKS: setting(
+    text.optional(),
+    'YAML file with the receivers to which changes are sent. Equal for all services that use one database. Empty: none.',
+  ),
+  DIRECTORY_MODEL: setting(
+    text.optional(),
+    'YAML file with the model of the directory: bases, filters, attributes, fields, scopes and visibility. Empty: that of the sample for the sample directory, otherwise the built-in model.',
+  ),
+  DIRECTORY_SYNC_SECONDS: setting(
+    integer(1, 86_400, 30),
+    'Seconds between two requests of a server that does not push changes, and between two signs that the mirror is current.',
+  ),
+  DIRECTORY_SCAN_SECONDS: setting(
+    wholeNumber(1, 86_400).optional(),
+    'Seconds between two scans, which compare all entries with the mirror. Default: 50 times the duration of the last scan, between 30 seconds and 10 minutes.',
+  ),
+  DIRECTORY_GUARD_PERCENT: setting(
+    integer(0, 100, 5),
+    'Maximum share of people, groups or memberships that are deleted, or lose an attribute, within DIRECTORY_GUARD_SECONDS.',
+  ),
+  DIRECTORY_GUARD_SECONDS: setting(integer(1, 86_400, 600), 'Time window of the deletion guard, in seconds.'),
+  DIRECTORY_CHANGES_DAYS: setting(integer(1, 3650, 30), 'Days for which the change log is kept.'),
+};
+
+type DirectorySettings = ValuesOf<typeof DIRECTORY_SETTINGS>;
+
+export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
 export interface FileSourceConfig {
   readonly kind: 'file';
@@ -77,23 +146,26 @@ export interface LdapServerConfig {
 }
 
 /** @param passwordFile the file that the password of the account is from */
-export function buildDirectory(
-  settings: DirectorySettings,
-  model: Model,
-  passwordFile: string | null,
-): DirectoryConfig {
+export function buildDirectory(settings: DirectorySettings, model: Model, passwordFile: string | null) {
   const visibility = buildVisibility(model);
+  const server: PresetName = model.server ?? DEFAULT_PRESET;
   return {
     source: buildSource(settings, passwordFile),
     baseDn: settings.DIRECTORY_BASE_DN,
+    /** Seconds between two requests of servers that do not push changes, and between two signs that the mirror is current. */
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
-    follow: model.follow ?? null,
+    /** Seconds between two scans. Null: it follows their cost. */
     scanSeconds: settings.DIRECTORY_SCAN_SECONDS ?? null,
-    server: model.server ?? DEFAULT_PRESET,
+    /** Null: the kind of server decides. */
+    follow: model.follow ?? null,
+    /** The kind of server whose preset applies. */
+    server,
+    /** Whether the model names the kind. If not, it is recognized. */
     isServerGiven: model.server !== undefined,
     mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),
     visibility,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
+    /** Retention of changes in days. */
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };
 }
@@ -107,7 +179,7 @@ export function withServer(directory: DirectoryConfig, model: Model, server: Pre
 function buildSource(
   settings: DirectorySettings,
   passwordFile: string | null = null,
-): DirectoryConfig['source'] {
+): FileSourceConfig | LdapSourceConfig {
   const { DIRECTORY_URL: url, DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key } = settings;
   if (url.startsWith('file:')) return { kind: 'file', file: resolveFile(url.slice('file:'.length)) };
   return {

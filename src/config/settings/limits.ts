@@ -1,5 +1,4 @@
-import { setting, type ValuesOf } from '../setting.js';
-import { integer } from '../value-kinds.js';
+import { integer, setting, type ValuesOf } from '../setting.js';
 
 export const LIMITS_SETTINGS = {
   LIMIT_DEPTH: setting(integer(1, 100, 12), 'Maximum nesting depth of an operation.'),
@@ -50,27 +49,24 @@ export const LIMITS_SETTINGS = {
   ),
 };
 
-const SETTING_BY_LIMIT = {
-  depth: 'LIMIT_DEPTH',
-  aliases: 'LIMIT_ALIASES',
-  directives: 'LIMIT_DIRECTIVES',
-  rootFields: 'LIMIT_ROOT_FIELDS',
-  tokens: 'LIMIT_TOKENS',
-  bodyBytes: 'LIMIT_BODY_BYTES',
-  requestSeconds: 'LIMIT_REQUEST_SECONDS',
-  connections: 'LIMIT_CONNECTIONS',
-  nodes: 'LIMIT_NODES',
-  pointsPerHour: 'LIMIT_POINTS_PER_HOUR',
-  requestsPerMinute: 'LIMIT_REQUESTS_PER_MINUTE',
-  failedLogins: 'LIMIT_FAILED_LOGINS',
-  streams: 'LIMIT_STREAMS',
-  streamsPerPrincipal: 'LIMIT_STREAMS_PER_PRINCIPAL',
-  responseCacheMegabytes: 'RESPONSE_CACHE_MEGABYTES',
-} as const satisfies Record<string, keyof typeof LIMITS_SETTINGS>;
+export type LimitsConfig = ReturnType<typeof buildLimits>;
 
-export type LimitsConfig = Readonly<Record<keyof typeof SETTING_BY_LIMIT, number>>;
-
-export function buildLimits(settings: ValuesOf<typeof LIMITS_SETTINGS>): LimitsConfig {
-  const limits = Object.entries(SETTING_BY_LIMIT).map(([limit, name]) => [limit, settings[name]]);
-  return Object.fromEntries(limits) as LimitsConfig;
+export function buildLimits(settings: ValuesOf<typeof LIMITS_SETTINGS>) {
+  return {
+    depth: settings.LIMIT_DEPTH,
+    aliases: settings.LIMIT_ALIASES,
+    directives: settings.LIMIT_DIRECTIVES,
+    rootFields: settings.LIMIT_ROOT_FIELDS,
+    tokens: settings.LIMIT_TOKENS,
+    bodyBytes: settings.LIMIT_BODY_BYTES,
+    requestSeconds: settings.LIMIT_REQUEST_SECONDS,
+    connections: settings.LIMIT_CONNECTIONS,
+    nodes: settings.LIMIT_NODES,
+    pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
+    requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,
+    failedLogins: settings.LIMIT_FAILED_LOGINS,
+    streams: settings.LIMIT_STREAMS,
+    streamsPerPrincipal: settings.LIMIT_STREAMS_PER_PRINCIPAL,
+    responseCacheMegabytes: settings.RESPONSE_CACHE_MEGABYTES,
+  };
 }

@@ -1,10 +1,22 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
-import { parseHttpUrl, parseUrl } from '../../common/url.js';
-import { setting, type ValuesOf } from '../setting.js';
-import { httpUrl, integer, list, text, trueOrFalse, wholeNumber, yesOrNo } from '../value-kinds.js';
+import { availableParallelism } from 'node:os';
+import { hostOf, isLoopback, parseHttpUrl, parseUrl, readHost } from '../../common/url.js';
+import {
+  certificates,
+  httpUrl,
+  integer,
+  list,
+  oneOf,
+  secret,
+  setting,
+  text,
+  trueOrFalse,
+  type ValuesOf,
+  wholeNumber,
+  yesOrNo,
+} from '../setting.js';
 
-export const hostName = text.refine(
+const hostName = text.refine(
   (value) =>
     /^[A-Za-z0-9.:-]+$/.test(value) &&
     parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,
@@ -14,9 +26,7 @@ export const hostName = text.refine(
 /** Origins in the form that browsers send: nothing after the port, and no default port. */
 const origins = list.refine(
   (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
-  {
-    error: 'must be origins such as https://pages.example.org, separated by commas',
-  },
+  { error: 'must be origins such as https://pages.example.org, separated by commas' },
 );
 
 const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
@@ -43,13 +53,7 @@ export const SERVICE_SETTINGS = {
     'Number of processes that serve requests. Default: the number of cores with PostgreSQL and AUTH_URL, otherwise 1.',
   ),
   NODE_ENV: setting(
-    text
-      .pipe(
-        z.enum(['production', 'development', 'test'], {
-          error: 'must be production, development or test',
-        }),
-      )
-      .default('development'),
+    oneOf(['production', 'development', 'test']).default('development'),
     'production, development or test. production rejects the embedded parts and hides the schema.',
   ),
   ALLOW_EMBEDDED: setting(
@@ -57,11 +61,7 @@ export const SERVICE_SETTINGS = {
     'Allows the embedded parts in production and under every host name, for a demonstration.',
   ),
   LOG_LEVEL: setting(
-    z
-      .enum(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'], {
-        error: 'must be one of fatal, error, warn, log, debug, verbose',
-      })
-      .default('log'),
+    oneOf(['fatal', 'error', 'warn', 'log', 'debug', 'verbose']).default('log'),
     'Lowest level that is logged: fatal, error, warn, log, debug or verbose.',
   ),
   TRUSTED_PROXIES: setting(
@@ -82,10 +82,209 @@ export const SERVICE_SETTINGS = {
   ),
 };
 
+type ServiceSettings = ValuesOf<typeof SERVICE_SETTINGS>;
+
 /** Returns the URL under which clients reach the service, without a trailing slash. */
-export function baseUrlOf(
-  settings: Pick<ValuesOf<typeof SERVICE_SETTINGS>, 'HOST' | 'PORT' | 'BASE_URL'>,
-): string {
-  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
-  return (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+export function baseUrlOf({ HOST, PORT, BASE_URL }: ServiceSettings): string {
+  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
+  return (BASE_URL ?? `http://${host}:${PORT}`).replace(/\/+$/, '');
 }
+
+/** @param hasIssuer the embedded identity provider keeps its sessions in one process */
+export function buildService(settings: ServiceSettings, hasIssuer: boolean) {
+  const production = settings.NODE_ENV === 'production';
+  const baseUrl = baseUrlOf(settings);
+  return {
+    production,
+    allowEmbedded: settings.ALLOW_EMBEDDED,
+    host: settings.HOST,
+    port: settings.PORT,
+    /** Number of processes that serve requests. */
+    workers: hasIssuer ? (settings.WORKERS ?? availableParallelism()) : 1,
+    /** Without a trailing slash. */
+    baseUrl,
+    /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
+    basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
+    logLevel: settings.LOG_LEVEL,
+    trustedProxies: settings.TRUSTED_PROXIES as readonly string[],
+    corsOrigins: settings.CORS_ORIGINS as readonly string[],
+    /** Whether clients can introspect the schema, and whether errors suggest names. */
+    disclosure: {
+      introspection: settings.GRAPHQL_INTROSPECTION ?? !production,
+      suggestions: settings.GRAPHQL_SUGGESTIONS ?? !production,
+    },
+  };
+}
+
+export const MONITORING_SETTINGS = {
+  LOG_FORMAT: setting(
+    oneOf(['json', 'text']).optional(),
+    'Log format: json or text. Default: text in a terminal, json otherwise.',
+  ),
+  LOG_REQUESTS: setting(trueOrFalse.default(true), 'Writes one log line for each request, at the level log.'),
+  METRICS_PORT: setting(
+    wholeNumber(1, 65_535).optional(),
+    'Separate port for /metrics. Default: PORT, in production no metrics.',
+  ),
+  METRICS_HOST: setting(hostName.optional(), 'Address to listen on for METRICS_PORT. Default: HOST.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    httpUrl.optional(),
+    'OTLP collector for traces. The OpenTelemetry SDK reads its other variables. Empty: no traces.',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    httpUrl.optional(),
+    'OTLP endpoint for traces with its full path. Overrides OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ),
+  OTEL_TRACES_EXPORTER: setting(
+    text.optional(),
+    'Trace exporter: otlp, console or none. Default: otlp if a collector is set.',
+  ),
+  OTEL_SERVICE_NAME: setting(
+    text.default('directory-service'),
+    'Name of the service in traces, and in the label service_name of all metrics. Each installation needs its own.',
+  ),
+  OTEL_SDK_DISABLED: setting(yesOrNo, 'Disables traces.'),
+};
+
+/** Where `/metrics` is served: `beside` is the port of the API, `apart` a separate port. */
+type MetricsConfig =
+  { readonly kind: 'beside' } | { readonly kind: 'apart'; readonly host: string; readonly port: number };
+
+export function buildMonitoring(settings: ValuesOf<typeof MONITORING_SETTINGS> & ServiceSettings) {
+  const { LOG_FORMAT, LOG_REQUESTS, METRICS_PORT: port, METRICS_HOST, HOST, NODE_ENV } = settings;
+  const { OTEL_SDK_DISABLED, OTEL_SERVICE_NAME: serviceName, OTEL_TRACES_EXPORTER } = settings;
+  // OpenTelemetry would send traces to the local machine by default. This service sends none without an endpoint.
+  const collector = settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const exporter = OTEL_TRACES_EXPORTER ?? (collector === undefined ? 'none' : 'otlp');
+  // In production, the port of the API may be reachable from the internet.
+  const beside: MetricsConfig | null = NODE_ENV === 'production' ? null : { kind: 'beside' };
+  const apart = (at: number): MetricsConfig => ({ kind: 'apart', host: METRICS_HOST ?? HOST, port: at });
+  return {
+    /** Null: text in a terminal, JSON elsewhere. */
+    logFormat: LOG_FORMAT ?? null,
+    /** Whether the log has a line for every request. */
+    requestLines: LOG_REQUESTS,
+    metrics: port === undefined ? beside : apart(port),
+    /** The label `service_name` of metrics, which distinguishes installations. */
+    serviceName,
+    /** Null: the service creates no traces. */
+    traces: OTEL_SDK_DISABLED || exporter === 'none' ? null : { serviceName },
+  };
+}
+
+/** Settings of the access log, which records reads of personal data. */
+export const ACCESS_LOG_SETTINGS = {
+  ACCESS_LOG_DAYS: setting(integer(0, 3650, 90), 'Days for which the access log is kept. 0: no access log.'),
+};
+
+const redisUrl = text.refine(isRedisUrl, {
+  error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be',
+});
+
+function isRedisUrl(value: string): boolean {
+  const url = /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) ? parseUrl(value) : null;
+  if (url === null || url.hostname === '') return false;
+  try {
+    decodeURIComponent(`${url.username}:${url.password}`);
+    return true;
+  } catch {
+    return false; // A percent sign that starts no valid escape.
+  }
+}
+
+/** Settings of Redis, through which several processes share their limits. */
+export const REDIS_SETTINGS = {
+  REDIS_URL: secret(
+    redisUrl.optional(),
+    'Redis in which several processes count their limits together. Empty: each process counts alone.',
+  ),
+  REDIS_PREFIX: setting(
+    text.optional(),
+    'Prefix of the keys in Redis. Default: directory, and host and path of BASE_URL if that is set.',
+  ),
+  REDIS_CA_FILE: setting(
+    certificates.optional(),
+    'PEM file with the certificate authorities of a rediss:// server. Default: those of Node.js.',
+  ),
+};
+
+export interface RedisConfig {
+  /** Includes the password. */
+  readonly url: string;
+  /** Prefix of every key, followed by a colon. */
+  readonly prefix: string;
+  /** Certificates of the trusted authorities, as PEM. Null: the authorities that Node.js trusts. */
+  readonly certificates: string | null;
+}
+
+export function buildRedis(
+  settings: ValuesOf<typeof REDIS_SETTINGS> & Pick<ServiceSettings, 'BASE_URL'>,
+): RedisConfig | null {
+  const { REDIS_URL: url, REDIS_PREFIX, REDIS_CA_FILE, BASE_URL } = settings;
+  if (url === undefined) return null;
+  // Without BASE_URL, replicas on different ports count as one installation.
+  const { host, pathname } = new URL(BASE_URL ?? 'http://directory');
+  const own = BASE_URL === undefined ? 'directory' : `directory:${host}${pathname.replace(/\/+$/, '')}`;
+  return { url, prefix: REDIS_PREFIX ?? own, certificates: REDIS_CA_FILE ?? null };
+}
+
+export const EXPLORER_SETTINGS = {
+  EXPLORER: setting(
+    trueOrFalse.optional(),
+    'Serves the explorer. Default: false in production and while TRUSTED_DOCUMENTS is enforced, otherwise true.',
+  ),
+  EXPLORER_CLIENT_ID: setting(
+    text.optional(),
+    'Client id of the explorer at the identity provider. Default with the embedded provider: explorer.',
+  ),
+  EXPLORER_REDIRECT_URI: setting(
+    httpUrl.optional(),
+    'Redirect URI of the explorer: BASE_URL/explorer/callback (default) or BASE_URL/explorer.',
+  ),
+};
+
+export interface ExplorerConfig {
+  /** A public client of the identity provider. Null: the explorer offers no sign-in. */
+  readonly clientId: string | null;
+  readonly redirectUri: string;
+}
+
+/** @returns null when the explorer is not served */
+export function buildExplorer(
+  settings: ValuesOf<typeof EXPLORER_SETTINGS>,
+  service: { readonly baseUrl: string; readonly isDefault: boolean; readonly issuer: string | null },
+): ExplorerConfig | null {
+  if (!(settings.EXPLORER ?? service.isDefault)) return null;
+  return {
+    clientId: settings.EXPLORER_CLIENT_ID ?? (service.issuer === null ? 'explorer' : null),
+    redirectUri: settings.EXPLORER_REDIRECT_URI ?? explorerAddresses(service.baseUrl)[0],
+  };
+}
+
+/** Returns the addresses of the explorer, which are also its redirect URIs. */
+export function explorerAddresses(baseUrl: string): [callback: string, page: string] {
+  return [`${baseUrl}/explorer/callback`, `${baseUrl}/explorer`];
+}
+
+/** Id of the service account of the demonstration. */
+export const DEMO_ACCOUNT = 'demo';
+
+/**
+ * Whether a request may use the embedded identity provider, which requires no password, and the account of the demonstration.
+ * Without ALLOW_EMBEDDED, only requests to the local machine or to the host of BASE_URL may. Under DNS rebinding, the Host
+ * header has the name that the attacker resolves to this machine.
+ * @param host the unparsed Host header field
+ */
+export function mayUseEmbedded(
+  { allowEmbedded, baseUrl }: Pick<ReturnType<typeof buildService>, 'allowEmbedded' | 'baseUrl'>,
+  host: string | undefined,
+): boolean {
+  if (allowEmbedded) return true;
+  const name = readHost(host);
+  return name !== null && (isLoopback(name) || name === hostOf(new URL(baseUrl)));
+}
+
+/** The reason for rejecting such a request. */
+export const EMBEDDED_REFUSAL =
+  'The embedded identity provider and the account of the demonstration only answer requests to localhost, or to the host of BASE_URL: ' +
+  'set BASE_URL to the address that you use, or ALLOW_EMBEDDED=true';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { setting, type ValuesOf } from '../setting.js';
-import { text } from '../value-kinds.js';
+import { oneOf, setting, text, type ValuesOf } from '../setting.js';
 
 const MAX_BYTES = 10_000_000;
 const MAX_DOCUMENTS = 10_000;
@@ -11,39 +10,36 @@ const ALGORITHMS: Readonly<Record<number, string>> = { 40: 'sha1', 64: 'sha256' 
 /** An id, as requests send it (src/graphql/http/request-reading.ts). */
 const ID = /^[\w.~:-]{1,200}$/;
 
+const NOT_DOCUMENTS = 'names a file that is not a JSON object of documents by hash';
+
 /** The documents by id. Without the prefix `sha256:`, which clients may omit. */
 const manifest = text.transform((file, context): ReadonlyMap<string, string> => {
-  const value = readJson(file);
-  if (typeof value === 'string') {
-    context.addIssue(value);
+  const entries = readEntries(file);
+  if (typeof entries === 'string') {
+    context.addIssue(`${entries}: ${file}`);
     return z.NEVER;
   }
-  const entries = Object.entries(value);
   for (const [id, document] of entries)
     for (const problem of problemsOf(id, document))
       context.addIssue(`${file}: «${id.slice(0, 200)}» ${problem}`);
-  if (entries.length === 0) context.addIssue(`names a file without documents: ${file}`);
-  if (entries.length > MAX_DOCUMENTS)
-    context.addIssue(`names a file with more than ${MAX_DOCUMENTS} documents: ${file}`);
   return new Map(entries.map(([id, document]) => [withoutPrefix(id), String(document)]));
 });
 
-/** The JSON object in a file, or what is wrong with the file. */
-function readJson(file: string): object | string {
-  let bytes: Buffer;
+/** The documents in a file, or what is wrong with the file. */
+function readEntries(file: string): [string, unknown][] | string {
   try {
-    bytes = readFileSync(file);
-  } catch {
-    return `names a file that cannot be read: ${file}`;
+    const bytes = readFileSync(file);
+    if (bytes.length > MAX_BYTES) return `names a file of more than ${MAX_BYTES} bytes`;
+    const { success, data = {} } = z.record(z.string(), z.unknown()).safeParse(JSON.parse(bytes.toString()));
+    const entries = Object.entries(data);
+    if (!success) return NOT_DOCUMENTS;
+    if (entries.length === 0) return 'names a file without documents';
+    return entries.length > MAX_DOCUMENTS
+      ? `names a file with more than ${MAX_DOCUMENTS} documents`
+      : entries;
+  } catch (error) {
+    return error instanceof SyntaxError ? NOT_DOCUMENTS : 'names a file that cannot be read';
   }
-  if (bytes.length > MAX_BYTES) return `names a file of more than ${MAX_BYTES} bytes: ${file}`;
-  try {
-    const value = JSON.parse(bytes.toString()) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // The same problem.
-  }
-  return `names a file that is not a JSON object of documents by hash: ${file}`;
 }
 
 function withoutPrefix(id: string): string {
@@ -68,7 +64,7 @@ export const TRUSTED_DOCUMENTS_SETTINGS = {
     'JSON file with the documents that clients may send, by hash, as GraphQL Code Generator writes it. Empty: all documents.',
   ),
   TRUSTED_DOCUMENTS_MODE: setting(
-    z.enum(['refuse', 'log'], { error: 'must be refuse or log' }).default('refuse'),
+    oneOf(['refuse', 'log']).default('refuse'),
     'Other documents are refused (refuse), or executed and logged once (log).',
   ),
 };

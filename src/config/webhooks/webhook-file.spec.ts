@@ -27,7 +27,7 @@ describe('the file of webhooks', () => {
     [target(', groups: []'), /^2:\d+ targets\.0\.groups is empty/],
     [
       target(', scopes: [directroy]'),
-      /^2:\d+ targets\.0\.scopes has the unknown scope «directroy». Did you mean directory\?$/,
+      /^2:\d+ targets\.0\.scopes\.0 is the unknown scope «directroy». Did you mean directory\?$/,
     ],
     [target(', scopes: [read]'), /^2:\d+ targets\.0\.scopes lacks directory/],
     [with_('a,', '"no id",'), /^2:10 targets\.0\.id is not an id/],

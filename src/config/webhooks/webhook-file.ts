@@ -3,44 +3,75 @@ import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
 import { isPublicAddress } from '../../common/public-address.js';
 import { hostOf, parseHttpUrl } from '../../common/url.js';
-import { closestTo } from '../model/did-you-mean.js';
-import { checkShape } from '../model/check-shape.js';
-import { quote } from '../model/quote.js';
-import { type CheckedFile, readYaml } from '../model/read-yaml.js';
-import { type ModelProblem, YamlFile } from '../model/yaml-file.js';
+import { closestTo, quote } from '../model/quote.js';
+import {
+  type CheckedFile,
+  checkShape,
+  type FileProblem,
+  listOf,
+  mapOf,
+  readYaml,
+  YamlFile,
+} from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 
 /** Bytes of a secret (Standard Webhooks, «Signature scheme»). */
 const SECRET_BYTES = { least: 24, most: 64 };
 const PREFIX = 'whsec_';
 const KINDS = Object.values(ChangeKind);
+/** The most values of a list. */
+const MOST = 100;
 
 const NOT_AN_ID = 'is not an id. Write 1 to 64 letters, digits, dots, hyphens and underscores';
 const NOT_A_SECRET = `is not a secret. Write ${PREFIX} and the Base64 of ${SECRET_BYTES.least} to ${SECRET_BYTES.most} random bytes`;
 const NOT_A_URL = 'is not an address. Write an https URL without user information and fragment';
 const NOT_A_GROUP = 'is not the id of a group. Write the id in quotes';
-const list = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(100);
 
-const target = z.strictObject({
-  id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
-  url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
-  secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
-  kinds: list(
-    z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }),
-  ).optional(),
-  groups: list(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP })).optional(),
-  scopes: list(z.string({ error: 'is not a scope. Write the name of a scope' })).default(['directory']),
-  allowPrivate: z.boolean({ error: 'is neither true nor false. Write one of them' }).default(false),
-});
-
-const FILE = {
-  schema: z.strictObject({ targets: z.array(target).max(100) }),
-  whole: 'the file of webhooks',
-  nothing: { targets: [] },
+const isUnknown = (scope: string, known: readonly string[]) => {
+  const closest = closestTo(scope, known);
+  const cure = closest === null ? `Write some of ${known.join(', ')}` : `Did you mean ${closest}?`;
+  return `is the unknown scope ${quote(scope)}. ${cure}`;
 };
 
+/** @param known names of the scopes of the configuration */
+const targetOf = (known: readonly string[]) =>
+  mapOf({
+    id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
+    url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
+    secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
+    kinds: listOf(
+      z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }),
+      MOST,
+    ).optional(),
+    groups: listOf(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP }), MOST).optional(),
+    scopes: listOf(
+      z
+        .string({ error: 'is not a scope. Write the name of a scope' })
+        .refine((name) => known.includes(name), {
+          error: ({ input }) => isUnknown(String(input), known),
+        }),
+      MOST,
+    )
+      .refine((names) => names.includes('directory'), {
+        error: 'lacks directory, which changes require. Add it',
+      })
+      .default(['directory']),
+    allowPrivate: z.boolean({ error: 'is neither true nor false. Write one of them' }).default(false),
+  }).superRefine(({ url, allowPrivate }, context) => {
+    const message = allowPrivate ? null : faultOfUrl(new URL(url));
+    if (message !== null) context.addIssue({ code: 'custom', path: ['url'], message });
+  });
+
 /** A receiver of changes. */
-export type WebhookTarget = Readonly<z.output<typeof target>>;
+export type WebhookTarget = Readonly<z.output<ReturnType<typeof targetOf>>>;
+
+const targetsOf = (known: readonly string[]) =>
+  listOf(targetOf(known), MOST, 0).superRefine((targets, context) => {
+    const ids = targets.map(({ id }) => id);
+    const message = 'is the id of another target, too. Give each its own';
+    for (const [index, id] of ids.entries())
+      if (ids.indexOf(id) < index) context.addIssue({ code: 'custom', path: [index, 'id'], message });
+  });
 
 interface CheckedWebhooks extends CheckedFile {
   readonly targets: readonly WebhookTarget[];
@@ -64,27 +95,14 @@ export function readWebhooks(
 
 export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
   const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
-  if (yaml.value === undefined) return { targets: [], problems: yaml.problems.map(withoutSecrets), more: 0 };
-  const { shape, problems, more } = checkShape(yaml, FILE);
-  const { targets } = shape;
-  const known = scopes.map(({ name }) => name);
-  const meanings = targets.flatMap((each, index): ModelProblem[] => {
-    const problemAt = (key: string, cause: string | null) =>
-      cause === null
-        ? []
-        : [{ ...yaml.placeOfValue(['targets', index, key]), text: `targets.${index}.${key} ${cause}` }];
-    const isRepeated = targets.findIndex(({ id }) => id === each.id) < index;
-    return [
-      ...problemAt('id', isRepeated ? 'is the id of another target, too. Give each its own' : null),
-      ...problemAt('url', faultOfUrl(each)),
-      ...problemAt('scopes', faultOfScopes(each.scopes, known)),
-    ];
-  });
-  return { targets, problems: [...yaml.problems, ...problems, ...meanings].map(withoutSecrets), more };
+  const schema = mapOf({ targets: targetsOf(scopes.map(({ name }) => name)) });
+  const whole = { whole: 'the file of webhooks', nothing: { targets: [] } };
+  const { shape, problems, more } = checkShape(yaml, schema, whole);
+  return { targets: shape.targets, problems: problems.map(withoutSecrets), more };
 }
 
 /** A problem quotes keys and values, one of which may be a secret in the wrong place. */
-const withoutSecrets = ({ text, ...place }: ModelProblem): ModelProblem => ({
+const withoutSecrets = ({ text, ...place }: FileProblem): FileProblem => ({
   ...place,
   text: text.replaceAll(/whsec_[^\s»"']*/g, `${PREFIX}…`),
 });
@@ -104,20 +122,9 @@ function isSecret(text: string): boolean {
 }
 
 /** Names are resolved at each delivery. */
-function faultOfUrl({ url, allowPrivate }: WebhookTarget): string | null {
-  if (allowPrivate) return null;
-  const parsed = new URL(url);
-  if (parsed.protocol !== 'https:') return 'is not https. Write an https URL, or allowPrivate: true';
-  const host = hostOf(parsed);
+function faultOfUrl(url: URL): string | null {
+  if (url.protocol !== 'https:') return 'is not https. Write an https URL, or allowPrivate: true';
+  const host = hostOf(url);
   if (isIP(host) === 0 || isPublicAddress(host)) return null;
   return 'is a private address. Write a public one, or allowPrivate: true';
-}
-
-function faultOfScopes(scopes: readonly string[], known: readonly string[]): string | null {
-  const unknown = scopes.find((scope) => !known.includes(scope));
-  if (unknown !== undefined) {
-    const closest = closestTo(unknown, known);
-    return `has the unknown scope ${quote(unknown)}. ${closest === null ? `Write some of ${known.join(', ')}` : `Did you mean ${closest}?`}`;
-  }
-  return scopes.includes('directory') ? null : 'lacks directory, which changes require. Add it';
 }

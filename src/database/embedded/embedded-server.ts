@@ -20,11 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import {
-  dataDirectoryOf,
-  type EmbeddedAddress,
-  embeddedAddressOf,
-} from '../../config/settings/embedded-address.js';
+import { dataDirectoryOf, type EmbeddedAddress, embeddedAddressOf } from '../../config/settings/database.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
 import { callOf, findServerAccount, isRoot, type ServerAccount } from './postgres-programs.js';
 

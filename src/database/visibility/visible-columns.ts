@@ -1,5 +1,5 @@
 import type { FieldDefinition } from '../../common/field.js';
-import { BUILT_IN_FIELDS } from '../../config/model/built-in-fields.js';
+import { BUILT_IN_FIELDS } from '../../config/model/build-mapping.js';
 import { carriedNames, comparedColumns } from '../fields/field-columns.js';
 
 const OF_ENTRIES = [

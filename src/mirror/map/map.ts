@@ -1,6 +1,10 @@
 import { atOnce, type Steps } from '../../common/steps.js';
-import type { DirectoryMapping, EntryMapping } from '../../config/model/mapping.js';
-import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
+import {
+  AUDIENCE_LEVELS,
+  type AudienceLevel,
+  type DirectoryMapping,
+  type EntryMapping,
+} from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';

@@ -1,11 +1,11 @@
 import { type Field, mappedFields, storedName } from '../../common/field.js';
 import {
+  AUDIENCE_LEVELS,
   type DirectoryMapping,
   type EntryMapping,
-  mappingOf,
   type MemberForm,
+  mappingOf,
 } from '../../config/model/mapping.js';
-import { AUDIENCE_LEVELS } from '../../config/settings/visibility.js';
 import { FIELD_VALUES } from '../../database/fields/value-filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';

@@ -1,7 +1,7 @@
 import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Control } from 'ldapts';
-import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
+import type { ChangeCounter } from '../../config/model/presets/preset.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { readOne, ANY_ENTRY } from '../../ldap/client/ldap-connection.js';

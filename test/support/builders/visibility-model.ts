@@ -1,4 +1,4 @@
-import { AUDIENCE_LEVELS } from '../../../src/config/settings/visibility.js';
+import { AUDIENCE_LEVELS } from '../../../src/config/model/mapping.js';
 import type { TestGroup, TestPerson } from './directory.js';
 import { type HeldRole, heldRoles, namedBy, ROLES } from './role-model.js';
 import { levelBy, type TestRules } from './visibility-rules.js';

@@ -5,7 +5,7 @@ import {
   type UserAudience,
   type VisibilityConfig,
   type VisibilityRule,
-} from '../../../src/config/settings/visibility.js';
+} from '../../../src/config/model/mapping.js';
 import type { TestGroup, TestPerson } from './directory.js';
 
 type Audience = UserAudience | GroupAudience;

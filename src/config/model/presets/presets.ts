@@ -1,16 +1,177 @@
-import { ACTIVE_DIRECTORY } from './active-directory.js';
-import { AUTHENTIK } from './authentik.js';
-import { DIRECTORY_389 } from './directory-389.js';
-import { FREEIPA } from './freeipa.js';
-import { GOOGLE } from './google.js';
-import { KANIDM } from './kanidm.js';
-import { LLDAP } from './lldap.js';
-import { OPENLDAP } from './openldap.js';
 import type { Preset } from './preset.js';
-import { SAMBA } from './samba.js';
+
+const BY_DN = { attributes: ['member'], by: 'dn' } as const;
+
+/** What most kinds have. */
+const COMMON = {
+  recognition: null,
+  pushesChanges: false,
+  limits: null,
+  counter: null,
+  uuid: 'entryUUID',
+  modifiedAt: 'modifyTimestamp',
+  users: { base: 'ou=people', filter: '(objectClass=person)', attributes: {}, disabled: null },
+  groups: {
+    base: 'ou=groups',
+    filter: '(objectClass=groupOfNames)',
+    attributes: {},
+    members: [BY_DN],
+    admins: [],
+    owners: [],
+    classes: ['groupOfNames'],
+  },
+} satisfies Preset;
+
+/** OpenLDAP with the schemas cosine, inetorgperson and that of this project (ldap/directory.schema). */
+const OPENLDAP: Preset = {
+  ...COMMON,
+  recognition: { objectClass: /^OpenLDAProotDSE$/ },
+  pushesChanges: true,
+  hasAssertions: true,
+  users: { ...COMMON.users, filter: '(objectClass=inetOrgPerson)' },
+  groups: {
+    ...COMMON.groups,
+    admins: [{ attributes: ['groupAdmin'], by: 'dn' }],
+    owners: [{ attributes: ['owner'], by: 'dn' }],
+    classes: ['groupOfNames', 'directoryGroup'],
+  },
+};
+
+/** 389 Directory Server, also Red Hat Directory Server. */
+const DIRECTORY_389: Preset = {
+  ...COMMON,
+  recognition: { vendorName: /^(389 project|red hat)/i },
+  // The identity in its messages is made of nsUniqueId, and some deletions are not reported.
+  pushesChanges: false,
+  limits:
+    'In the entry of the account, set nsSizeLimit, nsTimeLimit, nsLookThroughLimit and nsPagedSizeLimit to -1 (unlimited)',
+  counter: {
+    changed: 'entryUSN',
+    latest: 'lastusn',
+    databases: 'nsBackendSuffix',
+    deleted: { filter: '(objectClass=nsTombstone)', control: null },
+    notification: null,
+  },
+  // Entries that are older than the plugin of entryUUID lack this attribute.
+  uuid: 'nsUniqueId',
+  users: {
+    ...COMMON.users,
+    // The tools of the server create people without the standard class.
+    filter: '(|(objectClass=inetOrgPerson)(objectClass=nsPerson))',
+    disabled: '(nsAccountLock=TRUE)',
+  },
+  groups: {
+    ...COMMON.groups,
+    filter: '(|(objectClass=groupOfNames)(objectClass=groupOfUniqueNames))',
+    members: [{ attributes: ['member', 'uniqueMember'], by: 'dn' }],
+    owners: [{ attributes: ['owner'], by: 'dn' }],
+    mayBeEmpty: true,
+  },
+};
+
+/** FreeIPA, which is 389 Directory Server with plugins. */
+const FREEIPA: Preset = {
+  ...DIRECTORY_389,
+  recognition: { ...DIRECTORY_389.recognition, ipaTopologyPluginVersion: /./ },
+  uuid: 'ipaUniqueID',
+  users: { ...DIRECTORY_389.users, base: 'cn=users,cn=accounts', filter: '(objectClass=posixAccount)' },
+  groups: {
+    ...DIRECTORY_389.groups,
+    base: 'cn=groups,cn=accounts',
+    filter: '(objectClass=ipaUserGroup)',
+    members: [BY_DN],
+    admins: [{ attributes: ['memberManager'], by: 'dn' }],
+    classes: ['groupOfNames', 'nestedGroup', 'ipaUserGroup'],
+  },
+};
+
+/** lldap (github.com/lldap/lldap). */
+const LLDAP: Preset = {
+  ...COMMON,
+  recognition: { vendorName: /^lldap/i },
+  groups: {
+    ...COMMON.groups,
+    filter: '(objectClass=groupOfUniqueNames)',
+    members: [{ attributes: ['uniqueMember'], by: 'dn' }],
+    classes: ['groupOfUniqueNames'],
+  },
+};
+
+/** The LDAP outpost of authentik (goauthentik.io). */
+const AUTHENTIK: Preset = {
+  ...COMMON,
+  recognition: { vendorName: /^goauthentik\.io/i },
+  users: {
+    base: 'ou=users',
+    filter: '(objectClass=user)',
+    attributes: { id: ['cn'], name: ['displayName', 'name', 'cn'] },
+    disabled: '(ak-active=false)',
+  },
+  groups: { ...COMMON.groups, filter: '(objectClass=group)', classes: ['group'] },
+};
+
+/** Kanidm (kanidm.com). */
+const KANIDM: Preset = {
+  ...COMMON,
+  recognition: { vendorName: /^kanidm project/i },
+  users: { ...COMMON.users, base: '', attributes: { id: ['uid'], name: ['displayName', 'cn'] } },
+  groups: {
+    ...COMMON.groups,
+    base: '',
+    filter: '(objectClass=group)',
+    attributes: { id: ['cn'] },
+    classes: ['group'],
+  },
+};
+
+/** Google Secure LDAP, which needs a client certificate. */
+const GOOGLE: Preset = {
+  ...COMMON,
+  users: { ...COMMON.users, base: 'ou=Users', filter: '(objectClass=inetOrgPerson)' },
+  groups: { ...COMMON.groups, base: 'ou=Groups' },
+};
+
+/** Active Directory Domain Services, not Lightweight Directory Services ([MS-ADTS] 3.1.1.3.4.3.1). */
+const ACTIVE_DIRECTORY: Preset = {
+  ...COMMON,
+  recognition: { supportedCapabilities: /^1\.2\.840\.113556\.1\.4\.800$/ },
+  limits:
+    'In the LDAP policy of the domain (ntdsutil), raise MaxTempTableSize and MaxResultSetSize. MaxPageSize and MaxValRange need no change',
+  counter: {
+    changed: 'uSNChanged',
+    latest: 'highestCommittedUSN',
+    databases: null,
+    // [MS-ADTS] 3.1.1.3.4.1.14, LDAP_SERVER_SHOW_DELETED_OID
+    deleted: { filter: '(isDeleted=TRUE)', control: '1.2.840.113556.1.4.417' },
+    // [MS-ADTS] 3.1.1.3.4.1.9, LDAP_SERVER_NOTIFICATION_OID
+    notification: '1.2.840.113556.1.4.528',
+  },
+  uuid: 'objectGUID',
+  createdAt: 'whenCreated',
+  modifiedAt: 'whenChanged',
+  users: {
+    base: '',
+    // Computers are users, too, but of another category ([MS-ADSC] 2.263).
+    filter: '(&(objectCategory=person)(objectClass=user))',
+    attributes: { id: ['sAMAccountName'], photo: ['thumbnailPhoto', 'jpegPhoto'] },
+    // The bit ADS_UF_ACCOUNT_DISABLE ([MS-ADTS] 2.2.16).
+    disabled: '(userAccountControl:1.2.840.113556.1.4.803:=2)',
+    memberOf: ['primaryGroupID'],
+  },
+  groups: {
+    ...COMMON.groups,
+    base: '',
+    filter: '(objectClass=group)',
+    attributes: { id: ['sAMAccountName'], website: ['wWWHomePage'] },
+    // A single value ([MS-ADA2] 2.48).
+    owners: [{ attributes: ['managedBy'], by: 'dn', isSingle: true }],
+    classes: ['group'],
+    namingAttribute: 'cn',
+  },
+};
 
 /**
- * The kinds of servers, by the name in the key `server` of the model file. A new one is a file in this folder and a line here.
+ * The kinds of servers, by the name in the key `server` of the model file.
  * A server is of the first kind that recognizes it: FreeIPA is 389 Directory Server with a plugin, and servers of several
  * vendors publish the capabilities of Active Directory, which itself publishes no vendor.
  */
@@ -18,7 +179,7 @@ export const PRESETS = {
   openldap: OPENLDAP,
   freeipa: FREEIPA,
   '389ds': DIRECTORY_389,
-  samba: SAMBA,
+  samba: { ...ACTIVE_DIRECTORY, recognition: { vendorName: /^samba team/i } },
   lldap: LLDAP,
   authentik: AUTHENTIK,
   kanidm: KANIDM,
