@@ -70,7 +70,7 @@ describe.each([
       expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
       expect(findings.find(({ what }) => what === 'people')?.text).toMatch(/^2 below /);
       expect(findings.find(({ what }) => what === 'changes')?.text).toMatch(
-        /^asked for every 1 s\. The directory server (refuses content synchronization: \w+ \(12\), for|omits) (ou=people,)?dc=example/,
+        /^all entries are listed every 1 s\. The directory server (refuses content synchronization: \w+ \(12\), for|omits) (ou=people,)?dc=example/,
       );
     });
   },

@@ -186,7 +186,7 @@ describe.each(KINDS)('a server with $name, without pages and comparisons', ({ ha
       const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
       expect(findings.map(({ text }) => text)).toContainEqual(
         expect.stringMatching(
-          /^1 of \d entries would be quarantined: an entry has an entryUUID that is not a UUID \(1\)/,
+          /^1 of \d entries would be quarantined: an entry has an entryUUID that is not a UUID \(1\)\. Set uuid to the attribute with the permanent id of an entry$/,
         ),
       );
       server.entries.delete(personDn('zero'));

@@ -10,7 +10,7 @@ import {
 } from '../../src/mirror/revision/revision.js';
 import { EntryStager, type StagedEntry } from '../../src/mirror/revision/staged-entry.js';
 import type { Staging } from '../../src/mirror/revision/staging.js';
-import { Session } from '../../src/mirror/session.js';
+import { Session } from '../../src/mirror/leadership.js';
 import type { EntryKind } from '../../src/sources/source.js';
 import { builtInConfig } from '../support/builders/built-in-config.js';
 import { repetitions } from '../support/repetitions.js';
