@@ -1,6 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
-import type { ProgressStep } from '../mirror/run-reporter.js';
+import type { ProgressStep } from '../mirror/synchronizer.js';
 
 const BAR = 24;
 /** Milliseconds after which a command shows its progress. */

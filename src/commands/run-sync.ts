@@ -8,10 +8,9 @@ import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions/revisions.js';
 import { databaseError } from '../database/statements/database-error.js';
 import type { RevisionOutcome } from '../mirror/revision/revision.js';
-import { Session } from '../mirror/session.js';
-import type { ProgressStep } from '../mirror/run-reporter.js';
-import { isOfDirectory, type RunOptions, Synchronizer } from '../mirror/synchronizer.js';
-import { openDirectory } from '../sources/open-directory.js';
+import { Session } from '../mirror/leadership.js';
+import { isOfDirectory, type ProgressStep, type RunOptions, Synchronizer } from '../mirror/synchronizer.js';
+import { openDirectory } from '../sources/ldap/ldap-servers.js';
 import { isMissing, withDatabase } from './context.js';
 import { describeStep, withProgress } from './progress.js';
 

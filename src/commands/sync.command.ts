@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readRecognizedConfig } from './recognized-config.js';
 import { changesNothing } from '../mirror/revision/revision.js';
-import { summarize } from '../mirror/run-reporter.js';
+import { summarize } from '../mirror/synchronizer.js';
 import { EXIT_FAILED } from '../failure.js';
 import { printable } from '../common/printable.js';
 import { addExamples, printWritten } from './help.js';
@@ -65,7 +65,6 @@ function toText(result: SyncResult, limit: number): string {
   switch (result.kind) {
     case 'unchanged':
     case 'held':
-    case 'partial':
       return 'Nothing has changed.';
     case 'applied':
       return `Revision ${result.revision.number}: ${summarize(result.counts)}`;

@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import { backOff } from '../common/back-off.js';
+import { Incident } from '../common/incident.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { IS_COMPLETE, readClock } from '../database/statements/statement.js';
-import { LockingRejectionError } from '../ldap/client/ldap-error.js';
-import { LdapClosedError, LdapConnectError, LdapError, LdapTimeoutError } from '../ldap/client/ldap-error.js';
-import { type Directory, OtherServerError, ServerBehindError } from '../sources/directory.js';
-import { openDirectory } from '../sources/open-directory.js';
-import { readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
+import { LdapError, LockingRejectionError } from '../ldap/client/ldap-error.js';
+import { type Directory, HintQueue, OtherServerError, ServerBehindError } from '../sources/directory.js';
+import { openDirectory, readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
 import type { Term } from './leadership.js';
 import type { RevisionOutcome } from './revision/revision.js';
-import type { RunReporter } from './run-reporter.js';
 import { type MirrorState, SyncState } from './status/mirror-state.js';
-import { isOfDirectory, type Synchronizer } from './synchronizer.js';
+import { isOfDirectory, type ProgressStep, summarize, type Synchronizer } from './synchronizer.js';
 
 /** The next scan waits for this multiple of the duration of the last one, within these milliseconds. */
 const SCAN_REST_FACTOR = 50;
@@ -27,9 +26,6 @@ const LONGEST_BATCH_MS = 200;
 const REFINT_DELAYS_MS = [250, 1000, 5000, 30_000];
 /** Milliseconds between a hint of a moved container and the scan: until then, most servers have rewritten the groups. */
 const SETTLE_MS = 250;
-/** Dynamic groups are read again after this multiple of the time that it took, within these milliseconds. */
-const DYNAMIC_REST_FACTOR = 9;
-const LEAST_DYNAMIC_REST_MS = 2000;
 /** Milliseconds between two checks whether an operator has decided about held changes. */
 const DECISION_INTERVAL_MS = 2000;
 /** The only server of the setting was restored if it lacks known changes, and gets no others, for this many intervals of scans. */
@@ -43,8 +39,8 @@ const IN_FLIGHT_MS = 250;
 const REJECTED_INTERVAL_MS = 600_000;
 const LONG_REJECTED_INTERVAL_MS = 2_100_000;
 
-/** Errors of a server that cannot be reached. */
-const AWAY = [LdapClosedError, LdapConnectError, LdapTimeoutError];
+/** Milliseconds between two log lines about a long run. */
+const PROGRESS_INTERVAL = 2000;
 
 interface Dependencies {
   readonly config: DirectoryConfig;
@@ -92,8 +88,7 @@ export class Follower {
         if (error instanceof ServerBehindError && error.state !== this.behind?.state)
           this.behind = { state: error.state, since: performance.now() };
         if (error instanceof OtherServerError) onOtherServer(error.kind);
-        const isAway = [error, error.cause].some((each) => AWAY.some((type) => each instanceof type));
-        reporter.reportFailure(error.message, isAway);
+        reporter.reportFailure(error.message);
         await state.markFailing(error.message, number);
         this.settled();
         await this.pauseAfter(error, failures, password);
@@ -134,7 +129,7 @@ export class Follower {
       directory.close();
     });
     const queue = new HintQueue();
-    const receiving = receive(directory, queue, either);
+    const receiving = queue.receive(directory.hints(either));
     try {
       await new Following(this.dependencies, this.term, directory, queue, this.restored, onScan).run();
     } finally {
@@ -144,93 +139,14 @@ export class Follower {
   }
 }
 
-async function receive(directory: Directory, queue: HintQueue, signal: AbortSignal): Promise<void> {
-  try {
-    for await (const hint of directory.hints(signal)) {
-      if (typeof hint === 'string') queue.request(hint);
-      else queue.add(hint);
-    }
-  } catch (error) {
-    queue.fail(error);
-  }
-}
-
-/** The entries to look at. */
-class HintQueue {
-  /** Whether a scan is due: at once, or when that costs little. */
-  scan: 'scan' | 'scanSoon' | null = null;
-  private uuids = new Set<string>();
-  private later: { readonly at: number; readonly uuids: readonly string[] }[] = [];
-  private error: Error | null = null;
-  private wake: () => void = () => undefined;
-
-  add(uuids: readonly string[]): void {
-    for (const uuid of uuids) this.uuids.add(uuid);
-    this.wake();
-  }
-
-  /** @param milliseconds from now */
-  addLater(uuids: readonly string[], milliseconds: number): void {
-    if (uuids.length > 0) this.later.push({ at: performance.now() + milliseconds, uuids });
-  }
-
-  request(scan: 'scan' | 'scanSoon'): void {
-    if (this.scan !== 'scan') this.scan = scan;
-    this.wake();
-  }
-
-  fail(error: unknown): void {
-    this.error ??= error instanceof Error ? error : new Error(String(error));
-    this.wake();
-  }
-
-  get size(): number {
-    const now = performance.now();
-    for (const { uuids } of this.later.filter(({ at }) => at <= now))
-      for (const uuid of uuids) this.uuids.add(uuid);
-    this.later = this.later.filter(({ at }) => at > now);
-    return this.uuids.size;
-  }
-
-  take(): string[] {
-    const taken = [...this.uuids];
-    this.uuids = new Set();
-    return taken;
-  }
-
-  /**
-   * Waits until there is more than before, for at most some milliseconds.
-   * @throws the error with which the hints ended
-   */
-  async wait(milliseconds: number, before = 0): Promise<void> {
-    this.throwError();
-    if (this.size > before || (before === 0 && this.scan === 'scan')) return;
-    const due = Math.min(milliseconds, ...this.later.map(({ at }) => at - performance.now()));
-    await new Promise<void>((resolve) => {
-      const timeout = setTimeout(resolve, Math.max(0, due));
-      this.wake = () => {
-        clearTimeout(timeout);
-        resolve();
-      };
-    });
-    this.wake = () => undefined;
-    this.throwError();
-  }
-
-  private throwError(): void {
-    if (this.error !== null) throw this.error;
-  }
-}
-
 /** Follows a directory over one connection. */
 class Following {
   private nextScanAt = -Infinity;
   private scanRestsUntil = -Infinity;
   private confirmedAt = performance.now();
   private isBlocked = false;
-  /** The dynamic groups, whose members the server finds by a search, and when they may be read again. */
-  private dynamicGroups: readonly string[] = [];
-  private dynamicRestsUntil = -Infinity;
+  /** Whether a change of a user can change the members of groups without a hint. */
+  private hasDynamicGroups = false;
 
   constructor(
     private readonly dependencies: Dependencies,
@@ -277,7 +193,7 @@ class Following {
     this.scanRestsUntil = performance.now() + spent * SOON_REST_FACTOR;
     this.nextScanAt = performance.now() + (scanSeconds === null ? rest : scanSeconds * 1000);
     this.confirmedAt = performance.now();
-    this.dynamicGroups = directory.mode === null ? [] : await state.readDynamicGroups(session);
+    this.hasDynamicGroups = directory.mode !== null && (await state.hasDynamicGroups(session));
     reporter.reportMode(directory);
     this.note(outcome);
     this.onScan();
@@ -295,32 +211,19 @@ class Following {
     const clock = await readClock(session);
     const asOf = directory.mode === 'POLLED' ? null : clock;
     const uuids = queue.take();
-    const begun = performance.now();
     const outcome = await reporter.reportRun(() =>
       synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
     );
     this.confirmedAt = performance.now();
     this.note(outcome);
-    this.noteDynamic(outcome, performance.now() - begun);
+    if (this.hasDynamicGroups && outcome.kind === 'applied') queue.request('scanSoon');
   }
 
   private note(outcome: RevisionOutcome): void {
     const { directory, queue } = this;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
-    if (outcome.kind === 'partial') queue.request('scan');
     if (outcome.kind === 'applied' && directory.mode !== null)
       for (const delay of REFINT_DELAYS_MS) queue.addLater(outcome.naming, delay);
-  }
-
-  /** A change of a user can change the members of dynamic groups, without a hint. */
-  private noteDynamic(outcome: RevisionOutcome, spent: number): void {
-    if (outcome.kind !== 'applied' || this.dynamicGroups.length === 0) return;
-    const { users, groups } = outcome.counts;
-    if ([users, groups].every((each) => each.created + each.updated + each.deleted === 0)) return;
-    const now = performance.now();
-    this.queue.addLater(this.dynamicGroups, Math.max(0, this.dynamicRestsUntil - now));
-    this.dynamicRestsUntil =
-      Math.max(now, this.dynamicRestsUntil) + Math.max(spent * DYNAMIC_REST_FACTOR, LEAST_DYNAMIC_REST_MS);
   }
 
   private async awaitDecision(): Promise<void> {
@@ -348,5 +251,56 @@ class Following {
     this.confirmedAt = performance.now();
     if (queue.size > 0 || queue.scan !== null || directory.mode === 'POLLED') return;
     await this.dependencies.state.confirm(asOf, number);
+  }
+}
+
+/** Logs how runs end. A message is not repeated until the directory is followed again, which is logged as well. */
+export class RunReporter {
+  private readonly logger = new Logger('Mirror');
+  private readonly failing = new Incident(this.logger);
+  private readonly holding = new Incident(this.logger);
+  private lastMode: string | null = null;
+
+  /** @param run reports its progress if it may take long */
+  async reportRun(
+    run: (progress: (step: ProgressStep) => void) => Promise<RevisionOutcome>,
+  ): Promise<RevisionOutcome> {
+    const begun = performance.now();
+    let next = begun + PROGRESS_INTERVAL;
+    const outcome = await run((step) => {
+      const now = performance.now();
+      if (step.stage !== 'read' || now < next) return;
+      next = now + PROGRESS_INTERVAL;
+      this.logger.log(`${step.entries} entries read`);
+    });
+    const milliseconds = Math.round(performance.now() - begun);
+    if (outcome.kind === 'held') return outcome;
+    if (outcome.kind === 'applied')
+      this.logger.log(
+        `Revision ${outcome.revision.number} in ${milliseconds} ms: ${summarize(outcome.counts)}`,
+      );
+    if (outcome.kind === 'blocked')
+      this.holding.note(
+        `Synchronization is blocked: ${outcome.reason}. If that is right: ./directory sync --confirm ${outcome.hash}`,
+      );
+    else this.holding.end('No plan is blocked any more');
+    this.failing.end('Synchronization works again');
+    return outcome;
+  }
+
+  /** Logs how the directory is followed, if that has changed, and what the server refuses, once. */
+  reportMode({ mode, refusals }: Directory): void {
+    const texts = {
+      PUSHED: 'The directory server pushes changes (RFC 4533)',
+      COUNTED: 'The directory server numbers its changes: it is asked for the latest number every second',
+      POLLED: 'The directory server does not push changes: it is polled',
+    };
+    const text = mode === null ? null : [texts[mode], ...refusals].join('. ');
+    if (text !== null && text !== this.lastMode) this.logger.log(text);
+    this.lastMode = text;
+  }
+
+  reportFailure(reason: string): void {
+    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
   }
 }

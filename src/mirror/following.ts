@@ -19,11 +19,10 @@ import { databaseError } from '../database/statements/database-error.js';
 import type { Writer } from '../database/statements/statement.js';
 import { valueIndexesOf } from '../database/fields/value-filters.js';
 import { passwordRisk } from '../sources/ldap/ldap-servers.js';
-import { Follower } from './follower.js';
+import { Follower, RunReporter } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';
-import { pruneChanges } from './prune-changes.js';
+import { pruneChanges } from './revision/change-log.js';
 import { OutdatedRevisionError } from './revision/revision.js';
-import { RunReporter } from './run-reporter.js';
 import { AWAITS_RULES, awaitsRules, MirrorState } from './status/mirror-state.js';
 import { Synchronizer } from './synchronizer.js';
 

@@ -1,3 +1,4 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
@@ -16,17 +17,16 @@ import {
   SourceError,
 } from '../sources/directory.js';
 import { fingerprintOf } from '../sources/source.js';
-import { PictureStore } from './revision/pictures.js';
+import { EntryStager, PictureStore, type StagedEntry } from './revision/staged-entry.js';
+import type { RevisionCounts } from './revision/guard.js';
 import {
   OutdatedRevisionError,
   type RevisionOutcome,
   type RevisionRequest,
   writeRevision,
 } from './revision/revision.js';
-import { EntryStager, type StagedEntry } from './revision/staged-entry.js';
 import { SAME_UUID, type Staging } from './revision/staging.js';
-import { type ProgressStep, type Run, runChannel, type RunEnd } from './run-reporter.js';
-import type { Session } from './session.js';
+import type { Session } from './leadership.js';
 
 /** Number of entries that are mapped and staged together. */
 const STAGED_TOGETHER = 200;
@@ -36,6 +36,32 @@ const MOST_FETCHED = 5000;
 const WHOLE_HOURS = 24;
 /** Attempts of a run while other processes write revisions. */
 const ATTEMPTS = 5;
+
+/** The progress of a run: the number of entries read so far, or the start of a later stage. */
+export type ProgressStep =
+  { readonly stage: 'read'; readonly entries: number } | { readonly stage: 'compare' | 'write' };
+
+/** A run, as subscribers of the channel receive it. `result` is set when the run has ended, `error` when it threw. */
+export interface Run {
+  /** `all` if everything is compared, `changes` if entries are that hints name. */
+  readonly scope: 'all' | 'changes';
+  readonly result?: RevisionOutcome;
+  readonly error?: unknown;
+}
+
+/** Diagnostics channel for every run. It publishes the events start, asyncEnd and error. */
+export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
+
+/** The possible ends of a run. `failed` means that an error ended it. */
+export const ENDS = ['applied', 'unchanged', 'blocked', 'held', 'planned', 'refused', 'failed'] as const;
+export type RunEnd = (typeof ENDS)[number];
+
+/** Summarizes what a revision changes in one line, with counts and without names. */
+export function summarize({ users, groups, memberships, nestings }: RevisionCounts): string {
+  return Object.entries({ users, groups, memberships, nestings })
+    .map(([kind, { created, updated, deleted }]) => `${kind} +${created} ~${updated} -${deleted}`)
+    .join(', ');
+}
 
 export interface RunOptions extends Pick<RevisionRequest, 'confirm' | 'dryRun' | 'signal'> {
   /** Reads and compares every entry, also those whose stamps are the same. */
@@ -143,8 +169,7 @@ class Reading {
   }
 
   advance(uuids: readonly string[], asOf: Date | null): Promise<RevisionOutcome> {
-    const hinted = { asOf, isHinted: true, isPolled: this.directory.mode === 'POLLED' };
-    return this.write(hinted, async (staging) => {
+    return this.write({ asOf, isHinted: true }, async (staging) => {
       const identities = await this.session.query<(Identity & object)[]>(
         `select given.uuid, e.dn from unnest($1::uuid[]) as given (uuid) left join entries e on e.uuid = given.uuid`,
         [uuids],
@@ -154,7 +179,7 @@ class Reading {
   }
 
   private write(
-    request: Pick<RevisionRequest, 'asOf' | 'isHinted' | 'isPolled'>,
+    request: Pick<RevisionRequest, 'asOf' | 'isHinted'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
     const { directory, options } = this;

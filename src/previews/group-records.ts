@@ -4,7 +4,7 @@ import { GroupRole, rankOf, roleOf } from '../groups/group.model.js';
 import { attributeKey } from '../ldap/entry.js';
 import type { AttributeValues, ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { escapeDnValue } from '../ldap/naming/dn.js';
-import { type NamedAs, namedBy, rankOfNaming, type RoleSum, rolesOfNaming } from '../mirror/map/named-by.js';
+import { type NamedAs, namedBy, rankOfNaming, type RoleSum, rolesOfNaming } from '../sources/references.js';
 import * as records from './records.js';
 import type { NewGroup } from './values.js';
 

@@ -9,7 +9,7 @@ import type { Entry } from '../ldap/entry.js';
 import { GroupRole } from '../groups/group.model.js';
 import { memberAttributesOf } from '../config/model/mapping.js';
 import { mapGroup } from '../mirror/map/map.js';
-import { keysOfEntry, type NamedAs, type RoleSum } from '../mirror/map/named-by.js';
+import { keysOfEntry, type NamedAs, type RoleSum } from '../sources/references.js';
 import {
   changeNames as changeNamesIn,
   type MembershipChange,

@@ -12,7 +12,7 @@ import { GROUP_TABLE } from '../groups/group.queries.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { keyOfDn } from '../ldap/naming/identifiers.js';
 import { NAMED_GROUPS } from '../mirror/map/map.js';
-import * as naming from '../mirror/map/named-by.js';
+import * as naming from '../sources/references.js';
 import { writeEntries } from '../mirror/revision/entries.js';
 import { EntryStager, MEMBERS, type RawAttributes } from '../mirror/revision/staged-entry.js';
 import { Staging } from '../mirror/revision/staging.js';

@@ -9,7 +9,7 @@ import { Group, type GroupRole } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { GroupMembership } from '../memberships/membership.model.js';
 import { hiddenMembers, MembershipsService } from '../memberships/memberships.service.js';
-import { NAMED_AS_MEMBER, rolesOfNaming } from '../mirror/map/named-by.js';
+import { NAMED_AS_MEMBER, rolesOfNaming } from '../sources/references.js';
 import { Profile, User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
 import * as groupRecords from './group-records.js';

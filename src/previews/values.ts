@@ -3,9 +3,14 @@ import { BadUserInputError } from '../common/errors.js';
 import type { FieldDefinition } from '../common/field.js';
 import { LONGEST_ID } from '../common/identity.js';
 import { faultOfWebsite } from '../common/url.js';
-import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
-import { Misfit, parseValue } from '../mirror/map/parse-value.js';
-import { textOfValue } from '../mirror/map/parse-value.js';
+import {
+  LONGEST_LABEL,
+  LONGEST_LINE,
+  LONGEST_TEXT,
+  Misfit,
+  parseValue,
+  textOfValue,
+} from '../mirror/map/entry-reader.js';
 
 /** New values of fields as their attributes have them, by name. Undefined: the field stays unchanged. Null: its value is removed. */
 export type FieldChanges = Readonly<Record<string, string | null | undefined>>;

@@ -60,6 +60,79 @@ export interface Directory {
   close(): void;
 }
 
+/** The entries to look at. */
+export class HintQueue {
+  /** Whether a scan is due: at once, or when that costs little. */
+  scan: 'scan' | 'scanSoon' | null = null;
+  private uuids = new Set<string>();
+  private error: Error | null = null;
+  private wake: () => void = () => undefined;
+
+  /** Adds hints until they end, with an error that a reader of the queue gets. */
+  async receive(hints: AsyncIterable<Hint>): Promise<void> {
+    try {
+      for await (const hint of hints) {
+        if (typeof hint === 'string') this.request(hint);
+        else this.add(hint);
+      }
+    } catch (error) {
+      this.error = error instanceof Error ? error : new Error(String(error));
+      this.wake();
+    }
+  }
+
+  add(uuids: readonly string[]): void {
+    for (const uuid of uuids) this.uuids.add(uuid);
+    this.wake();
+  }
+
+  /** @param milliseconds from now */
+  addLater(uuids: readonly string[], milliseconds: number): void {
+    if (uuids.length === 0) return;
+    const add = () => {
+      this.add(uuids);
+    };
+    setTimeout(add, milliseconds).unref();
+  }
+
+  request(scan: 'scan' | 'scanSoon'): void {
+    if (this.scan !== 'scan') this.scan = scan;
+    this.wake();
+  }
+
+  get size(): number {
+    return this.uuids.size;
+  }
+
+  take(): string[] {
+    const taken = [...this.uuids];
+    this.uuids = new Set();
+    return taken;
+  }
+
+  /**
+   * Waits until there is more than before, for at most some milliseconds.
+   * @throws the error with which the hints ended
+   */
+  async wait(milliseconds: number, before = 0): Promise<void> {
+    this.throwError();
+    if (this.size > before || (before === 0 && this.scan === 'scan')) return;
+    await new Promise<void>((resolve) => {
+      const timeout = setTimeout(resolve, Math.max(0, milliseconds));
+      this.wake = () => {
+        clearTimeout(timeout);
+        resolve();
+      };
+    });
+    this.wake = () => undefined;
+    this.throwError();
+  }
+
+  private throwError(): void {
+    if (this.error !== null) throw this.error;
+  }
+}
+
 /**
  * The source cannot be mirrored. The message is shown to all clients, so it contains nothing from the
  * directory.

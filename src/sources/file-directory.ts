@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mappingOf } from '../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../config/settings/directory.js';
-import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import type { Entry } from '../ldap/entry.js';
 import { compileFilter } from '../ldap/filter/filter.js';
 import { LdifError, type LdifRecord, parseRecord, splitLdif } from '../ldap/ldif/ldif.js';
 import { isBelow } from '../ldap/naming/dn.js';
@@ -55,13 +55,8 @@ export class FileDirectory implements Directory {
 
   async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
     const uuids = new Set(identities.map(({ uuid }) => uuid));
-    const dnKeys = identities.every(({ dn }) => dn !== null)
-      ? new Set(identities.map(({ dn }) => keyOfDn(dn ?? '')))
-      : null;
     for await (const records of this.read())
       for (const record of records) {
-        const dn = dnKeys === null ? null : dnOfRecord(record.text);
-        if (dn !== null && dnKeys?.has(keyOfDn(dn)) === false) continue;
         const entry = parseRecord(record);
         for (const found of entry === null ? [] : this.foundIn(record, entry))
           if (uuids.has(found.uuid)) yield found;
@@ -123,13 +118,4 @@ export class FileDirectory implements Directory {
     const stamp = `${isFirst ? 'first ' : ''}${hash('sha256', Buffer.from(text, 'latin1'), 'base64url')}`;
     return uuid === null ? [] : [{ kind, uuid, dn: entry.dn, stamp, entry }];
   }
-}
-
-/** Matches the first line of most records, and a second one that does not continue it (RFC 2849, note 2). */
-const FIRST_LINE = /^dn: +([^\r\n\0]+)\r?\n[^ ]/;
-
-/** Returns the DN of a record without parsing the rest; null if that is not possible. */
-function dnOfRecord(text: string): string | null {
-  const [, dn] = FIRST_LINE.exec(text) ?? [];
-  return dn === undefined ? null : decodeUtf8(Buffer.from(dn, 'latin1'));
 }

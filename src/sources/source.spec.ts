@@ -25,13 +25,3 @@ describe('the kind of the server of the last run', () => {
     expect(kindAfter(fingerprint, readConfig(NO_SAMPLE))).toBe('openldap');
   });
 });
-
-describe('the fingerprint', () => {
-  it('does not depend on what only previews use', () => {
-    const { directory } = configFor(config, '389ds');
-    const { mayBeEmpty, ...groups } = directory.mapping.groups;
-    const mapping = { users: { ...directory.mapping.users, hasAssertions: true as const }, groups };
-    expect(mayBeEmpty).toBe(true);
-    expect(fingerprintOf({ ...directory, mapping })).toBe(fingerprintOf(directory));
-  });
-});

@@ -1,15 +1,8 @@
-import { createHash } from 'node:crypto';
-import type { Field } from '../common/field.js';
+import { hash } from 'node:crypto';
 import type { Config } from '../config/config.js';
-import {
-  type DirectoryMapping,
-  type EntryMapping,
-  markOfRules,
-  numberOfRules,
-} from '../config/model/mapping.js';
+import { markOfRules, numberOfRules } from '../config/model/mapping.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { type DirectoryConfig, withServer } from '../config/settings/directory.js';
-import { comparedName } from '../database/fields/value-filters.js';
 
 /** It is incremented when the meaning of mapped content, filters or folding changes. Then everything is read. */
 const CONTENT_VERSION = 1;
@@ -17,15 +10,10 @@ const CONTENT_VERSION = 1;
 export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
 
-type AnyMapping = EntryMapping & Partial<Pick<DirectoryMapping['groups'], 'mayBeEmpty'>>;
-
-/** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
+/** A hash of everything but the directory itself that a row depends on: the mapping, the URL and the account. */
 export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
-  const { users, groups } = mapping;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([CONTENT_VERSION, relevantOf(users), relevantOf(groups), visibility, from]))
-    .digest('base64url');
+  const digest = hash('sha256', JSON.stringify([CONTENT_VERSION, mapping, visibility, from]), 'base64url');
   return `${digest.slice(0, 11)}${markOfRules(numberOfRules(mapping))}`;
 }
 
@@ -38,17 +26,4 @@ export function kindOfMirror({ directory, model }: Config, fingerprint: string |
   if (isServerGiven || directory.source.kind === 'file') return server;
   const isSame = (name: PresetName) => fingerprintOf(withServer(directory, model, name)) === fingerprint;
   return [server, ...PRESET_NAMES].find(isSame) ?? server;
-}
-
-/** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */
-function relevantOf({ fields, hasAssertions, mayBeEmpty, ...others }: AnyMapping): unknown {
-  return [others, fields.map(relevantOfField)];
-}
-
-function relevantOfField(field: Field): unknown[] {
-  const { name, type, attributes, reader, column, isSearchable, reference, storedAs } = field;
-  return [
-    ...[name, type, attributes, reader, column, isSearchable, reference?.to],
-    ...[storedAs, comparedName(field)],
-  ];
 }

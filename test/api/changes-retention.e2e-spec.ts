@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { pruneChanges } from '../../src/mirror/prune-changes.js';
+import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';

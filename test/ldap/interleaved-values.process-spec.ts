@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import type { Entry } from '../../src/ldap/entry.js';
 import type { Directory, Listed } from '../../src/sources/directory.js';
-import { openDirectory } from '../../src/sources/open-directory.js';
+import { openDirectory } from '../../src/sources/ldap/ldap-servers.js';
 import { groupDn, personDn } from '../support/builders/directory.js';
 import { NO_SAMPLE } from '../support/builders/built-in-config.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';

@@ -2,7 +2,7 @@ import type { FieldReader } from '../../common/field.js';
 import type { ValueType } from '../../config/model/model.schema.js';
 import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
-import { Misfit, parseValue } from '../../mirror/map/parse-value.js';
+import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
 import type { Evidence, FoundAttribute } from './evidence.js';
 
 /** A type, its reader, and the form of values that are of the type and not of a text that looks like it. */

@@ -110,13 +110,6 @@ function messageOf(code: number): string {
     : `The directory server answered ${named}`;
 }
 
-/** Returns the error of a search with its base, if the base does not exist or is hidden; otherwise the error itself. */
-export function withBase(error: LdapResultError, base: string): LdapResultError {
-  return error.code === ResultCode.noSuchObject
-    ? new LdapResultError(error, `${error.message} for the base ${base}`)
-    : error;
-}
-
 /** A server that counts failures, and locks the account after some of them, rejected a bind. */
 export class LockingRejectionError extends LdapResultError {}
 

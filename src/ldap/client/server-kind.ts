@@ -1,7 +1,7 @@
 import { PRESET_NAMES, type PresetName, PRESETS } from '../../config/model/presets/presets.js';
 import type { Entry } from '../entry.js';
 import { type LdapConnection, readOne, type SearchOptions, type ServerKind } from './ldap-connection.js';
-import { type LdapResult, LdapResultError, ResultCode, resultCodeName, withBase } from './ldap-error.js';
+import { type LdapResult, LdapResultError, ResultCode, resultCodeName } from './ldap-error.js';
 
 /** The properties that a server publishes in its root DSE (RFC 4512 §5.1, RFC 3045). */
 export interface RootDse {
@@ -64,7 +64,9 @@ export function searchErrorOf(
   connection: LdapConnection,
   base: string,
 ): LdapResultError {
-  return toLimitError(error, connection.bindDn, connection.kind) ?? withBase(error, base);
+  return error.code === ResultCode.noSuchObject
+    ? new LdapResultError(error, `${error.message} for the base ${base}`)
+    : (toLimitError(error, connection.bindDn, connection.kind) ?? error);
 }
 
 /**

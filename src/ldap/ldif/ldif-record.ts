@@ -1,5 +1,4 @@
-import { BerWriter } from 'ldapts';
-import { EncodedFilter, type Filter } from '../filter/filter.js';
+import { encodeFilter, type Filter } from '../filter/filter.js';
 
 /** An attribute description (RFC 4512 §2.5), spelled as in the configuration, and values. */
 export interface AttributeValues {
@@ -70,10 +69,4 @@ function writeValue(attribute: string, value: string): string {
 function foldLine(line: string): string {
   const rest = line.slice(LONGEST_LINE).match(/.{1,75}/g) ?? [];
   return [line.slice(0, LONGEST_LINE), ...rest].join('\n ');
-}
-
-function encodeFilter(filter: Filter): Buffer {
-  const writer = new BerWriter();
-  new EncodedFilter(filter).write(writer);
-  return writer.buffer;
 }

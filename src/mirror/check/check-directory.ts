@@ -6,7 +6,7 @@ import type {
   LdapServerConfig,
   LdapSourceConfig,
 } from '../../config/settings/directory.js';
-import { type LdapConnection, readOne, ANY_ENTRY } from '../../ldap/client/ldap-connection.js';
+import { readOne } from '../../ldap/client/ldap-connection.js';
 import { LdapError, LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
@@ -18,8 +18,7 @@ import { ServerDirectory } from '../../sources/ldap/server-directory.js';
 import { FileDirectory } from '../../sources/file-directory.js';
 import { SourceError } from '../../sources/directory.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
-import { CountedEntries } from './counted-entries.js';
-import { PLURALS } from './counted-kind.js';
+import { CountedEntries, PLURALS } from './counted-entries.js';
 
 /** Called at intervals with the number of entries that have been read. */
 type Progress = (entries: number) => void;
@@ -35,9 +34,15 @@ const ENCRYPTION = {
   ldaps: 'encrypted (ldaps)',
 } as const satisfies Record<LdapServerConfig['security'], string>;
 
+/** A server that accepts the account. */
+interface Entered {
+  readonly url: string;
+  readonly directory: ServerDirectory;
+}
+
 /**
  * Checks that a directory server provides everything that the service needs, with the same kinds of requests
- * that the service uses. All findings are reported together.
+ * that the service uses. All findings are reported together. Each server may have to replace the others, and is compared.
  * @throws InvalidFilterError when a configured filter is malformed; the signal's reason
  */
 export async function checkDirectory(
@@ -48,54 +53,33 @@ export async function checkDirectory(
 ): Promise<Finding[]> {
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  const first = await enterAll(source, signal, findings);
-  if (first === null) return findings;
-  const { connection } = first;
-  findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
+  const entered: Entered[] = [];
   try {
-    const directory = new ServerDirectory(config, connection);
-    const check = new DirectoryCheck(config, directory, signal, progress);
+    for (const server of source.servers) {
+      let directory: ServerDirectory | null = null;
+      try {
+        directory = new ServerDirectory(config, await connectTo(source, server, signal));
+        findings.push(await describeServer(directory, server));
+        entered.push({ url: server.url, directory });
+      } catch (error) {
+        directory?.close();
+        findings.push(explainConnectionFailure(error, server));
+      }
+    }
+    const [first] = entered;
+    if (first === undefined) return findings;
+    findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
+    const check = new DirectoryCheck(config, first.directory, signal, progress);
     for await (const finding of check.run()) findings.push(finding);
-    const others = compareServers(source, directory, first.server, signal);
-    for await (const finding of others) findings.push(finding);
+    if (entered.length > 1)
+      for await (const finding of compareServers(entered, signal)) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
     findings.push(problem('directory server', error.message, error.name));
   } finally {
-    connection.close();
+    for (const { directory } of entered) directory.close();
   }
   return findings;
-}
-
-interface ConnectedServer {
-  readonly connection: LdapConnection;
-  readonly server: LdapServerConfig;
-}
-
-/**
- * Checks every server, because each may have to replace the others.
- * @returns a connection to the first server that accepts the account; null when none does
- */
-async function enterAll(
-  source: LdapSourceConfig,
-  signal: AbortSignal,
-  findings: Finding[],
-): Promise<ConnectedServer | null> {
-  let first: ConnectedServer | null = null;
-  for (const server of source.servers) {
-    let connection: LdapConnection | null = null;
-    try {
-      connection = await connectTo(source, server, signal);
-      findings.push(await describeServer(connection, server));
-      first ??= { connection, server };
-    } catch (error) {
-      connection?.close();
-      if (!(error instanceof LdapError)) first?.connection.close();
-      findings.push(explainConnectionFailure(error, server));
-    }
-    if (connection !== first?.connection) connection?.close();
-  }
-  return first;
 }
 
 /** A server that rejects the account is available; the problem is the account. */
@@ -107,7 +91,7 @@ function explainConnectionFailure(error: unknown, { url }: LdapServerConfig): Fi
 }
 
 async function describeServer(
-  connection: LdapConnection,
+  { connection }: ServerDirectory,
   { url, security }: LdapServerConfig,
 ): Promise<Finding> {
   const { vendorName, vendorVersion, kind } = await readRootDse(connection);
@@ -143,12 +127,11 @@ export async function checkFile(
     throw error;
   }
   const ofKinds = KINDS.flatMap((kind) => [...entries.describe(kind)]);
-  return [ok(what, source.file), ...ofKinds, ...(await entries.findings(null))];
+  return [ok(what, source.file), ...ofKinds, ...entries.findings()];
 }
 
 class DirectoryCheck {
   private readonly entries: CountedEntries;
-  private readonly connection: LdapConnection;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -157,7 +140,6 @@ class DirectoryCheck {
     private readonly progress: Progress,
   ) {
     this.entries = new CountedEntries(config);
-    this.connection = directory.connection;
   }
 
   async *run(): AsyncGenerator<Finding> {
@@ -171,7 +153,7 @@ class DirectoryCheck {
       yield* trouble === null ? this.entries.describe(kind) : [trouble];
     }
     // Missing references can only be determined if everything was read.
-    if (isWhole) yield* await this.entries.findings((dn) => this.sees(dn));
+    if (isWhole) yield* this.entries.findings();
     if (missing.size === 0) yield* this.describeChanges();
   }
 
@@ -181,10 +163,10 @@ class DirectoryCheck {
    * @returns why they cannot be read; null when all were read
    */
   private async read(kind: EntryKind): Promise<Finding | null> {
-    const { connection, directory, entries, signal } = this;
+    const { directory, entries, signal } = this;
     const request = { ...directory.searches[kind], attributes: entries.attributesOf(kind) };
     try {
-      for await (const entry of readPaged(connection, request, { signal })) {
+      for await (const entry of readPaged(directory.connection, request, { signal })) {
         if (!directory.covers(kind, entry.dn)) continue;
         entries.add(kind, entry);
         if (entries.total % PROGRESS_INTERVAL === 0) this.progress(entries.total);
@@ -197,47 +179,25 @@ class DirectoryCheck {
     }
   }
 
-  private async sees(dn: string): Promise<boolean> {
-    try {
-      return (await readOne(this.connection, dn, ['1.1'], { signal: this.signal })) !== null;
-    } catch (error) {
-      // Such as a DN that the server does not accept.
-      if (error instanceof LdapResultError) return false;
-      throw error;
-    }
-  }
-
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
-    const { users, groups } = this.config.mapping;
+    const { baseDn, mapping } = this.config;
     const missing = new Set<string>();
-    for (const dn of new Set([this.config.baseDn, ...users.bases, ...groups.bases])) {
-      const absence = await this.findAbsence(dn);
-      if (absence === null) continue;
-      missing.add(dn);
-      yield problem('directory bases', `${dn}: ${absence}`);
-    }
+    for (const dn of new Set([baseDn, ...mapping.users.bases, ...mapping.groups.bases]))
+      try {
+        // Only an error counts: the entry itself may be hidden from an account that can read those below it.
+        await readOne(this.directory.connection, dn, ['1.1'], { signal: this.signal }, []);
+      } catch (error) {
+        if (!(error instanceof LdapResultError)) throw error;
+        missing.add(dn);
+        const reason = `${error.message}: it does not exist, or the account may not read it`;
+        yield problem('directory bases', `${dn}: ${reason}`);
+      }
     if (missing.size === 0) yield ok('directory bases', 'all of them exist');
     return missing;
   }
 
-  /** The reason why an entry is not found; null when it exists. */
-  private async findAbsence(dn: string): Promise<string | null> {
-    try {
-      const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
-      const messages = this.connection.search(request, { signal: this.signal });
-      // Only an error counts: the entry itself may be hidden from an account that can read those below it.
-      for await (const { kind } of messages) if (kind === 'done') break;
-      return null;
-    } catch (error) {
-      if (error instanceof LdapResultError)
-        return `${error.message}: it does not exist, or the account may not read it`;
-      throw error;
-    }
-  }
-
   private async *describeChanges(): AsyncGenerator<Finding> {
     const { directory, config } = this;
-    const { total, dated } = this.entries;
     try {
       await directory.begin(chooseHints, this.signal);
     } catch (error) {
@@ -246,83 +206,39 @@ class DirectoryCheck {
       return;
     }
     const refusals = directory.refusals.map((text) => `. ${text}`).join('');
-    if (directory.mode === 'PUSHED') yield ok('changes', `the server pushes them (RFC 4533)${refusals}`);
-    else if (directory.mode === 'COUNTED')
-      yield ok(
-        'changes',
-        `the server numbers them, and is asked for the latest number every second${refusals}`,
-      );
-    else {
-      const text = `asked for every ${config.syncSeconds} s${refusals}`;
-      yield dated === total
-        ? ok('changes', text)
-        : warning(
-            'changes',
-            `${text}. The account sees no ${config.mapping.users.modifiedAt} in ${total - dated} of ${total} entries: only a scan finds their changes`,
-          );
-    }
+    const texts = {
+      PUSHED: 'the server pushes them (RFC 4533)',
+      COUNTED: 'the server numbers them, and is asked for the latest number every second',
+      POLLED: `all entries are listed every ${config.syncSeconds} s`,
+    };
+    yield ok('changes', `${texts[directory.mode]}${refusals}`);
   }
 }
 
 /** What the servers of one directory have in common. */
-interface Content {
-  readonly url: string;
-  readonly directory: ServerDirectory;
+interface Content extends Entered {
   /** The identity of the base DN, which replication keeps; null when the account does not see it. */
   readonly base: string | null;
   /** The identities of all users and groups. */
   readonly identities: ReadonlySet<string>;
 }
 
-/**
- * Compares the contents of all servers of DIRECTORY_URL with those of one: each may have to replace the others, and the mirror
- * would follow another content. Servers that are not available are left out.
- * @param directory that of the server `first`, and begun
- * @throws the signal's reason
- */
-async function* compareServers(
-  source: LdapSourceConfig,
-  directory: ServerDirectory,
-  first: LdapServerConfig,
-  signal: AbortSignal,
-): AsyncGenerator<Finding> {
-  const others = source.servers.filter((server) => server !== first);
-  let known: Content | null = null;
-  for (const server of others.length === 0 ? [] : [first, ...others]) {
-    const found = server === first ? directory : await openOther(server, { source, directory, signal });
-    if (found === null) continue;
+/** Compares the contents of all servers with those of the first one, which is begun. Servers that go away are left out. */
+async function* compareServers(entered: readonly Entered[], signal: AbortSignal): AsyncGenerator<Finding> {
+  let first: Content | null = null;
+  for (const each of entered)
     try {
-      if (found !== directory) await found.begin(chooseHints, signal);
-      const content = await readContent(server.url, found);
-      if (known === null) known = content;
-      else yield* describeDifference(known, content);
+      if (each !== entered[0]) await each.directory.begin(chooseHints, signal);
+      const content = await readContent(each);
+      if (first === null) first = content;
+      else yield* describeDifference(first, content);
     } catch (error) {
       if (!(error instanceof LdapError || error instanceof SourceError)) throw error;
-      yield warning(SERVERS, `${server.url}: its content could not be compared: ${error.message}`);
-      if (found === directory) return;
-    } finally {
-      if (found !== directory) found.connection.close();
+      yield warning(SERVERS, `${each.url}: its content could not be compared: ${error.message}`);
     }
-  }
 }
 
-interface Opening {
-  readonly source: LdapSourceConfig;
-  readonly directory: ServerDirectory;
-  readonly signal: AbortSignal;
-}
-
-async function openOther(server: LdapServerConfig, opening: Opening): Promise<ServerDirectory | null> {
-  const { source, directory, signal } = opening;
-  try {
-    return new ServerDirectory(directory.config, await connectTo(source, server, signal));
-  } catch (error) {
-    if (error instanceof LdapError) return null;
-    throw error;
-  }
-}
-
-async function readContent(url: string, directory: ServerDirectory): Promise<Content> {
+async function readContent({ url, directory }: Entered): Promise<Content> {
   const entry = await readOne(directory.connection, directory.config.baseDn, [directory.uuid]);
   const identities = new Set<string>();
   for await (const page of directory.scan(false)) for (const { uuid } of page) identities.add(uuid);
@@ -331,20 +247,21 @@ async function readContent(url: string, directory: ServerDirectory): Promise<Con
 
 /** Describes how the content of a server differs from that of the first one. */
 async function* describeDifference(first: Content, other: Content): AsyncGenerator<Finding> {
-  const { baseDn } = first.directory.config;
   const missing = [...first.identities].filter((uuid) => !other.identities.has(uuid)).length;
   const added = [...other.identities].filter((uuid) => !first.identities.has(uuid)).length;
   const counts = `${missing} users and groups of ${first.url} are missing there, and ${added} are only there`;
-  if (first.base !== null && other.base !== null && first.base !== other.base)
-    yield problem(
-      SERVERS,
-      `${other.url} has another directory than ${first.url}: ${baseDn} has another identity. ${counts}`,
-    );
-  else if (await lacks(other, first))
-    yield warning(SERVERS, `${other.url} lags behind ${first.url} by its contextCSN. ${counts}`);
-  else if (await lacks(first, other))
-    yield warning(SERVERS, `${first.url} lags behind ${other.url} by its contextCSN. ${counts}`);
-  else if (missing + added === 0)
+  const lagging = (await lacks(other, first))
+    ? [other, first]
+    : (await lacks(first, other))
+      ? [first, other]
+      : null;
+  if (first.base !== null && other.base !== null && first.base !== other.base) {
+    const reason = `${first.directory.config.baseDn} has another identity`;
+    yield problem(SERVERS, `${other.url} has another directory than ${first.url}: ${reason}. ${counts}`);
+  } else if (lagging !== null) {
+    const [behind, ahead] = lagging.map(({ url }) => url);
+    yield warning(SERVERS, `${behind} lags behind ${ahead} by its contextCSN. ${counts}`);
+  } else if (missing + added === 0)
     yield ok(SERVERS, `${other.url} has the same ${first.identities.size} users and groups as ${first.url}`);
   else
     yield problem(
@@ -352,11 +269,10 @@ async function* describeDifference(first: Content, other: Content): AsyncGenerat
       `${other.url} has other content than ${first.url}, or one of them lags. ${counts}`,
     );
   for (const { url, directory } of [first, other])
-    if (directory.contextCsns.length === 0)
-      yield warning(
-        SERVERS,
-        `${url} does not show which changes of the others it has: it is not known whether it lags`,
-      );
+    if (directory.contextCsns.length === 0) {
+      const text = 'does not show which changes of the others it has: it is not known whether it lags';
+      yield warning(SERVERS, `${url} ${text}`);
+    }
 }
 
 async function lacks({ directory }: Content, known: Content): Promise<boolean> {

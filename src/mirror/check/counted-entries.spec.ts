@@ -1,73 +1,132 @@
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
-import { configFor } from '../../config/config.js';
+import { entryOf } from '../../../test/support/builders/model-entry.js';
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { readConfig } from '../../config/config.js';
 import { Entry } from '../../ldap/entry.js';
 import { CountedEntries } from './counted-entries.js';
 
 const entry = (dn: string, attributes: Record<string, (string | Buffer)[]>) =>
   new Entry(
     dn,
-    Object.entries({ cn: [dn], sAMAccountName: [dn], ...attributes }).map(([name, values]) => [
+    Object.entries({ cn: [dn], ...attributes }).map(([name, values]) => [
       name,
       values.map((value) => Buffer.from(value)),
     ]),
   );
-const sid = (rid: number) => {
-  const bytes = Buffer.from('0105000000000005' + '00'.repeat(20), 'hex');
-  [21, 1, 2, 3, rid].forEach((part, index) => bytes.writeUInt32LE(part, 8 + 4 * index));
-  return bytes;
-};
 
-async function findingsOf(
-  server: 'openldap' | 'samba',
-  users: readonly Entry[],
-  groups: readonly Entry[],
-): Promise<string[]> {
-  const entries = new CountedEntries(configFor(builtInConfig(), server).directory);
-  for (const user of users) entries.add('person', user);
+function findingsOf(groups: readonly Entry[]): string[] {
+  const entries = new CountedEntries(builtInConfig().directory);
   for (const group of groups) entries.add('group', group);
-  const findings = await entries.findings(null);
-  return findings
+  return entries
+    .findings()
     .filter(({ what }) => what === 'members')
     .map(({ result, what, text }) => `${result} ${what}: ${text ?? ''}`);
 }
 
 describe('a check of members', () => {
-  it('names the attribute of groups that is not read, and what to set', async () => {
+  it('names the attribute of groups that is not read, and what to set', () => {
     const posix = entry('cn=a', { memberUid: ['ann'] });
-    expect(await findingsOf('openldap', [], [posix, entry('cn=b', {})])).toEqual([
-      'warning members: memberUid is not read, and alone names the members of 1 group: set groups.members to {attribute: memberUid, by: id}',
+    expect(findingsOf([posix, entry('cn=b', {})])).toEqual([
+      'warning members: memberUid is not read, and alone names the members of 1 group: add {attribute: memberUid, by: id} to groups.members',
     ]);
     const both = entry('cn=c', { member: ['uid=a'], uniqueMember: ['uid=b'] });
-    expect(await findingsOf('openldap', [], [both])).toEqual([]);
-    expect(await findingsOf('openldap', [], [both, entry('cn=d', { uniqueMember: ['uid=b'] })])).toEqual([
-      'warning members: uniqueMember is not read, and alone names the members of 1 group: set groups.members to {attribute: [member, uniqueMember], by: dn}',
+    expect(findingsOf([both])).toEqual([]);
+    expect(findingsOf([both, entry('cn=d', { uniqueMember: ['uid=b'] })])).toEqual([
+      'warning members: uniqueMember is not read, and alone names the members of 1 group: add {attribute: uniqueMember, by: dn} to groups.members',
     ]);
-    expect(await findingsOf('openldap', [], [both, posix])).toEqual([
-      expect.stringContaining(
-        'set groups.members to [{attribute: member, by: dn}, {attribute: memberUid, by: id}]',
-      ),
+    expect(findingsOf([both, posix])).toEqual([
+      expect.stringContaining('add {attribute: memberUid, by: id} to groups.members'),
+    ]);
+  });
+});
+
+type Attributes = Record<string, string[]>;
+
+/** A file that changes nothing. */
+const BUILT_IN = '# The built-in model.';
+
+function quarantineOf(
+  people: readonly Attributes[],
+  groups: readonly Attributes[] = [],
+  model = BUILT_IN,
+): string[] {
+  const entries = new CountedEntries(readConfig(modelSetting(model)).directory);
+  for (const [index, each] of people.entries())
+    entries.add('person', entryOf(`uid=u${index},ou=people,dc=example,dc=org`, each));
+  for (const [index, each] of groups.entries())
+    entries.add('group', entryOf(`cn=g${index},ou=groups,dc=example,dc=org`, each));
+  return (['person', 'group'] as const)
+    .filter((kind) => entries.totalOf(kind) > 0)
+    .flatMap((kind) => [...entries.describe(kind)])
+    .filter(({ result }) => result !== 'ok')
+    .map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
+}
+
+const person = (id: string, attributes: Attributes = {}): Attributes => ({
+  uid: [id],
+  cn: [id],
+  ...attributes,
+});
+const PEOPLE = ['a', 'b', 'c', 'd', 'e'].map((id) => person(id));
+
+describe('entries that would be quarantined', () => {
+  it('are none in a sound directory, and are reported however few they are, with each cause', () => {
+    expect(quarantineOf(PEOPLE, [{ cn: ['club'] }])).toEqual([]);
+    expect(quarantineOf([...PEOPLE, {}, {}, { uid: ['f'] }])).toEqual([
+      'warning people: 3 of 8 entries would be quarantined: an entry has no usable uid, which is its id (2), or has no usable displayName or cn, which is its name (1). Set users.id to an attribute that each entry has',
     ]);
   });
 
-  it('counts members of other domains', async () => {
-    const dn = 'CN=S-1-5-21-9,CN=ForeignSecurityPrincipals,DC=a';
-    expect(await findingsOf('samba', [], [entry('cn=a', { member: [dn, 'cn=b'] })])).toEqual([
-      'warning members: 1 foreign security principal among the members: users and groups of other domains are not mirrored',
-    ]);
+  it('are not reported if up to a fifth of the values of an attribute do not fit', () => {
+    const model = 'users: {fields: {desk: {attribute: roomNumber, type: Int, description: The desk.}}}';
+    const desks = ['1', '2', '3', '4'].map((desk) => person(`desk-${desk}`, { roomNumber: [desk] }));
+    expect(quarantineOf([...desks, person('f', { roomNumber: ['12b'] })], [], model)).toEqual([]);
   });
 
-  it('counts users whose primary group is not mirrored', async () => {
-    const users = [513, 513, 514].map((rid, index) =>
-      entry(`cn=${index}`, { objectSid: [sid(1000 + index)], primaryGroupID: [String(rid)] }),
-    );
-    const group = entry('cn=guests', { objectSid: [sid(514)] });
-    expect(await findingsOf('samba', users, [group])).toEqual([
-      expect.stringContaining(
-        'primaryGroupID of users: 2 values with the name of a group that is not mirrored (1 group)',
-      ),
-    ]);
-    expect(await findingsOf('samba', users, [group, entry('cn=users', { objectSid: [sid(513)] })])).toEqual(
+  it.each<[string, Attributes[], Attributes[], string, string]>([
+    [
+      'all without the id',
+      PEOPLE,
       [],
-    );
+      'users: {id: employeeNumber}',
+      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
+    ],
+    [
+      'all groups without the name',
+      [],
+      [{ cn: ['club'] }],
+      'groups: {name: [displayName]}',
+      'problem groups: all 1 entries would be quarantined: an entry has no usable displayName, which is its name (1). Set groups.name to attributes of which each entry has one',
+    ],
+    [
+      'all that share an id',
+      [...PEOPLE, ...PEOPLE],
+      [],
+      BUILT_IN,
+      'problem people: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
+    ],
+    [
+      'some with an entryUUID that is not a UUID',
+      [...PEOPLE, person('f', { entryUUID: ['1'] }), person('g', { entryUUID: ['2'] })],
+      [],
+      BUILT_IN,
+      'warning people: 2 of 7 entries would be quarantined: an entry has an entryUUID that is not a UUID (2). Set uuid to the attribute with the permanent id of an entry',
+    ],
+    [
+      'values that do not fit their type',
+      [...PEOPLE, person('f', { roomNumber: ['12b'] }), person('g', { roomNumber: ['3'] })],
+      [],
+      'users: {fields: {desk: {attribute: roomNumber, type: Int, description: The desk.}}}',
+      'warning people: roomNumber of 1 of the 2 entries that have it would be quarantined: it is not a whole number. Set users.fields.desk.type to the type of its values, such as String',
+    ],
+    [
+      'members that are not named in this way',
+      [],
+      [{ cn: ['club'], member: ['uid=a,dc=example,dc=org'] }],
+      'groups: {members: {attribute: member, by: uuid}}',
+      'warning groups: member of 1 of the 1 entries that have it would be quarantined: it has 1 values that are not UUIDs. Set by of the role in groups to what its values are: dn, id or uuid',
+    ],
+  ])('are reported: %s', (_, people, groups, model, expected) => {
+    expect(quarantineOf(people, groups, model)).toEqual([expected]);
   });
 });

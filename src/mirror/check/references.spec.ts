@@ -23,14 +23,14 @@ const club = 'cn=club,ou=groups,dc=example,dc=org';
 const managingGroup: Field = { ...manager, type: '[Group!]!', reference: { to: 'group', reverse: null } };
 
 /** Users with one value each, and a group. */
-async function findingsOf(managers: Readonly<Record<string, string>>, field = manager) {
+function findingsOf(managers: Readonly<Record<string, string>>, field = manager) {
   const users = { ...mapping.users, fields: [...mapping.users.fields, field] };
   const entries = new CountedEntries({ ...directory, mapping: { ...mapping, users } });
   for (const [id, named] of Object.entries(managers))
     entries.add('person', entryOf(dnOf(id), { uid: [id], cn: [id], manager: [named] }));
   entries.add('group', entryOf(club, { cn: ['club'] }));
-  const findings = await entries.findings(null);
-  return findings
+  return entries
+    .findings()
     .filter(({ what }) => what === 'references')
     .map(({ result, text }) => [
       result,
@@ -40,12 +40,12 @@ async function findingsOf(managers: Readonly<Record<string, string>>, field = ma
 }
 
 describe('the references of custom fields in a check', () => {
-  it('are counted, and reported where more than a fifth name no entry', async () => {
+  it('are counted, and reported where more than a fifth name no entry', () => {
     const five = { a: dnOf('b'), b: dnOf('a'), c: 'UID=A, ou=people,dc=example,dc=org', d: dnOf('a') };
-    expect(await findingsOf({ ...five, e: dnOf('nobody') })).toEqual([
+    expect(findingsOf({ ...five, e: dnOf('nobody') })).toEqual([
       ['ok', 'users.manager: 4 of 5 values name a mirrored user', null],
     ]);
-    expect(await findingsOf({ ...five, d: dnOf('other'), e: dnOf('nobody') })).toEqual([
+    expect(findingsOf({ ...five, d: dnOf('other'), e: dnOf('nobody') })).toEqual([
       [
         'warning',
         'users.manager: 3 of 5 values name a mirrored user',
@@ -54,15 +54,15 @@ describe('the references of custom fields in a check', () => {
     ]);
   });
 
-  it('do not dangle if they name a mirrored entry of the other kind', async () => {
+  it('do not dangle if they name a mirrored entry of the other kind', () => {
     const both = { a: dnOf('a'), b: club, c: club };
-    expect(await findingsOf(both)).toEqual([
+    expect(findingsOf(both)).toEqual([
       ['ok', 'users.manager: 1 of 3 values name a mirrored user, and 2 a mirrored group', null],
     ]);
-    expect(await findingsOf(both, managingGroup)).toEqual([
+    expect(findingsOf(both, managingGroup)).toEqual([
       ['ok', 'users.manager: 2 of 3 values name a mirrored group, and 1 a mirrored user', null],
     ]);
-    expect(await findingsOf({ ...both, d: dnOf('nobody') })).toEqual([
+    expect(findingsOf({ ...both, d: dnOf('nobody') })).toEqual([
       [
         'warning',
         'users.manager: 1 of 4 values name a mirrored user, and 2 a mirrored group',
@@ -71,15 +71,15 @@ describe('the references of custom fields in a check', () => {
     ]);
   });
 
-  it('need another type if they all name entries of the other kind', async () => {
-    expect(await findingsOf({ a: club, b: club })).toEqual([
+  it('need another type if they all name entries of the other kind', () => {
+    expect(findingsOf({ a: club, b: club })).toEqual([
       [
         'warning',
         'users.manager: 0 of 2 values name a mirrored user, and 2 a mirrored group',
         ': set users.fields.manager.type to Group, because its values name groups',
       ],
     ]);
-    expect(await findingsOf({ a: dnOf('a') }, managingGroup)).toEqual([
+    expect(findingsOf({ a: dnOf('a') }, managingGroup)).toEqual([
       [
         'warning',
         expect.any(String),

@@ -4,10 +4,17 @@ import { mappingOf, type NamedBy } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { type ReferenceField, referenceFields } from '../../database/fields/field-columns.js';
 import type { Entry } from '../../ldap/entry.js';
-import { escapeDnValue, InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
-import { type Identified, nameInValue, referenceKeyOf } from '../../sources/references.js';
+import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
+import {
+  type Identified,
+  keysOfEntry,
+  nameInValue,
+  referenceKeyOf,
+  waysOfNaming,
+} from '../../sources/references.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
-import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
+
+type ReferenceConfig = Pick<DirectoryConfig, 'mapping' | 'baseDn'>;
 
 /** The lists of the model. */
 export const LISTS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
@@ -28,29 +35,21 @@ interface Example {
   readonly origin: Origin;
 }
 
-/** The folded ids, and the UUIDs, of the mirrored users. */
-interface KnownUsers {
-  readonly ids: ReadonlySet<string>;
-  readonly uuids: ReadonlySet<string>;
-}
-
-/** Types of the relative DNs of containers. Others can be personal. */
-const CONTAINERS: readonly string[] = ['ou', 'o', 'cn', 'dc', 'l', 'st', 'c'];
-
 /** The largest number of distinct values whose text is kept, to find the cause of references that name no entry. */
 const MOST_TEXTS = 20_000;
-/** The largest number of values of each origin that are looked up. */
-const MOST_LOOKED_UP = 20;
 /** The highest percentage of references without a mirrored entry that causes no warning. */
 const TOLERATED_PERCENT = 5;
-const NOUNS = { person: 'user', group: 'group' } as const satisfies Record<EntryKind, string>;
+/** The share, as one of so many, above which the model is probably wrong. */
+const TOLERATED_OF_MODEL = 5;
+export const NOUNS = { person: 'user', group: 'group' } as const satisfies Record<EntryKind, string>;
 
 interface Summary {
   readonly total: number;
   readonly dangling: number;
   /** The number of values that name a mirrored entry of the other kind. They are not among the dangling ones. */
   readonly ofOtherKind: number;
-  readonly examples: readonly Example[];
+  /** A value that names no mirrored entry. */
+  readonly example: Example | undefined;
 }
 
 /** The references of groups, or those of one field, by what they name. */
@@ -91,8 +90,8 @@ class NamedValues {
       if (!isMirrored(key)) dangling += count;
       else if (!to.some((kind) => mirrored[kind].has(key))) ofOtherKind += count;
     }
-    const examples = [...this.texts].filter(([key]) => !isMirrored(key)).map(([, each]) => each);
-    return { total, dangling, ofOtherKind, examples };
+    const [, example] = [...this.texts].find(([key]) => !isMirrored(key)) ?? [];
+    return { total, dangling, ofOtherKind, example };
   }
 }
 
@@ -101,7 +100,7 @@ export class References {
   private readonly mirrored: Readonly<Record<EntryKind, Identified[]>> = { person: [], group: [] };
   private readonly named: readonly NamedValues[];
 
-  constructor(private readonly config: Pick<DirectoryConfig, 'mapping' | 'baseDn'>) {
+  constructor(private readonly config: ReferenceConfig) {
     const { mapping } = config;
     const { members, admins, owners } = mapping.groups;
     const fields = KINDS.flatMap((kind) =>
@@ -130,36 +129,25 @@ export class References {
       if (named.kind === kind && (identity !== null || named.field === null)) named.add(entry);
   }
 
-  /**
-   * How many references each field has, with a warning where many name no entry. It contains no names of entries.
-   * @param sees whether the account sees the entry with a DN; null: it cannot be looked up
-   */
-  async findings(sees: ((dn: string) => Promise<boolean>) | null): Promise<Finding[]> {
-    const { person } = this.mirrored;
+  /** How many references each field has, with a warning where many name no entry. It contains no names of entries. */
+  findings(): Finding[] {
     const keys = { person: this.keysOf('person'), group: this.keysOf('group') };
-    const summaries = this.named.map((named) => ({ named, summary: named.summarize(keys) }));
-    const known = {
-      ids: new Set(person.map(({ id }) => id)),
-      uuids: new Set(person.map(({ uuid }) => uuid)),
-    };
-    const causes = new Causes(this.config, known);
-    if (sees !== null)
-      for (const { summary } of summaries.filter((each) => isMostlyWrong(each.summary)))
-        await causes.lookUp(summary.examples.slice(0, MOST_LOOKED_UP), sees);
-    return summaries.flatMap(({ named, summary }) =>
-      named.field === null
-        ? this.describeMembers(summary, causes)
-        : [describeField(named, named.field, summary, causes)],
-    );
+    return this.named.flatMap((named) => {
+      const summary = named.summarize(keys);
+      const isWrong = summary.dangling * TOLERATED_OF_MODEL > summary.total - summary.ofOtherKind;
+      const cure = isWrong && summary.example !== undefined ? cureOf(summary.example, this.config) : null;
+      return named.field === null
+        ? this.describeMembers(summary, cure)
+        : [describeField(named, named.field, summary, cure)];
+    });
   }
 
-  private describeMembers(summary: Summary, causes: Causes): Finding[] {
-    const { total, dangling, examples } = summary;
+  private describeMembers({ total, dangling }: Summary, cure: string | null): Finding[] {
     if (dangling * 100 <= total * TOLERATED_PERCENT) return [];
     const percent = Math.floor((dangling * 1000) / total) / 10;
     const names = this.ways.includes('dn') ? 'DNs' : 'names';
     const text = `${dangling} of ${total} ${names} in groups (${percent} %) name no mirrored entry, and are ignored`;
-    return [warning('references', isMostlyWrong(summary) ? `${text}: ${causes.cureOf(examples)}` : text)];
+    return [warning('references', cure === null ? text : `${text}: ${cure}`)];
   }
 
   private get ways(): NamedBy[] {
@@ -176,19 +164,13 @@ export class References {
   }
 }
 
-/** Whether so many references dangle that the model is probably wrong: more than a fifth. */
-function isMostlyWrong({ total, dangling, ofOtherKind }: Summary): boolean {
-  return dangling * 5 > total - ofOtherKind;
-}
-
 /** An attribute may name users and groups, which two fields show. */
 function describeField(
   { kind, origins }: NamedValues,
   { name, type, reference }: ReferenceField,
-  summary: Summary,
-  causes: Causes,
+  { total, dangling, ofOtherKind }: Summary,
+  cure: string | null,
 ): Finding {
-  const { total, dangling, ofOtherKind, examples } = summary;
   const named = total - dangling - ofOtherKind;
   const other = NOUNS[reference.to === 'user' ? 'group' : 'person'];
   const others = ofOtherKind === 0 ? '' : `, and ${ofOtherKind} a mirrored ${other}`;
@@ -199,103 +181,28 @@ function describeField(
     const key = origins[0]?.key ?? '';
     return warning('references', `${text}: set ${key}.type to ${written}, because its values name ${other}s`);
   }
-  return isMostlyWrong(summary)
-    ? warning('references', `${text}: ${causes.cureOf(examples)}`)
-    : ok('references', text);
+  return cure === null ? ok('references', text) : warning('references', `${text}: ${cure}`);
 }
 
-/** Finds what to set in the model so that references find entries. */
-class Causes {
-  /** Whether the account sees the entries that some values name. */
-  private readonly seen = new Map<string, boolean>();
-
-  constructor(
-    private readonly config: Pick<DirectoryConfig, 'mapping' | 'baseDn'>,
-    private readonly users: KnownUsers,
-  ) {}
-
-  /** Looks up what is named in vain, to distinguish what the model leaves out from what the account does not see. */
-  async lookUp(examples: readonly Example[], sees: (dn: string) => Promise<boolean>): Promise<void> {
-    for (const { text } of examples) this.seen.set(text, isDn(text) && (await sees(text)));
-  }
-
-  /** The cure for the cause of most examples. It contains no value. */
-  cureOf(examples: readonly Example[]): string {
-    const counts = new Map<string, number>();
-    const lookedUp = examples.filter(({ text }) => this.seen.has(text));
-    for (const example of lookedUp.length === 0 ? examples : lookedUp) {
-      const cure = this.cureOfOne(example);
-      counts.set(cure, (counts.get(cure) ?? 0) + 1);
-    }
-    const [[most] = ['']] = [...counts].sort(([, left], [, right]) => right - left);
-    return most;
-  }
-
-  private cureOfOne({ text, origin }: Example): string {
-    const other = this.otherName(text, origin.by);
-    if (other !== null) return cureOfName(origin, other);
-    if (origin.by === 'dn') return this.cureOfDn(text, origin);
-    const keys = origin.by === 'id' ? 'users.base, users.filter and users.id' : 'users.base and users.filter';
-    return `set ${keys} so that they select the users that ${origin.key} names`;
-  }
-
-  /** How a text names a user, if not in the way that the model says. */
-  private otherName(text: string, by: NamedBy): NamedBy | 'text' | null {
-    if (isDn(text)) return by === 'dn' ? null : 'dn';
-    if (by !== 'id' && this.users.ids.has(foldId(text))) return 'id';
-    if (by !== 'uuid' && this.users.uuids.has(text.toLowerCase())) return 'uuid';
-    return by === 'dn' ? 'text' : null;
-  }
-
-  private cureOfDn(text: string, { lists }: Origin): string {
-    const { baseDn } = this.config;
-    if (!isBelow(text, baseDn))
-      return `set DIRECTORY_BASE_DN to an entry above what is named, which is not below ${baseDn}`;
-    const covering = lists.flatMap((list) => {
-      const base = this.basesOf(list).find((each) => isBelow(text, each));
-      return base === undefined ? [] : [{ list, base }];
-    });
-    const [first] = covering;
-    if (first === undefined)
-      return `set ${lists.map((list) => `${list}.base to ${this.describeBases(list, text)}`).join(', or ')}`;
-    const orRemove = 'or remove the DNs of deleted entries';
-    const isSeen = this.seen.get(text);
-    if (isSeen === false) return `let the account read what is named below ${first.base}, ${orRemove}`;
-    const filters = covering.map(({ list }) => `${list}.filter`).join(' or ');
-    const selecting = `set ${filters} so that it selects what is named below ${first.base}`;
-    return isSeen === true ? selecting : `${selecting}, ${orRemove}`;
-  }
-
-  private basesOf(list: List): readonly string[] {
-    return mappingOf(this.config.mapping, list === 'users' ? 'person' : 'group').bases;
-  }
-
-  /** The bases of a list, relative to the base DN, and the container with the entry that is missing. */
-  private describeBases(list: List, text: string): string {
-    const { baseDn } = this.config;
-    const relative = this.basesOf(list).map((base) =>
-      base.slice(0, Math.max(0, base.length - baseDn.length - 1)),
-    );
-    return `[${[...relative, containerOf(text, baseDn)].map((base) => JSON.stringify(base)).join(', ')}]`;
-  }
-}
-
-function cureOfName({ key }: Origin, named: NamedBy | 'text'): string {
-  const what = { dn: 'DNs', id: 'ids of users', uuid: 'entryUUIDs', text: 'no DNs' }[named];
+/** What to set in the model so that references find entries, from one that finds none. It contains no value. */
+function cureOf({ text, origin }: Example, { mapping, baseDn }: ReferenceConfig): string {
+  const { key, by, lists } = origin;
+  if (isDn(text) && by !== 'dn') return `set ${key}.by to dn, because its values are DNs`;
+  if (by !== 'dn')
+    return `set users so that they include those whom ${key} names: users.base, users.filter, users.id`;
   // The references of fields are DNs.
-  if (key.includes('.fields.')) return `set ${key}.type to String, because its values are ${what}`;
-  return named === 'text'
-    ? `set ${key}.attribute to an attribute with DNs, because the values of this one are not DNs`
-    : `set ${key}.by to ${named}, because its values are ${what}`;
-}
-
-/** The container directly below the base DN that has an entry; empty for the base DN. */
-function containerOf(text: string, baseDn: string): string {
-  const rdns = parseDn(text);
-  const depth = rdns.length - parseDn(baseDn).length;
-  const [pair] = depth < 2 ? [] : (rdns[depth - 1] ?? []);
-  if (pair === undefined || typeof pair.value !== 'string') return '';
-  return CONTAINERS.includes(pair.type.toLowerCase()) ? `${pair.type}=${escapeDnValue(pair.value)}` : '';
+  if (!isDn(text) && key.includes('.fields.'))
+    return `set ${key}.type to String, because its values are no DNs`;
+  if (!isDn(text))
+    return `set ${key}.by to id or uuid, or ${key}.attribute to one with DNs, because its values are no DNs`;
+  if (!isBelow(text, baseDn))
+    return `set DIRECTORY_BASE_DN to an entry above what is named, which is not below ${baseDn}`;
+  const basesOf = (list: List) => mappingOf(mapping, list === 'users' ? 'person' : 'group').bases;
+  const covering = lists.filter((list) => basesOf(list).some((base) => isBelow(text, base)));
+  const keysOf = (some: readonly List[], name: string) => some.map((list) => `${list}.${name}`).join(' or ');
+  if (covering.length === 0)
+    return `extend ${keysOf(lists, 'base')}: what is named is not below ${lists.flatMap(basesOf).join(' or ')}`;
+  return `set ${keysOf(covering, 'filter')} so that it selects what is named below ${covering.flatMap(basesOf).join(' or ')}, let the account read it, or remove the DNs of deleted entries`;
 }
 
 function isDn(text: string): boolean {

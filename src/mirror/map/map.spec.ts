@@ -1,7 +1,7 @@
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Entry } from '../../ldap/entry.js';
-import { parseRfc3339 } from './parse-value.js';
+import { parseRfc3339 } from './entry-reader.js';
 import { mapGroup, mapPerson } from './map.js';
 
 const { users: people, groups } = builtInConfig().directory.mapping;

@@ -8,8 +8,14 @@ import {
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';
-import { groupKeysOf, namedGroupsOf } from '../../sources/references.js';
-import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type NamedAs } from './named-by.js';
+import {
+  groupKeysOf,
+  NAMED_AS_ADMIN,
+  NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
+  type NamedAs,
+  namedGroupsOf,
+} from '../../sources/references.js';
 
 /**
  * Users can name the groups that they belong to: in memberOf, and by the number of their primary group. They are stored as references

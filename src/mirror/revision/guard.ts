@@ -11,7 +11,13 @@ import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
 import type { EntryKind } from '../../sources/source.js';
-import { NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, namedBy, type RoleSum } from '../map/named-by.js';
+import {
+  NAMED_AS_ADMIN,
+  NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
+  namedBy,
+  type RoleSum,
+} from '../../sources/references.js';
 import { MEMBERS } from './staged-entry.js';
 
 /** Number of deletions that are always allowed: for instance one user who leaves, and their group. */

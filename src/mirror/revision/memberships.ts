@@ -2,7 +2,7 @@ import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { carriedColumns } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { NAMED_GROUPS } from '../map/map.js';
-import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../map/named-by.js';
+import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../../sources/references.js';
 import { MEMBERS } from './staged-entry.js';
 
 /** Above this number of users, the memberships of whole groups are computed. */

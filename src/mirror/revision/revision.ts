@@ -5,15 +5,14 @@ import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
 import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';
-import { pruneChanges } from '../prune-changes.js';
-import { writeChanges } from './change-log.js';
+import { pruneChanges, writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
 import { MOST_NAMING, readHash, Staging } from './staging.js';
 import { MEMBERS } from './staged-entry.js';
 
-/** Another process has written a revision, or leads, since this one was begun. */
+/** Another process has written a revision since this one was begun, leads, or has another model. */
 export class OutdatedRevisionError extends Error {
   constructor() {
     super('Another process has changed the mirror meanwhile');
@@ -39,8 +38,6 @@ export interface RevisionRequest {
   readonly isRewritten?: boolean;
   /** Whether only entries are read that hints name: the others must have been read with the same model. */
   readonly isHinted?: boolean;
-  /** Whether nothing says that the containers of the entries were renamed. */
-  readonly isPolled?: boolean;
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
@@ -68,8 +65,6 @@ export type RevisionOutcome =
     } & Summary)
   /** The same changes are held already: a command learns why, the leader knows it. */
   | { readonly kind: 'held' }
-  /** Only a scan can show what is missing: an entry that a group names, or all entries, for another model. */
-  | { readonly kind: 'partial' }
   /** The hash to confirm is not that of the changes. */
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -148,7 +143,6 @@ class Revision {
     const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
     const isSameModel = state.fingerprint === this.fingerprint;
-    if (await this.needsScan(staging, isSameModel)) return { kind: 'partial' };
     if (isEmpty && !isFirst && isPlain) {
       await this.writeState(null, 0, state, { users: 0, groups: 0 });
       return { kind: 'unchanged' };
@@ -170,11 +164,6 @@ class Revision {
     if (this.request.isRewritten === true) await this.addNaming(staging);
     await staging.settle();
     return staging;
-  }
-
-  private async needsScan(staging: Staging, isSameModel: boolean): Promise<boolean> {
-    const { isHinted = false, isPolled = false } = this.request;
-    return isHinted && (!isSameModel || (isPolled && (await staging.namesUnknown())));
   }
 
   private decide(state: State, hash: string, isEmpty: boolean): RevisionOutcome | null {
@@ -212,9 +201,10 @@ class Revision {
   }
 
   private requireSame(begun: State, state: State): void {
-    const { leader } = this.request;
+    const { leader, isHinted = false } = this.request;
     const isLeading = leader === null || Number(state.leader) === leader;
-    if (state.id !== begun.id || !isLeading) throw new OutdatedRevisionError();
+    const isOfOtherModel = isHinted && state.fingerprint !== this.fingerprint;
+    if (state.id !== begun.id || !isLeading || isOfOtherModel) throw new OutdatedRevisionError();
   }
 
   private async conclude(

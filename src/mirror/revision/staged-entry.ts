@@ -1,4 +1,6 @@
 import { createHash, hash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { arraysOf } from '../../common/chunks.js';
 import { type Field, isSearched, pictureFields, storedName } from '../../common/field.js';
 import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
@@ -12,11 +14,12 @@ import {
 import { writtenColumns, referenceFields } from '../../database/fields/field-columns.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
-import { storedKeyOf } from '../../sources/references.js';
+import { keysOfEntry, storedKeyOf, waysOfNaming } from '../../sources/references.js';
 import { searchesOf } from '../../sources/ldap/server-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
 import { COMPARED, comparedName, FIELD_VALUES } from '../../database/fields/value-filters.js';
+import { inspectPicture } from '../../media/rendering/inspect-picture.js';
 import type { Mapped } from '../map/entry-reader.js';
 import {
   GROUP_KEYS,
@@ -26,7 +29,6 @@ import {
   mapPerson,
   NAMED_GROUPS,
 } from '../map/map.js';
-import { keysOfEntry, waysOfNaming } from '../map/named-by.js';
 
 /** The field of the references that are the members of a group. */
 export const MEMBERS = ':';
@@ -63,11 +65,7 @@ export interface StagedEntry {
   readonly references: readonly StagedReference[];
 }
 
-/** Stores the bytes of a picture: see PictureStore. */
-interface Pictures {
-  put(bytes: Buffer): Promise<{ readonly sha256: Buffer } | { readonly reason: string }>;
-  flush(): Promise<void>;
-}
+type Pictures = Pick<PictureStore, 'put' | 'flush'>;
 
 /** Maps entries of a directory to the form in which they are staged. */
 export class EntryStager {
@@ -257,20 +255,88 @@ function withoutSpelling(row: Row, fields: readonly Field[]): Row {
 
 /** A digest of references in any order. */
 function* digestOf(references: readonly StagedReference[]): Steps<string> {
-  // Parts by the first characters of the targets are sorted one by one, because a group can have a hundred thousand.
-  const parts = new Map<string, string[]>();
-  for (const [index, [field, target, namedAs]] of references.entries()) {
-    if (index % 1000 === 999) yield;
-    const start = target.slice(0, 2);
-    const text = `${field} ${target} ${namedAs}`;
-    const part = parts.get(start);
-    if (part === undefined) parts.set(start, [text]);
-    else part.push(text);
+  const texts = references.map(([field, target, namedAs]) => `${target} ${field} ${namedAs}`);
+  yield;
+  texts.sort();
+  yield;
+  return hash('sha256', texts.join('\n'), 'hex');
+}
+
+/**
+ * Maximum number of bytes of pictures that are collected before they are written together. The driver keeps buffers
+ * of the size of the largest statement.
+ */
+const BATCH_BYTES = 250_000;
+/** Maximum number of bytes of one picture. An unprocessed photo from a camera is smaller. */
+const LARGEST_PICTURE = 16_000_000;
+
+/** The result of storing a picture: its key in the store, or the reason why it is omitted. */
+type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
+
+/** Returns the reason why a picture cannot be displayed, or null if it can. */
+export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
+  if (bytes.length > LARGEST_PICTURE) return `has more than ${LARGEST_PICTURE} bytes`;
+  const inspection = await inspectPicture(bytes);
+  return inspection.ok ? null : inspection.reason;
+}
+
+/**
+ * Stores pictures under the SHA-256 of their bytes while entries are still being read, so that a run does not
+ * hold them in memory. Unused ones are deleted (see sweepPictures).
+ */
+export class PictureStore {
+  private readonly known = new Set<string>();
+  private allKnown = false;
+  private waiting: { sha256: Buffer; bytes: Buffer }[] = [];
+  private waitingBytes = 0;
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * Loads the keys of all stored pictures, for runs over a whole directory: one query for each picture would
+   * take long.
+   */
+  static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
+    const store = new PictureStore(dataSource);
+    const rows: { sha256: string }[] = await dataSource.query(
+      `select encode(sha256, 'hex') as sha256 from pictures`,
+    );
+    for (const { sha256 } of rows) store.known.add(sha256);
+    store.allKnown = true;
+    return store;
   }
-  const digest = createHash('sha256');
-  for (const start of [...parts.keys()].sort()) {
-    digest.update(`${(parts.get(start) ?? []).sort().join('\n')}\n`);
-    yield;
+
+  /** Stores a picture. A known picture is neither inspected nor written again. */
+  async put(bytes: Buffer): Promise<StoredPicture> {
+    const sha256 = createHash('sha256').update(bytes).digest();
+    const name = sha256.toString('hex');
+    if (this.known.has(name) || (await this.isStored(sha256, name))) return { sha256 };
+    const reason = await faultOfPicture(bytes);
+    if (reason !== null) return { reason };
+    this.known.add(name);
+    // The bytes are a view of a larger buffer of the file. A copy lets that buffer be released.
+    this.waiting.push({ sha256, bytes: Buffer.from(bytes) });
+    this.waitingBytes += bytes.length;
+    if (this.waitingBytes > BATCH_BYTES) await this.flush();
+    return { sha256 };
   }
-  return digest.digest('hex');
+
+  private async isStored(sha256: Buffer, name: string): Promise<boolean> {
+    if (this.allKnown) return false;
+    const rows: unknown[] = await this.dataSource.query('select from pictures where sha256 = $1', [sha256]);
+    if (rows.length > 0) this.known.add(name);
+    return rows.length > 0;
+  }
+
+  async flush(): Promise<void> {
+    if (this.waiting.length === 0) return;
+    const batch = this.waiting;
+    this.waiting = [];
+    this.waitingBytes = 0;
+    await this.dataSource.query(
+      `insert into pictures (sha256, bytes) select * from unnest($1::bytea[], $2::bytea[])
+       on conflict on constraint pictures_pk do nothing`,
+      arraysOf(batch, 'sha256', 'bytes'),
+    );
+  }
 }

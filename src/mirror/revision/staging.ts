@@ -164,19 +164,6 @@ export class Staging {
       analyze staged; analyze staged_references`);
   }
 
-  /** Whether a staged entry newly names one that is neither in the mirror nor staged. */
-  async namesUnknown(): Promise<boolean> {
-    const [row] = await this.writer.query<{ isTrue: boolean }[]>(`
-      select exists (
-        select from staged_references t
-        where t.named_as > 0 and not exists (select from names n where n.name = t.target)
-          and not exists (select from staged s where t.target = any (s.names))
-          and not exists (
-            select from entries e join "references" r on r.from_key = e.key
-            where e.uuid = t.uuid and r.field = t.field and r.target = t.target)) as "isTrue"`);
-    return row?.isTrue === true;
-  }
-
   /** The number of staged and deleted entries. */
   async count(): Promise<number> {
     const [row] = await this.writer.query<{ count: number }[]>(

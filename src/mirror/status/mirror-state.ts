@@ -95,13 +95,13 @@ export class MirrorState {
     return Object.fromEntries(values) as unknown as MirrorStatus;
   }
 
-  /** The groups whose members the server may find by a search: they have an LDAP URL of the same server (RFC 4516). */
-  async readDynamicGroups(writer: Writer): Promise<string[]> {
-    const rows = await writer.query<{ uuid: string }[]>(
-      `select uuid from entries where kind = 'group'
-         and attributes ?| array['labeleduri', 'memberurl'] and attributes::text like '%ldap:///%'`,
+  /** Whether there are groups whose members the server may find by a search: they have an LDAP URL of the same server (RFC 4516). */
+  async hasDynamicGroups(writer: Writer): Promise<boolean> {
+    const rows = await writer.query<object[]>(
+      `select from entries where kind = 'group'
+         and attributes ?| array['labeleduri', 'memberurl'] and attributes::text like '%ldap:///%' limit 1`,
     );
-    return rows.map(({ uuid }) => uuid);
+    return rows.length > 0;
   }
 
   /** Records that the mirror equals the directory as of a time. */

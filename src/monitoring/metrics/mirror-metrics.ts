@@ -5,8 +5,7 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import { statement } from '../../database/statements/statement.js';
 import { MirrorFollowing } from '../../mirror/following.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';
-import { ENDS } from '../../mirror/run-reporter.js';
-import { Synchronizer } from '../../mirror/synchronizer.js';
+import { ENDS, Synchronizer } from '../../mirror/synchronizer.js';
 import type { LabelledValue, Metric, MetricGroup } from './registry.js';
 
 /** A later answer is useless, because clients request metrics periodically. */

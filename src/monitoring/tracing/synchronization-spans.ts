@@ -1,7 +1,6 @@
 import { ROOT_CONTEXT, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { summarize } from '../../mirror/run-reporter.js';
-import { type Run, runChannel } from '../../mirror/run-reporter.js';
+import { type Run, runChannel, summarize } from '../../mirror/synchronizer.js';
 import { Tracing } from './tracing.js';
 
 /** Creates a span for each synchronization run, with its outcome and the number of its changes. */

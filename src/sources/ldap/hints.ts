@@ -1,27 +1,35 @@
+import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Control } from 'ldapts';
 import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
+import type { ChangeCounter } from '../../config/model/presets/server-traits.js';
 import {
   followContent,
   SYNC_REQUEST,
   type SyncEvent,
   SyncRefusedError,
 } from '../../ldap/client/content-sync.js';
-import type { SearchRequest } from '../../ldap/client/ldap-connection.js';
+import { ANY_ENTRY, readOne, type SearchRequest } from '../../ldap/client/ldap-connection.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { LimitExceededError, type RootDse } from '../../ldap/client/server-kind.js';
 import type { Entry } from '../../ldap/entry.js';
-import type { Filter } from '../../ldap/filter/filter.js';
+import { type Filter, parseFilter } from '../../ldap/filter/filter.js';
+import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import type { Hint } from '../directory.js';
 import { type EntryKind, KINDS } from '../source.js';
-import { CONTAINERS, CountedHints, gather, HAS_SUBORDINATES, type Put } from './counted-hints.js';
-import { type HintSource, isEqual, SECOND_MS, type ServerDirectory } from './server-directory.js';
+import { type HintSource, isEqual, READ_TIMEOUT_MS, type ServerDirectory } from './server-directory.js';
 
-/** Later than every change (RFC 4517 §3.3.13). */
-const LATEST_TIME = '99991231235959Z';
-const NO_COMPARISON =
-  'The directory server refuses to compare times of changes: all entries are listed each time';
+/** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
+const HAS_SUBORDINATES = 'hasSubordinates';
+
+/** Object classes of containers. FreeIPA has one of its own. */
+const CONTAINERS: readonly string[] =
+  'organizationalUnit organization locality country domain dcObject container nsContainer'.split(' ');
+
+/** Milliseconds between two requests for the latest number of a server that numbers its changes. */
+const COUNT_INTERVAL_MS = 1000;
 
 /** Chooses the best way that the server offers and the model permits. */
 export async function chooseHints(
@@ -51,69 +59,14 @@ export async function chooseHints(
     if (await counted.isOffered()) return counted;
     refusals.push(`The account sees no numbers of changes (${counter.changed}, ${counter.latest})`);
   }
-  const polled = new PolledHints(directory, refusals);
-  if (!(await polled.isCompared())) refusals.push(NO_COMPARISON);
-  return polled;
+  return { mode: 'POLLED', refusals, hints: (signal) => poll(directory.config.syncSeconds, signal) };
 }
 
-/** Changes by the time of the last one, which shows neither deletions nor renamed entries. */
-class PolledHints implements HintSource {
-  readonly mode = 'POLLED';
-
-  constructor(
-    private readonly directory: ServerDirectory,
-    readonly refusals: readonly string[],
-  ) {}
-
-  /** Whether the server shows and compares times. */
-  async isCompared(): Promise<boolean> {
-    return (await this.look(LATEST_TIME, true)).next !== '';
-  }
-
-  async *hints(signal: AbortSignal): AsyncGenerator<Hint> {
-    let latest = '';
-    let seenAt = 0;
-    // Whether all entries with the latest time were named after its second.
-    let isSettled = false;
-    for (;;) {
-      await sleep(this.directory.config.syncSeconds * 1000, undefined, { signal });
-      const begun = performance.now();
-      const { uuids, next } = await this.look(latest, isSettled);
-      if (next === latest) isSettled ||= begun - seenAt > SECOND_MS;
-      else [latest, seenAt, isSettled] = [next, performance.now(), false];
-      if (uuids.length > 0) yield uuids;
-      if (latest === '') yield 'scan';
-    }
-  }
-
-  /** Reads which entries have the latest time or a newer one. `next` is empty if the server shows or compares no times. */
-  private async look(latest: string, isSettled: boolean): Promise<{ uuids: string[]; next: string }> {
-    const { modifiedAt, uuid, connection, searches } = this.directory;
-    const uuids: string[] = [];
-    let next = latest;
-    for (const kind of KINDS) {
-      const { filter } = searches[kind];
-      const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(latest) };
-      const request = {
-        ...searches[kind],
-        filter: latest === '' ? filter : ({ kind: 'and', filters: [filter, since] } as const),
-        attributes: [uuid, modifiedAt],
-      };
-      try {
-        for await (const entry of readPaged(connection, request)) {
-          const [time = ''] = entry.text(modifiedAt);
-          if (time > next) next = time;
-          if (latest === '' || (isSettled && time === latest)) continue;
-          const identity = uuidOfEntry(entry, uuid);
-          if (identity !== null && this.directory.covers(kind, entry.dn)) uuids.push(identity);
-        }
-      } catch (error) {
-        // A server that does not compare times is only scanned.
-        if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
-        return { uuids, next: '' };
-      }
-    }
-    return { uuids, next };
+/** Of a server that says nothing about changes, all entries are listed at an interval. */
+async function* poll(seconds: number, signal: AbortSignal): AsyncGenerator<Hint> {
+  for (;;) {
+    await sleep(seconds * 1000, undefined, { signal });
+    yield 'scanSoon';
   }
 }
 
@@ -224,5 +177,206 @@ class PushedHints implements HintSource {
       // Without these hints, scans find what has moved.
       if (!(error instanceof LdapResultError || error instanceof SyncRefusedError)) throw error;
     }
+  }
+}
+
+/** Changes by the numbers that the server gives to them: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
+class CountedHints implements HintSource {
+  readonly mode = 'COUNTED';
+  readonly refusals: string[];
+  /** The keys of the DNs of changed containers, by entryUUID. */
+  private readonly containers = new Map<string, string>();
+
+  constructor(
+    private readonly directory: ServerDirectory,
+    private readonly counter: ChangeCounter,
+    refusals: readonly string[],
+  ) {
+    this.refusals = [...refusals];
+  }
+
+  /** Whether the server shows the numbers, and finds entries by them. */
+  async isOffered(): Promise<boolean> {
+    const latest = await this.readLatest();
+    if (latest === null) return false;
+    for (const suffix of latest.keys()) {
+      try {
+        const search = this.search(suffix, this.since(0), { pageSize: 1 });
+        for await (const entry of search) if (this.numberOf(entry) !== null) return true;
+      } catch (error) {
+        if (error instanceof LimitExceededError) return true;
+        if (!(error instanceof LdapResultError)) throw error;
+      }
+    }
+    return false;
+  }
+
+  hints(signal: AbortSignal): AsyncIterable<Hint> {
+    return gather(signal, (put, ending) => [this.look(put, ending)]);
+  }
+
+  private async look(put: Put, signal: AbortSignal): Promise<void> {
+    const { notification } = this.counter;
+    let known = await this.readLatest();
+    let waiting = new AbortController();
+    const wake = () => {
+      waiting.abort();
+    };
+    if (notification !== null)
+      for (const suffix of known?.keys() ?? []) void this.listen(suffix, notification, wake, signal);
+    for (;;) {
+      const ended = AbortSignal.any([signal, waiting.signal]);
+      await sleep(COUNT_INTERVAL_MS, undefined, { signal: ended }).catch(() => undefined);
+      signal.throwIfAborted();
+      waiting = new AbortController();
+      const latest = await this.readLatest();
+      if (known === null || latest === null || isOther(known, latest)) put('scan');
+      else
+        for (const [suffix, number] of latest)
+          await this.note(suffix, known.get(suffix) ?? number, number, put);
+      known = latest;
+    }
+  }
+
+  /** Names what has changed after a number, also deleted entries, which have a DN of their own. */
+  private async note(suffix: string, before: number, latest: number, put: Put): Promise<void> {
+    if (before === latest) return;
+    const numbers = new Set<number>();
+    const note = (entry: Entry) => {
+      const number = this.numberOf(entry);
+      // A later change is found next time. 389 Directory Server gives its suffix the largest number of 32 bits.
+      if (number !== null && number > before && number <= latest) numbers.add(number);
+      return uuidOfEntry(entry, this.directory.uuid);
+    };
+    const { filter, control } = this.counter.deleted;
+    const changed = this.since(before + 1);
+    const deleted: Filter = { kind: 'and', filters: [parseFilter(filter), changed] };
+    const controls = control === null ? [] : [new Control(control, { critical: true })];
+    const uuids: string[] = [];
+    try {
+      for await (const entry of this.search(suffix, changed)) {
+        const uuid = note(entry);
+        if (uuid === null) continue;
+        uuids.push(uuid);
+        if (!isContainer(entry)) continue;
+        // The entries below a renamed container get no number.
+        const dnKey = keyOfDn(entry.dn);
+        if (this.containers.get(uuid) !== dnKey) put('scan');
+        this.containers.set(uuid, dnKey);
+      }
+      for await (const entry of this.search(suffix, deleted, { controls })) {
+        const uuid = note(entry);
+        if (uuid !== null) uuids.push(uuid);
+      }
+    } catch (error) {
+      // More entries have changed than the account may read at once.
+      if (!(error instanceof LimitExceededError)) throw error;
+      put('scan');
+    }
+    if (uuids.length > 0) put(uuids);
+    // A number without an entry: it was deleted or moved where the account sees nothing, or an entry has changed twice.
+    if (numbers.size < latest - before) put('scanSoon');
+  }
+
+  private search(
+    base: string,
+    filter: Filter,
+    options: Parameters<typeof readPaged>[2] = {},
+  ): AsyncGenerator<Entry> {
+    const attributes = [this.directory.uuid, this.counter.changed, 'objectClass', HAS_SUBORDINATES];
+    return readPaged(this.directory.connection, { base, scope: 'sub', filter, attributes }, options);
+  }
+
+  private since(number: number): Filter {
+    return { kind: 'greaterOrEqual', attribute: this.counter.changed, value: Buffer.from(String(number)) };
+  }
+
+  private numberOf(entry: Entry): number | null {
+    return parseNumber(entry.text(this.counter.changed)[0]);
+  }
+
+  /** The latest number of each database that has users or groups, by its suffix; null when they are not shown. */
+  private async readLatest(): Promise<Map<string, number> | null> {
+    const { latest, databases } = this.counter;
+    const attributes = ['namingContexts', latest, ...(databases === null ? [] : [databases])];
+    const root = await readOne(this.directory.connection, '', attributes, { idleTimeout: READ_TIMEOUT_MS });
+    const numbers = new Map<string, number>();
+    const bases = KINDS.map((kind) => this.directory.searches[kind].base);
+    for (const [key, [value]] of root?.attributes ?? []) {
+      const [name, option] = key.split(';');
+      if (name !== latest.toLowerCase() || root === null) continue;
+      const number = parseNumber(value?.toString('latin1'));
+      if (number === null) return null;
+      const suffixes =
+        option === undefined
+          ? bases.map((base) => suffixOf(base, root.text('namingContexts')) ?? base)
+          : (databases === null ? [] : root.text(databases))
+              .filter((text) => text.toLowerCase().startsWith(`${option}:`))
+              .map((text) => text.slice(option.length + 1));
+      for (const suffix of suffixes)
+        if (bases.some((base) => isBelow(suffix, base) || isBelow(base, suffix))) numbers.set(suffix, number);
+    }
+    return numbers.size === 0 ? null : numbers;
+  }
+
+  /** Wakes a waiting reader when the server reports a change ([MS-ADTS] 3.1.1.3.4.1.9). If it refuses, changes are found after the interval. */
+  private async listen(base: string, oid: string, notify: () => void, signal: AbortSignal): Promise<void> {
+    const request = { base, scope: 'sub', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
+    const controls = [new Control(oid, { critical: true })];
+    const search = this.directory.connection.search(request, { controls, signal, idleTimeout: 0 });
+    try {
+      for await (const { kind } of search) if (kind !== 'done') notify();
+    } catch (error) {
+      if (error instanceof LdapResultError)
+        this.refusals.push(
+          'The directory server refuses to notify of changes: it is asked for the latest number every second',
+        );
+    }
+  }
+}
+
+/** Whether people and groups can be below an entry. */
+function isContainer(entry: Entry): boolean {
+  const isParent = entry.text(HAS_SUBORDINATES).some((value) => value.toUpperCase() === 'TRUE');
+  const classes = entry.text('objectClass').map((name) => name.toLowerCase());
+  return isParent || CONTAINERS.some((name) => classes.includes(name.toLowerCase()));
+}
+
+/** Whether numbers are of another server, or went back. */
+function isOther(known: ReadonlyMap<string, number>, latest: ReadonlyMap<string, number>): boolean {
+  return (
+    known.size !== latest.size ||
+    [...latest].some(([suffix, number]) => number < (known.get(suffix) ?? Infinity))
+  );
+}
+
+/** Null: it is not a number that can be compared, such as the one before the first change. */
+function parseNumber(text = ''): number | null {
+  const number = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}
+
+/** Passes hints on. */
+type Put = (hint: Hint) => void;
+
+/**
+ * Yields the hints of searches that run at the same time, until one of them fails or the signal is aborted.
+ * @param start begins the searches, which end with the signal that it is given
+ */
+async function* gather(
+  signal: AbortSignal,
+  start: (put: Put, signal: AbortSignal) => readonly Promise<void>[],
+): AsyncGenerator<Hint> {
+  const ending = new AbortController();
+  // An error after the end is of no interest.
+  const inbox = new EventEmitter().on('error', () => undefined);
+  const hints = on(inbox, 'hint', { signal }) as AsyncIterable<[Hint]>;
+  const put = (hint: Hint) => inbox.emit('hint', hint);
+  for (const search of start(put, AbortSignal.any([signal, ending.signal])))
+    search.catch((error: unknown) => inbox.emit('error', error));
+  try {
+    for await (const [hint] of hints) yield hint;
+  } finally {
+    ending.abort(new Error('The hints were closed'));
   }
 }

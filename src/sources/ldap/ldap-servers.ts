@@ -11,6 +11,10 @@ import {
   LockingRejectionError,
 } from '../../ldap/client/ldap-error.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
+import { type Directory, SourceError } from '../directory.js';
+import { FileDirectory } from '../file-directory.js';
+import { chooseHints } from './hints.js';
+import { ServerDirectory } from './server-directory.js';
 
 /**
  * Connects to the first server that accepts the account.
@@ -26,7 +30,7 @@ export async function connect(source: LdapSourceConfig, signal: AbortSignal): Pr
  * @param open returns null for a server that cannot be used, and closes its connection
  * @throws LdapError when no server accepts the account; the signal's reason
  */
-export async function connectUntil<Opened>(
+async function connectUntil<Opened>(
   source: LdapSourceConfig,
   open: (connection: LdapConnection) => Promise<Opened | null>,
   signal: AbortSignal,
@@ -43,6 +47,35 @@ export async function connectUntil<Opened>(
   }
   if (errors.length === source.servers.length) throw summarize(errors);
   return null;
+}
+
+/**
+ * Opens the directory: of several servers, the first one that lacks no known change, or else the first one that can be used.
+ * @param known the newest contextCSN of each server ID that the mirror has seen
+ */
+export async function openDirectory(
+  config: DirectoryConfig,
+  known: readonly string[],
+  signal: AbortSignal,
+): Promise<Directory> {
+  const { source } = config;
+  if (source.kind === 'file') return new FileDirectory(config, source);
+  const lagging: ServerDirectory[] = [];
+  const open = async (connection: LdapConnection) => {
+    const directory = new ServerDirectory(config, connection);
+    await directory.begin(chooseHints, signal);
+    if ((await directory.describeLag(known)) === null) return directory;
+    lagging.push(directory);
+    return null;
+  };
+  let used: ServerDirectory | undefined;
+  try {
+    used = (await connectUntil(source, open, signal)) ?? lagging[0];
+    if (used === undefined) throw new SourceError('DIRECTORY_URL names no server');
+    return used;
+  } finally {
+    for (const directory of lagging) if (directory !== used) directory.close();
+  }
 }
 
 /** @throws LdapError when the server does not accept the account; the signal's reason */

@@ -35,7 +35,7 @@ const READ_TOGETHER = 50;
 /** Milliseconds within which the server answers a search of a single entry. */
 export const READ_TIMEOUT_MS = 10_000;
 /** Milliseconds after which a later change has a later time than the latest one that was seen. */
-export const SECOND_MS = 1100;
+const SECOND_MS = 1100;
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 const ENTRY_CSN = 'entryCSN';
 /**

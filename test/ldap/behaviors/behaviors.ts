@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { readConfig } from '../../../src/config/config.js';
-import { checkDirectory } from '../../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually, LONGEST_WAIT, isEqual } from '../../support/eventually.js';
 import { type BehaviorDirectory, differencesOf, readExpected, type Swap } from './behavior-directory.js';
@@ -26,14 +24,6 @@ const photo = (red: number) =>
   sharp({ create: { width: 4, height: 4, channels: 3, background: { r: red, g: 0, b: 0 } } })
     .jpeg()
     .toBuffer();
-
-/** The texts of a check with a model. */
-export async function checkWith({ settings }: BehaviorDirectory, model: string): Promise<string[]> {
-  const { directory } = readConfig({ ...settings, ...modelSetting(model) });
-  if (directory.source.kind === 'file') throw new Error('It is a file');
-  const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
-  return findings.map(({ text }) => text ?? '');
-}
 
 /** Deletes entries while a service has an account that sees deleted entries. */
 export async function withoutDeleted(

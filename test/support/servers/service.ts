@@ -9,12 +9,12 @@ import { type VisibilityConfig, withRules } from '../../../src/config/model/mapp
 import { createApp } from '../../../src/create-app.js';
 import { Revisions } from '../../../src/database/revisions/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
-import { Session } from '../../../src/mirror/session.js';
+import { Session } from '../../../src/mirror/leadership.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { RevisionOutcome } from '../../../src/mirror/revision/revision.js';
 import { type RunOptions, Synchronizer } from '../../../src/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
-import { openDirectory } from '../../../src/sources/open-directory.js';
+import { openDirectory } from '../../../src/sources/ldap/ldap-servers.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
 import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';

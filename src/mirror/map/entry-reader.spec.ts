@@ -1,5 +1,5 @@
 import type { FieldReader } from '../../common/field.js';
-import { Misfit, parseValue } from './parse-value.js';
+import { Misfit, parseValue } from './entry-reader.js';
 
 function parse(reader: FieldReader, text: string) {
   const value = parseValue({ reader }, text);
