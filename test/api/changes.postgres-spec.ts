@@ -74,6 +74,18 @@ describe('the log of changes', () => {
     );
   });
 
+  it('accepts a cursor with any filter', async () => {
+    const { endCursor } = (await readChanges(service, authorization, 'first: 6')).pageInfo;
+    const filter = 'filter: {kinds: [MEMBER_ADDED], group: {id: "club"}}';
+    const page = await readChanges(
+      service,
+      authorization,
+      `first: 1, after: "${endCursor ?? ''}", ${filter}`,
+    );
+    expect(page.nodes.map(summarizeChange)).toEqual(['MEMBER_ADDED anna in club: - to MEMBER']);
+    expect(page.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+  });
+
   it('contains deletions, changes, additions and roles in an order in which they can be applied', async () => {
     const people = [{ id: 'emma' }, { id: 'anna', name: 'Anne' }, ...PEOPLE.slice(1, 3)];
     const groups: TestGroup[] = [
@@ -95,6 +107,25 @@ describe('the log of changes', () => {
       'MEMBER_ADDED anna in band: - to ADMIN',
       'MEMBER_ADDED emma in band: - to ADMIN',
     ]);
+  });
+
+  it('contains all memberships that end with a user, and those through other groups', async () => {
+    const others = PEOPLE.filter(({ id }) => id !== 'cleo');
+    expect(await changesBy(others, [CLUB, TEAM])).toEqual([
+      'MEMBER_REMOVED cleo in club: MEMBER to -',
+      'MEMBER_REMOVED cleo in team: MEMBER to -',
+      'USER_DELETED cleo',
+    ]);
+    expect(await changesBy(PEOPLE, [CLUB, { ...TEAM, members: ['dan'] }])).toEqual([
+      'USER_CREATED cleo',
+      'MEMBER_ADDED dan in club: - to MEMBER',
+      'MEMBER_ADDED dan in team: - to MEMBER',
+    ]);
+  });
+
+  it('contains no change if a role is only inherited on another path', async () => {
+    expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo', '@team'] }, TEAM])).toEqual([]);
+    expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo'] }, TEAM])).toEqual([]);
   });
 
   it('contains the ids of users and groups at that time, and each change of an id', async () => {
@@ -155,6 +186,26 @@ describe('the log of changes', () => {
       ['ben', 'OWNER'],
       ['pia', 'MEMBER'],
     ]);
+  });
+
+  it('identifies its objects through every rename and after their deletion', async () => {
+    const { changes } = await followChanges(service, authorization, null);
+    const uuids = await service.app
+      .get(DataSource)
+      .query<{ id: string; uuid: string }[]>('select id, entry_uuid as uuid from users');
+    for (const { id, uuid } of uuids) {
+      const nodeId = Buffer.from(`User:${uuid}`).toString('base64url');
+      const about = changes.filter(({ userNodeId }) => userNodeId === nodeId);
+      expect(about.map(({ kind }) => kind)).toContain('USER_CREATED');
+      // An entry that returns after a deletion is the same entry, but another object in the mirror.
+      for (const { user } of about) expect([null, id]).toContain(user?.id ?? null);
+    }
+    for (const { userId, userNodeId, groupId, groupNodeId } of changes) {
+      expect([userNodeId === null, groupNodeId === null]).toEqual([userId === null, groupId === null]);
+    }
+    // Two users had the id one after the other.
+    const created = changes.filter(({ kind, userId }) => kind === 'USER_CREATED' && userId === 'olga');
+    expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
   });
 
   it('keeps only the id of a deleted user, so that their changes can be found', async () => {
@@ -223,6 +274,19 @@ describe('the log of changes', () => {
     expect(await count(`since: "${since}"`)).toBe(3);
   });
 
+  it.each([
+    ['user: {id: "nobody"}', 'user'],
+    ['group: {id: "nothing"}', 'group'],
+    ['user: {id: "club"}', 'user'],
+  ])('returns NOT_FOUND for an unknown object: %s', async (filter, argument) => {
+    const document = `{ changes(first: 1, filter: {${filter}}) { totalCount } }`;
+    const { status, data, errors } = await service.query(document, { authorization });
+    expect([status, data]).toEqual([200, { changes: null }]);
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['NOT_FOUND', argument],
+    ]);
+  });
+
   it('returns each change once to a client that follows it during revisions', async () => {
     const end = await findEnd();
     const seen: ChangesPage['nodes'] = [];
@@ -275,5 +339,18 @@ describe('the log of changes after the first revision', () => {
       const { changes } = await followChanges(service, authorization, after);
       expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma']);
     }
+  });
+
+  it('says after which cursor it is complete when changes have expired', async () => {
+    const start = await readStart();
+    await service.app.get(DataSource).query(`update changes set at = at - interval '31 days'`);
+    const later = await readStart();
+    const read = async (after: string) => {
+      const { errors } = await service.query(`{ changes(first: 9, after: "${after}") { totalCount } }`, {
+        authorization,
+      });
+      return errors.map(({ extensions }) => extensions.code);
+    };
+    expect([await read(start), await read(later)]).toEqual([['CHANGE_CURSOR_EXPIRED'], []]);
   });
 });

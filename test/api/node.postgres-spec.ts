@@ -78,6 +78,60 @@ describe('a node id', () => {
       if (userNodeId !== null) expect(user).toEqual({ nodeId: userNodeId });
   });
 
+  it('leads to the object, in the order of the argument and as often as it is given', async () => {
+    const [ben, club, profile, anna] = [
+      nodeIdOf('User', BEN),
+      nodeIdOf('Group', CLUB),
+      nodeIdOf('Profile', ANNA),
+      nodeIdOf('User', ANNA),
+    ];
+    const expected = [
+      { __typename: 'Group', nodeId: club, id: 'club', updatedAt: expect.any(String) as string },
+      { __typename: 'User', nodeId: ben, id: 'ben', createdAt: expect.any(String) as string },
+      null,
+      { __typename: 'Profile', nodeId: profile, id: OWNER, user: { id: OWNER } },
+      { __typename: 'User', nodeId: anna, id: OWNER, createdAt: expect.any(String) as string },
+      { __typename: 'User', nodeId: ben, id: 'ben', createdAt: expect.any(String) as string },
+    ];
+    expect(await nodesOf([club, ben, nodeIdOf('User', UNKNOWN), profile, anna, ben])).toEqual(expected);
+    const one = await service.read(`{ node(nodeId: "${profile}") { nodeId ... on Person { name email } } }`, {
+      authorization: person,
+    });
+    expect(one).toEqual({ node: { nodeId: profile, name: 'Anna', email: 'anna@example.org' } });
+  });
+
+  it('has the values that the query of its type has', async () => {
+    const fields = 'id name givenName familyName email schoolYear createdAt updatedAt photo';
+    const groupFields =
+      'id name description website email createdAt updatedAt members(first: 2) { totalCount }';
+    const data = await service.read(
+      `{ user(user: {id: "ben"}) { ${fields} } again: node(nodeId: "${nodeIdOf('User', BEN)}") { ... on User { ${fields} } }
+         group(group: {id: "club"}) { ${groupFields} }
+         groupAgain: node(nodeId: "${nodeIdOf('Group', CLUB)}") { ... on Group { ${groupFields} } } }`,
+      { authorization: account },
+    );
+    expect([data['again'], data['groupAgain']]).toEqual([data['user'], data['group']]);
+  });
+
+  it('of another kind, or in another spelling, leads to nothing, without an error', async () => {
+    const ben = nodeIdOf('User', BEN);
+    const others = [
+      '',
+      'ben',
+      BEN,
+      `${ben}=`,
+      `${ben}\0`,
+      ` ${ben}`,
+      ben.repeat(200),
+      nodeIdOf('Group', BEN),
+      nodeIdOf('User', CLUB),
+      nodeIdOf('User', BEN.replace('8000', '800g')),
+      Buffer.from(`Change:${BEN}`).toString('base64url'),
+      '🎓',
+    ];
+    expect(await nodesOf(others)).toEqual(others.map(() => null));
+  });
+
   it('of a profile leads to it only for the user of the token', async () => {
     const [own, other] = [nodeIdOf('Profile', ANNA), nodeIdOf('Profile', BEN)];
     expect(await nodesOf([other])).toEqual([null]);
@@ -87,6 +141,31 @@ describe('a node id', () => {
     expect(await nodesOf([own], await service.serviceAccount('profile', 'read', 'directory'))).toEqual([
       null,
     ]);
+  });
+
+  it('leads to nothing for a service account that is limited to other groups', async () => {
+    const limited = await service.limitedAccount(['club'], 'read', 'directory');
+    const nodeIds = [
+      nodeIdOf('User', ZOE),
+      nodeIdOf('User', BEN),
+      nodeIdOf('Group', ZOO),
+      nodeIdOf('Group', CLUB),
+    ];
+    const all = ['zoe', 'ben', 'zoo', 'club'];
+    const visible = [null, 'ben', null, 'club'];
+    // No response of one account is that of the other one.
+    for (const [authorization, expected] of [
+      [account, all],
+      [limited, visible],
+      [account, all],
+    ] as const) {
+      const nodes = await nodesOf(nodeIds, authorization);
+      expect(nodes.map((node) => node?.id ?? null)).toEqual(expected);
+      for (const [index, nodeId] of nodeIds.entries()) {
+        const one = await service.read(`{ node(nodeId: "${nodeId}") { nodeId } }`, { authorization });
+        expect(one).toEqual({ node: expected[index] === null ? null : { nodeId } });
+      }
+    }
   });
 
   it.each([
@@ -113,6 +192,29 @@ describe('a node id', () => {
     }
   });
 
+  it('that needs another scope is null with an error in its place, and the others are returned', async () => {
+    const authorization = await service.accessToken('read directory', 'client');
+    const nodeIds = [
+      nodeIdOf('User', BEN),
+      nodeIdOf('Profile', ANNA),
+      nodeIdOf('User', UNKNOWN),
+      nodeIdOf('Group', CLUB),
+    ];
+    const answer = await service.query(NODES, { authorization, variables: { nodeIds } });
+    expect(answer).toMatchObject({
+      status: 200,
+      data: { nodes: [{ id: 'ben' }, null, null, { id: 'club' }] },
+      errors: [
+        { path: ['nodes', 1], extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['profile'] } },
+      ],
+    });
+    const one = await service.query(`{ node(nodeId: "${nodeIds[1]}") { nodeId } }`, { authorization });
+    expect(one).toMatchObject({
+      data: { node: null },
+      errors: [{ path: ['node'], extensions: { code: 'INSUFFICIENT_SCOPE' } }],
+    });
+  });
+
   it('of 100 objects is read by one statement', async () => {
     const users = UUIDS.map((uuid) => nodeIdOf('User', uuid));
     const some = [nodeIdOf('User', BEN), nodeIdOf('Group', CLUB), nodeIdOf('User', UNKNOWN)];
@@ -128,5 +230,63 @@ describe('a node id', () => {
   it('is not read without a token', async () => {
     const { status, errors } = await service.query(`{ node(nodeId: "${nodeIdOf('User', BEN)}") { nodeId } }`);
     expect([status, errors[0]?.extensions.code]).toEqual([401, 'UNAUTHENTICATED']);
+  });
+
+  it('is one of at most 100, which cost as much as as many rows', async () => {
+    const ids = (count: number) => Array.from({ length: count }, () => nodeIdOf('User', BEN));
+    const query = `query ($nodeIds: [ID!]!) { nodes(nodeIds: $nodeIds) { nodeId } rateLimit { nodeCount cost } }`;
+    const sendRequest = (nodeIds: string[]) =>
+      service.query<{ nodes: unknown[]; rateLimit: unknown }>(query, {
+        authorization: person,
+        variables: { nodeIds },
+      });
+    for (const count of [0, 1, 100, 2]) {
+      const { data } = await sendRequest(ids(count));
+      expect(data?.nodes).toHaveLength(count);
+      expect(data?.rateLimit).toEqual({ nodeCount: count, cost: 1 });
+    }
+    const literal = ids(101)
+      .map((each) => `"${each}"`)
+      .join();
+    for (const { status, data, errors } of [
+      await sendRequest(ids(101)),
+      await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: person }),
+      await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: account }),
+    ]) {
+      expect([status, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
+        400,
+        undefined,
+        ['BAD_USER_INPUT'],
+      ]);
+      expect(errors[0]?.extensions).toMatchObject({ argument: 'nodeIds' });
+    }
+  });
+});
+
+describe('a fragment on Person', () => {
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [{ id: OWNER, name: 'Ada', givenName: 'A', schoolYear: '1A' }],
+      [{ id: 'club', members: [OWNER] }],
+    ),
+  });
+
+  it('serves users and profiles', async () => {
+    const authorization = await service.accessToken('profile read', 'demo-basic');
+    const data = await service.read<Record<'user' | 'profile', object>>(
+      `{ user(user: {id: "${OWNER}"}) { ...P } profile { ...P } }
+       fragment P on Person { id name givenName email schoolYear photo groups(first: 2) { totalCount nodes { group { id } } } }`,
+      { authorization },
+    );
+    expect(data.user).toEqual({
+      id: OWNER,
+      name: 'Ada',
+      givenName: 'A',
+      email: null,
+      schoolYear: '1A',
+      photo: null,
+      groups: { totalCount: 1, nodes: [{ group: { id: 'club' } }] },
+    });
+    expect(data.profile).toEqual(data.user);
   });
 });

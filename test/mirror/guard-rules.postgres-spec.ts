@@ -1,7 +1,7 @@
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
-import { readRevision, replaceUntil, stopFollowing } from '../support/clients/mirror.js';
+import { readRevision, replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
 const IDS = Array.from({ length: 8 }, (_, index) => `p${index}`);
@@ -80,6 +80,21 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await readRevision(service)).toBe(revision);
   });
 
+  it('is held if more than half of the users become active with another value of it', async () => {
+    const activate = (count: number) => {
+      const parts = directoryOf().split('title: former');
+      return parts.map((part, index) =>
+        index === 0 ? part : `title: ${index > count ? 'former' : 'back'}${part}`,
+      );
+    };
+    await takeOver(service, activate(4).join(''));
+    expect(await count(ACTIVE, confidant)).toBe(4);
+    await replaceUntil(service, activate(5).join(''), 'BLOCKED');
+    expect((await service.app.get(MirrorState).get()).reason).toBe(
+      'It would take the effect of users.disabled (title) from 1 of 4 people after 4 shortly before: at most 4 are let through',
+    );
+  });
+
   it('is held until exactly that plan is confirmed', async () => {
     await stopFollowing(service);
     service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));
@@ -90,6 +105,14 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     const confirmed = await service.synchronize({ confirm: blocked.hash });
     expect(confirmed).toMatchObject({ kind: 'applied' });
     expect(await count(USERS, stranger)).toBe(8);
+  });
+
+  it('is held when one entry after another loses it', async () => {
+    await takeOver(service, directoryOf({ lacking: 3, attribute: 'employeeType' }));
+    expect(await count(USERS, stranger)).toBe(3);
+    expect(await reasonOf(4, 'employeeType')).toBe(
+      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 people after 3 shortly before: at most 3 are let through',
+    );
   });
 
   it.each([

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../../src/create-app.js';
+import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
+import { changesNothing } from '../../src/mirror/revision/revision.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings } from '../support/servers/ldap.js';
 import { readIds, readNames } from '../support/builders/ldap-mirror.js';
+import { readRevision } from '../support/clients/mirror.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
@@ -61,6 +65,19 @@ describe('a server in trouble', () => {
       const names = await readNames({ app });
       return ids.map((id) => names[id] ?? null);
     };
+
+  /** Whether a full synchronization would find no difference. */
+  async function isCaughtUp(): Promise<boolean> {
+    const outcome = await service.synchronize({ dryRun: true });
+    return outcome.kind === 'planned' && changesNothing(outcome.counts);
+  }
+
+  async function startAgain(): Promise<void> {
+    app = await createApp(service.config);
+    service.app = app;
+    await app.init();
+    await app.get(MirrorFollowing).start();
+  }
 
   /** A polled server reports the second of a change: until it is over, changes in it are read again. */
   const untilLittleIsRead = () =>
@@ -124,6 +141,30 @@ describe('a server in trouble', () => {
     await eventually(readState, [SyncState.FAILING, reason]);
     await setPassword(MIRROR_PASSWORD);
     await eventually(readState, HEALTHY);
+  });
+
+  it('is asked only for the changes since the service was stopped', async () => {
+    await app.close();
+    await change(slapd, rename('person-102', 'Ben'), remove('person-103'));
+    const before = proxy.received;
+    await startAgain();
+    await eventually(namesOf('person-102', 'person-103'), ['Ben', null]);
+    expect(proxy.received - before).toBeLessThan(WHOLE / 10);
+  });
+
+  it('is caught up with in one revision after a long absence', async () => {
+    const before = await readRevision({ app });
+    await app.close();
+    for (const id of PEOPLE.slice(-45)) {
+      const photo = picture(1_200_000).toString('base64');
+      await change(
+        slapd,
+        `dn: ${personDn(id)}\nchangetype: modify\nreplace: jpegPhoto\njpegPhoto:: ${photo}\n`,
+      );
+    }
+    await startAgain();
+    await eventually(isCaughtUp, true);
+    expect((await readRevision({ app })) - before).toBe(1);
   });
 
   it('that was killed and has lost the log of deletions is compared with the mirror', async () => {

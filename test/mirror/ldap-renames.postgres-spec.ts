@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
-import { readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
 
 const YEAR = `ou=2026,ou=people,${BASE_DN}`;
 const ALUMNI = `ou=alumni,ou=people,${BASE_DN}`;
@@ -57,6 +57,14 @@ describe.each([
     await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
   });
 
+  it('a user who moves within the users keeps the row', async () => {
+    const { annika } = await readPeople(directory.service);
+    const dn = `uid=annika,${ALUMNI}`;
+    await directory.change(move(personDn('annika'), 'uid=annika', ALUMNI));
+    await eventually(async () => (await readPeople(directory.service))['annika'], { ...annika, dn });
+    await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
+  });
+
   it('entries below a renamed entry keep their rows, though no notification mentions them', async () => {
     const before = await readPeople(directory.service);
     await directory.change(move(`ou=class,${YEAR}`, 'ou=former', ALUMNI));
@@ -68,6 +76,19 @@ describe.each([
     );
     await eventually(() => readPeople(directory.service), wanted);
     await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], []);
+  });
+
+  it('an entry that is renamed back is unchanged', async () => {
+    await directory.change(
+      move(`ou=former,${ALUMNI}`, 'ou=class', YEAR),
+      move(`uid=annika,${ALUMNI}`, 'uid=anna', `ou=people,${BASE_DN}`),
+    );
+    await eventually(
+      () => readMembers(directory.service, 'club'),
+      ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
+    );
+    // Each of the three once, because the group is not rewritten.
+    expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: refint ? 0 : 3 });
   });
 
   it('a user who moves out of the base is deleted, and is added after moving back', async () => {
