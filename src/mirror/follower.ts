@@ -208,8 +208,7 @@ class Following {
       before = queue.size;
       await queue.wait(QUIET_MS, before);
     }
-    const clock = await readClock(session);
-    const asOf = directory.mode === 'POLLED' ? null : clock;
+    const asOf = await readClock(session);
     const uuids = queue.take();
     const outcome = await reporter.reportRun(() =>
       synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
@@ -222,7 +221,8 @@ class Following {
   private note(outcome: RevisionOutcome): void {
     const { directory, queue } = this;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
-    if (outcome.kind === 'applied' && directory.mode !== null)
+    // A polled server is scanned soon: what is read without a scan could name entries that have another DN since.
+    if (outcome.kind === 'applied' && directory.mode !== null && directory.mode !== 'POLLED')
       for (const delay of REFINT_DELAYS_MS) queue.addLater(outcome.naming, delay);
   }
 
