@@ -5,8 +5,6 @@ import { join } from 'node:path';
 const SOCKET_PORT = 5432;
 const FIRST_PORT = 49_152;
 const NUMBER_OF_PORTS = 16_384;
-/** Maximum length of the name of a socket in bytes: 107 on Linux, 103 on others. */
-const LONGEST_SOCKET = 103;
 
 export interface EmbeddedAddress {
   /** The directory of the socket. Windows: the loopback address, because Node.js has no such sockets there. */
@@ -25,12 +23,7 @@ export function embeddedAddressOf(directory: string): EmbeddedAddress {
   const digest = createHash('sha256').update(directory).digest();
   const isWindows = process.platform === 'win32';
   const port = isWindows ? FIRST_PORT + (digest.readUInt16BE() % NUMBER_OF_PORTS) : SOCKET_PORT;
-  const host = isWindows ? '127.0.0.1' : socketDirectory(dataDirectoryOf(directory), digest.toString('hex'));
+  const host = isWindows ? '127.0.0.1' : dataDirectoryOf(directory);
   const url = `postgres:///postgres?host=${encodeURIComponent(host)}&port=${port}&user=postgres`;
   return { host, port, url };
-}
-
-function socketDirectory(data: string, digest: string): string {
-  const socket = join(data, `.s.PGSQL.${SOCKET_PORT}`);
-  return Buffer.byteLength(socket) <= LONGEST_SOCKET ? data : `/tmp/directory-${digest.slice(0, 16)}`;
 }
