@@ -9,7 +9,7 @@ import {
 } from '../config/model/mapping.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { type DirectoryConfig, withServer } from '../config/settings/directory.js';
-import { comparedName } from '../database/fields/value-filters.js';
+import { comparedName } from '../database/fields/filters.js';
 
 /** It is incremented when the meaning of mapped content, filters or folding changes. Then everything is read. */
 const CONTENT_VERSION = 1;

@@ -14,7 +14,7 @@ const MAX_RESOLVER_TO_DRIVER = 17;
 
 /** Files that run by timers such as heartbeats, and not for the request. The mirror derives the fields each time it maps entries. */
 const BACKGROUND =
-  /^(mirror|sources|ldap|access-log\/access-(counts|log\.queries)|common\/field|database\/fields\/value-filters|(users\/user|groups\/group)\.fields|monitoring\/metrics|limits\/limits\.module|database\/(leadership|embedded|revisions\/(freshness|revisions)|connections\/(heartbeat|pooler|settles)))/;
+  /^(mirror|sources|ldap|access-log\/access-(counts|log\.queries)|common\/field|database\/fields\/filters|(users\/user|groups\/group)\.fields|monitoring\/metrics|limits\/limits\.module|database\/(leadership|embedded|revisions|connections\/(heartbeat|pooler|settles)))/;
 
 const QUERY = `query Members($id: String!) {
   group(group: {id: $id}) { name members(first: 5) { totalCount nodes { role { value } user { name } } } }

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import type { Field } from '../../src/common/field.js';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
-import { valueIndexesOf } from '../../src/database/fields/value-filters.js';
+import { valueIndexesOf } from '../../src/database/fields/filters.js';
 import { TestService } from '../support/servers/service.js';
 
 function filtered(name: string, type: string, reader: Field['reader']): Field {

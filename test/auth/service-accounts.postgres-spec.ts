@@ -207,13 +207,13 @@ describe('a service account', () => {
     const count = (message: unknown) => {
       if (/from service_account_secrets/.test((message as SentStatement).text)) statements++;
     };
-    diagnosticsChannel.subscribe(statementChannel.name, count);
+    diagnosticsChannel.subscribe(statementChannel.start.name, count);
     try {
       const wrong = Array.from({ length: 299 }, (_, index) => verifier.verify(`${id}-${index}`, 'wrong'));
       const results = await Promise.allSettled([...wrong, verifier.verify(id, secretOf(token))]);
       expect(results.filter(({ status }) => status === 'fulfilled')).toEqual([results.at(-1)]);
     } finally {
-      diagnosticsChannel.unsubscribe(statementChannel.name, count);
+      diagnosticsChannel.unsubscribe(statementChannel.start.name, count);
     }
     expect(statements).toBe(3);
   });

@@ -64,7 +64,7 @@ describe('freshness, on each kind of database', () => {
     await service.app
       .get(DataSource)
       .query('update mirror_state set as_of = clock_timestamp() - make_interval(secs => $1)', [seconds]);
-    service.app.get(Database).noteConfirmed();
+    service.app.get(Database).revisions.ask();
     const { asOf } = await readStatus(service);
     await eventually(async () => (await sendRequest(USER)).asOf, asOf);
   }

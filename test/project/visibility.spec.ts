@@ -9,7 +9,6 @@ import { OUTSIDER } from '../../src/database/visibility/viewer.js';
 /** Files that read the database itself, and why no viewer restricts what they read. */
 const UNRESTRICTED: Readonly<Record<string, string>> = {
   'src/health/indicators.ts': 'reads whether the database accepts writes',
-  'src/database/revisions/revisions.ts': 'reads the revision',
   'src/identity-provider/identity-provider.ts': 'reads who signs in',
   'src/media/picture.queries.ts': 'a signed URL was given to a viewer, and is valid until it expires',
   'src/mirror/status/mirror-state.ts': 'reads the state of the synchronization',

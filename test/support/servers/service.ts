@@ -8,7 +8,7 @@ import { type Config, type Environment, readConfig } from '../../../src/config/c
 import { withRules } from '../../../src/config/model/mapping.js';
 import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
 import { createApp } from '../../../src/create-app.js';
-import { Revisions } from '../../../src/database/revisions/revisions.js';
+import { Revisions } from '../../../src/database/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { Session } from '../../../src/mirror/session.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
