@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { lookupCondition } from '../database/fields/object-table.js';
-import { filterTypeOf, valueConditions } from '../database/fields/value-filters.js';
+import { filterTypeOf, valueConditions } from '../database/fields/filters.js';
 import { IS_COMPLETE, type Reader, statement, Values } from '../database/statements/statement.js';
 import type { Principal } from './principal.js';
 
@@ -38,7 +38,7 @@ export class TokenUsers {
   findKnown(principal: Principal): Principal | undefined {
     if (principal.subject === null || principal.serviceAccountId !== null) return principal;
     const known = this.found.get(principal);
-    return known !== undefined && known.revision === this.database.revision.known?.id
+    return known !== undefined && known.revision === this.database.revisions.known?.id
       ? known.principal
       : undefined;
   }
@@ -47,10 +47,10 @@ export class TokenUsers {
   async find(principal: Principal): Promise<Principal> {
     const known = this.findKnown(principal);
     if (known !== undefined) return known;
-    const before = this.database.revision.known?.id;
+    const before = this.database.revisions.known?.id;
     const subject = await findIdBy(this.database, this.field, principal.subject ?? '', this.fields);
     const actual = Object.freeze({ ...principal, subject });
-    if (before !== undefined && this.database.revision.known?.id === before)
+    if (before !== undefined && this.database.revisions.known?.id === before)
       this.found.set(principal, { revision: before, principal: actual });
     return actual;
   }

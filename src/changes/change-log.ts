@@ -9,8 +9,12 @@ import { CONFIG } from '../config/config.module.js';
 import { Database, VisibleReader } from '../database/database.js';
 import { notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPage } from '../database/paging/page.js';
-import { revisionOf } from '../database/revisions/revision.js';
-import type { PageReader, Reader, Statement } from '../database/statements/statement.js';
+import {
+  type PageReader,
+  type Reader,
+  revisionOf,
+  type Statement,
+} from '../database/statements/statement.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';

@@ -2,7 +2,7 @@ import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf, type LookupKey } from '../common/identity.js';
 import type { KeySeal } from '../common/key-seal.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
-import type { PageSource } from '../database/paging/page-source.js';
+import type { PageSource } from '../database/paging/page-query.js';
 import {
   IS_COMPLETE,
   REVISION,
@@ -74,7 +74,11 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
   const from = since === null ? kept : `greatest(${kept}, ${values.add(since)}::timestamptz)`;
   const ofSubjects = subjectConditions(subjects, values);
   const first = `c.id >= (select f.id from changes f where f.at >= ${from} order by f.at, f.id limit 1)`;
-  const ofKinds = kinds === null ? {} : kindConditions(kinds, ofSubjects.length > 0, values);
+  const numbers = [...new Set(kinds ?? [])].map(numberOfKind);
+  const ofKinds = kinds === null ? [] : [`c.kind = any (${values.add(numbers)}::smallint[])`];
+  // A user or a group has few changes. Without one, each kind is read from its own range of an index.
+  const tables = numbers.map((number) => `(select * from changes where kind = ${number}) c`);
+  const hasParts = ofSubjects.length === 0 && numbers.length > 0;
   const isEverything = ofSubjects.length === 0 && kinds === null && since === null;
   return {
     binding: CHANGE_BINDING,
@@ -84,8 +88,8 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
     instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
-    ...ofKinds,
-    conditions: [first, ...ofSubjects, ...(ofKinds.conditions ?? [])],
+    ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),
+    conditions: [first, ...ofSubjects, ...ofKinds],
     values,
     ...(isEverything ? { total: totalSince(from) } : {}),
   };
@@ -96,18 +100,6 @@ function subjectConditions({ userKey, groupKey }: ChangeSubjects, values: Values
     ...(userKey === null ? [] : [`c.user_key = ${values.add(userKey)}::integer`]),
     ...(groupKey === null ? [] : [`c.group_key = ${values.add(groupKey)}::integer`]),
   ];
-}
-
-/** A user or a group has few changes. Without one, each kind is read from its own range of an index. */
-function kindConditions(
-  kinds: readonly ChangeKind[],
-  isOfSubject: boolean,
-  values: Values,
-): Partial<Pick<PageSource, 'conditions' | 'unionBranches'>> {
-  const numbers = [...new Set(kinds)].map(numberOfKind);
-  if (isOfSubject || numbers.length === 0)
-    return { conditions: [`c.kind = any (${values.add(numbers)}::smallint[])`] };
-  return { unionBranches: numbers.map((number) => `c.kind = ${values.add(number)}::smallint`) };
 }
 
 /** Subtracts the expired changes that are not deleted yet, at most one portion of them. */

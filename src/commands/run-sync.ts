@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { embeddedAddressOf } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
-import { Database } from '../database/database.js';
-import { Revisions } from '../database/revisions/revisions.js';
+import { Revisions } from '../database/revisions.js';
 import { databaseError } from '../database/statements/database-error.js';
 import type { RevisionOutcome } from '../mirror/revision/revision.js';
 import { Session } from '../mirror/leadership.js';
@@ -51,7 +50,7 @@ async function runIn(
   dataSource: DirectoryDataSource,
   options: SyncOptions,
 ): Promise<SyncResult> {
-  const synchronizer = new Synchronizer(config, dataSource, new Revisions(config, new Database(dataSource)));
+  const synchronizer = new Synchronizer(config, dataSource, new Revisions(dataSource, config));
   const session = await Session.open(dataSource.url);
   try {
     const [state] = await session.query<{ total: number; csns: string[] | null }[]>(

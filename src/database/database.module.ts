@@ -3,19 +3,16 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { CurrentRevision } from './revisions/revision.js';
 import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
 import { ReadServer } from './connections/read-server.js';
-import { Revisions } from './revisions/revisions.js';
-import { Staleness } from './staleness.js';
+import { Revisions } from './revisions.js';
 
 /** Provides the database, open and migrated before any other module starts, or later. */
 @Global()
 @Module({
   providers: [
-    CurrentRevision,
     {
       provide: ReadServer,
       inject: [CONFIG],
@@ -25,9 +22,8 @@ import { Staleness } from './staleness.js';
     Database,
     EmbeddedKeys,
     Revisions,
-    Staleness,
   ],
-  exports: [Database, EmbeddedKeys, ReadServer, Revisions, Staleness],
+  exports: [Database, EmbeddedKeys, ReadServer, Revisions],
 })
 export class DatabaseModule {
   /** @param opensLater whether the database is opened by `DirectoryDataSource.initialize` while the application runs already */

@@ -1,76 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { ServiceUnavailableError } from '../common/errors.js';
-import { KeySeal } from '../common/key-seal.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
-import { numberOfRules } from '../config/model/mapping.js';
+import type { KeySeal } from '../common/key-seal.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { ReadServer } from './connections/read-server.js';
-import { CurrentRevision, NothingReadError, revisionOf } from './revisions/revision.js';
-import { databaseError } from './statements/database-error.js';
+import { Revisions } from './revisions.js';
+import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import { IS_COMPLETE, type Reader, type Statement, statement } from './statements/statement.js';
-import { RulesInMirror } from './visibility/rules-in-mirror.js';
+import { IS_COMPLETE, type Reader, revisionOf, type Statement, statement } from './statements/statement.js';
+import { ifWrittenWith } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
 import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
 
-const READ_ID = statement(`select revision_uuid from mirror_state where ${IS_COMPLETE}`);
+/** How often a preview runs that conflicts with other transactions, and the pause before the next time. */
+const MAX_ATTEMPTS = 3;
+const RETRY_PAUSE_MS = 25;
 
 /** Read access and transactions for all other modules. */
 @Injectable()
 export class Database implements VisibilitySource {
-  readonly rules: RulesInMirror;
-  /** Whether the mirror was written with rules of visibility, by this process or another one. Rules are assumed until it is known. */
-  isWrittenWithRules = true;
-  private readonly hasRules: boolean;
-  private currentSeal: KeySeal | null = null;
-
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    readonly revision: CurrentRevision = new CurrentRevision(),
+    readonly revisions: Revisions = new Revisions(dataSource),
     @Inject(ReadServer) private readonly readServer: ReadServer | null = null,
-    @Inject(CONFIG) config: Pick<Config, 'directory'> | null = null,
-  ) {
-    const rules = config === null ? 0 : numberOfRules(config.directory.mapping);
-    this.hasRules = rules > 0;
-    this.rules = new RulesInMirror(this, rules);
+  ) {}
+
+  get rules(): number {
+    return this.revisions.rules;
   }
 
-  /** Whether rules can hide something from some viewers: those of the model, or those of another process that leads. */
   get hides(): boolean {
-    return this.hasRules || this.isWrittenWithRules;
+    return this.revisions.hides;
   }
 
-  /** Seals the numbers of rows in cursors. */
   get seal(): KeySeal {
-    return (this.currentSeal ??= new KeySeal(this.dataSource.cursorKey));
-  }
-
-  /** The key differs after the restore of another database. */
-  noteCursorKey(key: Buffer | null): void {
-    if (key === null || key.equals(this.dataSource.cursorKey)) return;
-    this.dataSource.cursorKey = key;
-    this.currentSeal = null;
+    return this.dataSource.seal;
   }
 
   /** Statements that return their revision run on the server for reading, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    if (statement.returnsRevision && this.revision.isNone) await this.refuseBeforeFirst();
-    if (this.readServer !== null && statement.returnsRevision) {
-      const read = await this.readServer.read<Row>(statement, values, this.revision);
+    const { revisions, readServer, dataSource } = this;
+    // The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it.
+    if (statement.returnsRevision && revisions.isNone && !(await this.isRead(0)))
+      throw new NothingReadError();
+    if (readServer !== null && statement.returnsRevision) {
+      const read = await readServer.read<Row>(statement, values, revisions);
       if (read !== null) return read;
     }
-    this.requireDatabase();
-    const rows = await this.dataSource.statements.read<Row>(statement, values);
+    const rows = await dataSource.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
-    if (id !== null) this.revision.noteRead(id);
+    if (id !== null) revisions.note(id);
     return rows;
   }
 
-  /** Runs work that needs the database, now or when it is open: see DirectoryDataSource. */
-  whenOpen(work: () => unknown): Promise<void> {
-    return this.dataSource.whenOpen(work);
+  /** Whether viewers from whom rules can hide something get answers: see ifWrittenWith. */
+  async isRead(rules = this.rules): Promise<boolean> {
+    const find = statement(
+      `select ${ifWrittenWith(rules, 'revision_uuid')} from mirror_state where ${IS_COMPLETE}`,
+    );
+    const [[id] = [null]] = await this.dataSource.statements.read<[string | null]>(find, []);
+    return id !== null;
   }
 
   async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
@@ -87,33 +76,17 @@ export class Database implements VisibilitySource {
     viewer: Viewer = OUTSIDER,
     readsRoles = false,
   ): Promise<Result> {
-    this.requireDatabase();
     const { previewPool, statements, timeLimits } = this.dataSource;
-    try {
-      return await this.rules.readFor(viewer, (mark) => {
-        const connections = { previewPool, statements, timeLimits, seal: this.seal, mark, hides: this.hides };
-        return PreviewTransaction.run(connections, work, viewer, readsRoles);
-      });
-    } catch (error) {
-      throw databaseError(error);
+    const { seal, rules, hides } = this;
+    const connections = { previewPool, statements, timeLimits, seal, rules, hides };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await PreviewTransaction.run(connections, work, viewer, readsRoles);
+      } catch (error) {
+        if (!(error instanceof LostRaceError) || attempt === MAX_ATTEMPTS) throw databaseError(error);
+        await sleep(RETRY_PAUSE_MS * attempt); // Longer each time.
+      }
     }
-  }
-
-  /** Called when the state of the mirror changed without a new revision. */
-  noteConfirmed(): void {
-    this.revision.onDoubt();
-  }
-
-  /** The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it. */
-  private async refuseBeforeFirst(): Promise<void> {
-    this.requireDatabase();
-    const [[id] = [null]] = await this.dataSource.statements.read<[string | null]>(READ_ID, []);
-    if (id === null) throw new NothingReadError();
-  }
-
-  private requireDatabase(): void {
-    // It is opened after the start, and closed when the service stops.
-    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The database is not open');
   }
 }
 
@@ -130,8 +103,6 @@ export class VisibleReader implements Reader {
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;
     if (isRestricted(source, viewer) && !seesEverything(viewer)) this.isPersonal = true;
-    return source.rules.readFor(viewer, (mark) =>
-      source.read<Row>(...forViewer(asked, values, viewer, source, mark)),
-    );
+    return source.read<Row>(...forViewer(asked, values, viewer, source, source.rules));
   }
 }

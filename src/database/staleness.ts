@@ -1,45 +1,6 @@
-import { Injectable } from '@nestjs/common';
-import { ServiceError } from '../common/errors.js';
-import { Revisions } from './revisions/revisions.js';
 import type { IncomingHttpHeaders } from 'node:http';
-
-/** Rejects requests for which the mirror is too old, and determines the freshness of responses. */
-@Injectable()
-export class Staleness {
-  constructor(private readonly revisions: Revisions) {}
-
-  /** Throws ServiceError STALE, or ServiceUnavailableError if the age cannot be determined. */
-  async refuse(maxStaleness: number | null): Promise<void> {
-    if (maxStaleness === null) return;
-    const age = await this.revisions.readAge();
-    // Without a revision, each field reports its own error.
-    if (age === null || age <= maxStaleness) return;
-    const ageSeconds = Number.isFinite(age) ? Math.ceil(age) : null;
-    throw new ServiceError('STALE', 'The answers would be older than Directory-Max-Staleness allows', {
-      retryAfter: 1,
-      maxStaleness,
-      ...(ageSeconds === null ? {} : { ageSeconds }),
-    });
-  }
-
-  /** The `asOf` that is known now. Anything read later is at least as fresh. */
-  get asOf(): Date | null {
-    return this.revisions.asOf;
-  }
-
-  /** Describes the revision of a response. `before` is the `asOf` that was known when the request began. */
-  async describe(revision: string, before: Date | null): Promise<MirrorRead> {
-    const asOf = await this.revisions.asOfRevision(revision).catch(() => null);
-    return { revision, asOf: asOf ?? before };
-  }
-}
-
-/** The state of the mirror from which a response was read. */
-export interface MirrorRead {
-  readonly revision: string;
-  /** The revision contains every change that the directory had before this time. Null: unknown. */
-  readonly asOf: Date | null;
-}
+import { ServiceError } from '../common/errors.js';
+import type { MirrorRead } from './revisions.js';
 
 export function headersOfRead({ revision, asOf }: MirrorRead): Record<string, string> {
   const headers: Record<string, string> = { 'directory-revision': revision };

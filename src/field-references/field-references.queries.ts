@@ -1,9 +1,8 @@
 import { bindCursor } from '../common/cursor.js';
 import { storedName } from '../common/field.js';
 import { isInAudience } from '../database/visibility/conditions.js';
-import type { ObjectKind, ReferenceField } from '../database/fields/field-columns.js';
-import type { ProjectedColumns } from '../database/fields/projection.js';
-import type { OrderColumn, PageSource } from '../database/paging/page-source.js';
+import type { ObjectKind, ProjectedColumns, ReferenceField } from '../database/fields/projection.js';
+import type { OrderColumn, PageSource } from '../database/paging/page-query.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 
 /** The tables of the objects, with the aliases that their projections use. */

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type ObjectKind, referenceFields } from '../database/fields/field-columns.js';
+import { type ObjectKind, referenceFields } from '../database/fields/projection.js';
 import { readPages } from '../database/paging/page.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';

@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { listConditions } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filters.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
@@ -8,7 +8,7 @@ import {
   type NameColumns,
   type PageOrder,
   type PageSource,
-} from '../database/paging/page-source.js';
+} from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, Group } from './group.model.js';

@@ -7,7 +7,7 @@ import { CONFIG } from '../config/config.module.js';
 import { getKey, type TableNames } from '../database/fields/object-table.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import { readPages } from '../database/paging/page.js';
-import type { PageSource } from '../database/paging/page-source.js';
+import type { PageSource } from '../database/paging/page-query.js';
 import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';

@@ -4,7 +4,7 @@ import { Incident } from '../common/incident.js';
 import { Database } from '../database/database.js';
 import { settlesWithin } from '../common/settles-within.js';
 import { statement } from '../database/statements/statement.js';
-import { Revisions } from '../database/revisions/revisions.js';
+import { Revisions } from '../database/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import type { Config } from '../config/config.js';
@@ -96,7 +96,7 @@ export class MirrorIndicator {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      if ((await withTimeout(this.database.rules.read())) === 'PENDING')
+      if (!(await withTimeout(this.database.isRead())))
         return indicator.down({ state, ageSeconds: null, reason: 'The rules of visibility have changed' });
       const age = await withTimeout(this.revisions.readAge());
       // Infinity if a clock was set back and the age is unknown.

@@ -1,26 +1,21 @@
 import { foldId } from '../common/identity.js';
 import type { Database } from '../database/database.js';
-import { NothingReadError } from '../database/revisions/revision.js';
-import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';
-import { OUTSIDER } from '../database/visibility/viewer.js';
+import { NothingReadError } from '../database/statements/database-error.js';
+import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+import { ifWrittenWith } from '../database/visibility/rules-in-mirror.js';
 import type { PictureKind, SignedPicture } from './signing/signed-url.js';
 
 /**
  * Returns one row even if no user has the id. Most requests need only the digest. A user who is hidden from some viewers has
  * pictures only for URLs that were given inside of the audience.
  */
-const findDigest = (kind: PictureKind) =>
+const findDigest = (kind: PictureKind, rules: number) =>
   statement(
-    `select u.${kind}, s.revision_uuid from mirror_state s
+    `select u.${kind}, ${ifWrittenWith(rules, 's.revision_uuid')} from mirror_state s
      left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
-     where ${IS_COMPLETE} and ($3::text = '' or right(source_fingerprint, length($3::text)) = $3::text)`,
+     where ${IS_COMPLETE}`,
     { returnsRevision: true },
   );
-
-const DIGEST: Record<PictureKind, Statement> = {
-  photo: findDigest('photo'),
-  picture: findDigest('picture'),
-};
 
 /** Read only to create a rendering that no cache has. */
 const BYTES = statement('select bytes from pictures where sha256 = $1');
@@ -40,13 +35,12 @@ export async function findPictureDigest(
   database: Database,
   { kind, id, isForAudience }: Pick<SignedPicture, 'kind' | 'id' | 'isForAudience'>,
 ): Promise<FoundDigest> {
-  return database.rules.readFor(OUTSIDER, async (mark) => {
-    const values = [foldId(id), isForAudience, mark];
-    const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], values);
-    if (row === undefined) throw new NothingReadError();
-    const [sha256, revision] = row;
-    return { sha256, revision };
-  });
+  const values = [foldId(id), isForAudience];
+  const find = findDigest(kind, database.rules);
+  const [row] = await database.read<[sha256: Buffer | null, revision: string]>(find, values);
+  if (row === undefined) throw new NothingReadError();
+  const [sha256, revision] = row;
+  return { sha256, revision };
 }
 
 /** Reads the picture with this digest. Returns null when the mirror has removed it in the meantime. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
-import { headersOfRead, type MirrorRead, Staleness } from '../database/staleness.js';
+import { type MirrorRead, Revisions } from '../database/revisions.js';
+import { headersOfRead } from '../database/staleness.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
 import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
 import { matchesEtag } from '../http/entity-tags.js';
@@ -36,7 +37,7 @@ export class PicturesService {
     private readonly database: Database,
     private readonly renderer: PictureRenderer,
     @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
-    private readonly staleness: Staleness,
+    private readonly revisions: Revisions,
   ) {}
 
   /** @throws RejectionError for an invalid URL or a missing picture; ServiceError STALE; ServiceUnavailableError */
@@ -44,10 +45,10 @@ export class PicturesService {
     const now = new Date();
     const signed = this.verify(request.target, now);
     const { kind, size, expires } = signed;
-    await this.staleness.refuse(request.maxStaleness);
-    const before = this.staleness.asOf;
+    await this.revisions.refuseStale(request.maxStaleness);
+    const before = this.revisions.asOf;
     const { sha256, revision } = await findPictureDigest(this.database, signed);
-    const read = await this.staleness.describe(revision, before);
+    const read = await this.revisions.describe(revision, before);
     if (sha256 === null) throw noPicture(read);
 
     const rendering = { sha256, size, format: chooseFormat(request.accept) };

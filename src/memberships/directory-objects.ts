@@ -5,8 +5,7 @@ import { findObject, lookupCondition, notFound, type TableNames } from '../datab
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
-import type { PageSource } from '../database/paging/page-source.js';
-import { type PageQuery, planPage } from '../database/paging/page-query.js';
+import { type PageQuery, type PageSource, planPage } from '../database/paging/page-query.js';
 import {
   type PageReader,
   type Reader,

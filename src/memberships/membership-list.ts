@@ -1,12 +1,10 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
-import { comparedColumns, comparedSqlOf } from '../database/fields/field-columns.js';
-import { fieldConditions } from '../database/fields/filter-conditions.js';
+import { comparedSqlOf, fieldConditions, valueConditions } from '../database/fields/filters.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
-import { valueConditions } from '../database/fields/value-filters.js';
-import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-source.js';
+import { comparedColumns, type ProjectedColumns, type Projection } from '../database/fields/projection.js';
+import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, roleOf } from '../groups/group.model.js';

@@ -17,7 +17,7 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import { settlesWithin } from '../common/settles-within.js';
 import { databaseError } from '../database/statements/database-error.js';
 import type { Writer } from '../database/statements/statement.js';
-import { valueIndexesOf } from '../database/fields/value-filters.js';
+import { valueIndexesOf } from '../database/fields/filters.js';
 import { passwordRisk } from '../sources/ldap/ldap-servers.js';
 import { Follower, RunReporter } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import { Revisions } from '../database/revisions/revisions.js';
+import { Revisions } from '../database/revisions.js';
 import { readClock } from '../database/statements/statement.js';
 import { LdifError } from '../ldap/ldif/ldif.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
@@ -127,7 +127,7 @@ export class Synchronizer {
       const outcome = await runChannel.tracePromise(run, { scope });
       end = outcome.kind;
       if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
-      else if (outcome.kind === 'unchanged') this.revisions.noteConfirmed();
+      else if (outcome.kind === 'unchanged') this.revisions.ask();
       return outcome;
     } finally {
       const seconds = (performance.now() - begun) / 1000;

@@ -2,7 +2,7 @@ import { bindCursor } from '../common/cursor.js';
 import { foldId } from '../common/identity.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import type { PageSource } from '../database/paging/page-source.js';
+import type { PageSource } from '../database/paging/page-query.js';
 import {
   beginsWords,
   lettersOf,

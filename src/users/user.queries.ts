@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { listConditions } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filters.js';
 import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
@@ -10,7 +10,7 @@ import {
   type OrderColumn,
   type PageOrder,
   type PageSource,
-} from '../database/paging/page-source.js';
+} from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';

@@ -3,6 +3,7 @@ import { NotFoundError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
+import { Revisions } from '../database/revisions.js';
 import { WebhookEntity } from './webhook.entity.js';
 import { NO_FAILURE } from './webhook-states.js';
 import { viewerOfWebhook } from './webhook-viewer.js';
@@ -27,7 +28,7 @@ export async function enableWebhook(
 async function readEnd(config: Config, dataSource: DirectoryDataSource, id: string): Promise<string> {
   const target = config.webhooks.find((each) => each.id === id);
   if (target === undefined) throw unknown(id);
-  const log = new ChangeLog(config, new Database(dataSource, undefined, null, config));
+  const log = new ChangeLog(config, new Database(dataSource, new Revisions(dataSource, config)));
   return (await log.readEnd(viewerOfWebhook(target, config))).cursor;
 }
 

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessLogModule } from '../access-log/access-log.module.js';
 import { ChangeLog } from '../changes/change-log.js';
-import { Revisions } from '../database/revisions/revisions.js';
+import { Revisions } from '../database/revisions.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { MirrorFollowing } from '../mirror/following.js';
 import { WebhookSender } from './webhook-sender.js';

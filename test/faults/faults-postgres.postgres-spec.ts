@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import sharp from 'sharp';
-import { Revisions } from '../../src/database/revisions/revisions.js';
+import { Revisions } from '../../src/database/revisions.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, send } from '../support/clients/http.js';

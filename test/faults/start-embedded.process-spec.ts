@@ -92,20 +92,11 @@ describe('a directory that cannot be the embedded database', () => {
       /cannot be used: ENOTDIR: /,
     ],
     [
-      'has a database of PGlite',
+      'has a path that is too long for a socket',
       () => {
-        mkdirSync(directory);
-        writeFileSync(join(directory, 'PG_VERSION'), '18\n');
+        directory = join(parent, 'x'.repeat(100), 'data');
       },
-      /holds a database of PGlite.* Delete it.*Service accounts/,
-    ],
-    [
-      'has one at its former place',
-      () => {
-        mkdirSync(join(directory, 'mirror'), { recursive: true });
-        writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
-      },
-      /data\/mirror holds a database of PGlite/,
+      /^The path of the directory for the embedded database is too long: /,
     ],
   ];
 

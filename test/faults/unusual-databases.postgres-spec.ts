@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { Revisions } from '../../src/database/revisions/revisions.js';
+import { Revisions } from '../../src/database/revisions.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { directoryOf } from '../support/clients/monotonic-reader.js';

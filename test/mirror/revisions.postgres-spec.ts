@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { Database } from '../../src/database/database.js';
-import { Revisions } from '../../src/database/revisions/revisions.js';
+import { Revisions } from '../../src/database/revisions.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { post } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';

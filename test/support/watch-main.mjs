@@ -29,7 +29,7 @@ Executor.prototype.execute = function (...rest) {
   return execute.apply(this, rest);
 };
 
-diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
+diagnosticsChannel.subscribe('tracing:directory:statement:start', ({ text }) => {
   // Statements of authentication are not part of an operation.
   if (!/\bservice_account/.test(text)) statements++;
 });

@@ -3,8 +3,7 @@
 import 'reflect-metadata';
 import { readConfig } from '../../dist/config/config.js';
 import { DirectoryDataSource } from '../../dist/database/connections/data-source.js';
-import { Database } from '../../dist/database/database.js';
-import { Revisions } from '../../dist/database/revisions/revisions.js';
+import { Revisions } from '../../dist/database/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
 import { Session } from '../../dist/mirror/session.js';
 import { Synchronizer } from '../../dist/mirror/synchronizer.js';
@@ -31,8 +30,7 @@ const CONTENTS = `
 const config = readConfig();
 const dataSource = new DirectoryDataSource(config.database, ENTITIES);
 await dataSource.initialize();
-const database = new Database(dataSource);
-const revisions = new Revisions(config, database);
+const revisions = new Revisions(dataSource, config);
 const session = await Session.open(config.database.url);
 const synchronizer = new Synchronizer(config, dataSource, revisions);
 const accounts = new ServiceAccountsService(dataSource);

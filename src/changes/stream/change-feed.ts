@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { AccessLog } from '../../access-log/access-log.js';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { ServiceError } from '../../common/errors.js';
-import { Revisions } from '../../database/revisions/revisions.js';
+import { Revisions } from '../../database/revisions.js';
 import { OUTSIDER, type Viewer } from '../../database/visibility/viewer.js';
 import { ChangeLog, type LogPart, type LogPosition } from '../change-log.js';
 import { PartEvents } from './change-events.js';

@@ -63,10 +63,6 @@ export function buildDatabase(settings: ValuesOf<typeof DATABASE_SETTINGS>, prev
 const SOCKET_PORT = 5432;
 const FIRST_PORT = 49_152;
 const NUMBER_OF_PORTS = 16_384;
-/** Maximum length of the name of a socket in bytes: 107 on Linux, 103 on others. */
-const LONGEST_SOCKET = 103;
-
-export type EmbeddedAddress = ReturnType<typeof embeddedAddressOf>;
 
 /** The files of the embedded server. No other user can enter the directory. */
 export function dataDirectoryOf(directory: string): string {
@@ -78,13 +74,8 @@ export function embeddedAddressOf(directory: string) {
   const digest = createHash('sha256').update(directory).digest();
   const isWindows = process.platform === 'win32';
   const port = isWindows ? FIRST_PORT + (digest.readUInt16BE() % NUMBER_OF_PORTS) : SOCKET_PORT;
-  const host = isWindows ? '127.0.0.1' : socketDirectory(dataDirectoryOf(directory), digest.toString('hex'));
+  const host = isWindows ? '127.0.0.1' : dataDirectoryOf(directory);
   const url = `postgres:///postgres?host=${encodeURIComponent(host)}&port=${port}&user=postgres`;
   // Windows has no such sockets in Node.js: the host is the loopback address there, and otherwise the directory of the socket.
   return { host, port, url };
-}
-
-function socketDirectory(data: string, digest: string): string {
-  const socket = join(data, `.s.PGSQL.${SOCKET_PORT}`);
-  return Buffer.byteLength(socket) <= LONGEST_SOCKET ? data : `/tmp/directory-${digest.slice(0, 16)}`;
 }

@@ -4,7 +4,7 @@ import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } f
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { SEAL_BYTES } from '../../common/key-seal.js';
+import { KeySeal, SEAL_BYTES } from '../../common/key-seal.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
 import {
@@ -17,8 +17,7 @@ import {
 import { EmbeddedServer } from '../embedded/embedded-server.js';
 import { MIGRATIONS } from '../migrations/migrations.js';
 import { createPool, poolOptions, type DatabaseTimeLimits, timeLimitsFor } from './pool-options.js';
-import { keepValueIndexes } from '../fields/value-filters.js';
-import type { Writer } from '../statements/statement.js';
+import { keepValueIndexes, type ValueIndex } from '../fields/filters.js';
 import { settlesWithin } from '../../common/settles-within.js';
 import { StatementPool } from './statement-pool.js';
 
@@ -27,8 +26,6 @@ const MIGRATION_LOCK = 0x6d696772;
 
 /** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
 const INDEX_TIMEOUT_MS = 60_000;
-
-type KeptIndexes = Parameters<typeof keepValueIndexes> extends [unknown, ...infer Others] ? Others : never;
 
 export interface OpeningOptions {
   /** Default: true. Otherwise nothing is changed in the database. */
@@ -45,7 +42,9 @@ export class DirectoryDataSource extends DataSource {
   readonly timeLimits: DatabaseTimeLimits;
   /** The last attempt to open the database. */
   opening: Promise<this> | null = null;
-  cursorKey: Buffer = Buffer.alloc(0);
+  private cursorKey: Buffer = randomBytes(SEAL_BYTES);
+  /** Seals the numbers of rows in cursors. */
+  seal = new KeySeal(this.cursorKey);
 
   constructor(
     private readonly database: Config['database'],
@@ -81,7 +80,7 @@ export class DirectoryDataSource extends DataSource {
       for (const work of this.waiting) await work();
       this.ownStatements = new StatementPool(this.pool, this.timeLimits);
     } catch (error) {
-      await this.stopQuietly();
+      await this.destroy().catch(() => undefined);
       throw startError(error, this.database);
     }
     return this;
@@ -94,7 +93,8 @@ export class DirectoryDataSource extends DataSource {
   }
 
   override async destroy(): Promise<void> {
-    const closing = Promise.all([this.ownPreviewPool?.end(), super.destroy()]);
+    const main = this.isInitialized ? super.destroy() : undefined;
+    const closing = Promise.all([this.ownPreviewPool?.end(), main]);
     try {
       // A statement of a server that hangs would never end.
       if (await settlesWithin(this.timeLimits.result, closing)) await closing;
@@ -128,8 +128,15 @@ export class DirectoryDataSource extends DataSource {
   }
 
   /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
-  async keepValueIndexes(...given: KeptIndexes): Promise<void> {
-    await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, ...given));
+  async keepValueIndexes(wanted: readonly ValueIndex[], signal: AbortSignal): Promise<void> {
+    await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, wanted, signal));
+  }
+
+  /** The key of cursors differs after the restore of another database. */
+  useCursorKey(key: Buffer): void {
+    if (key.equals(this.cursorKey)) return;
+    this.cursorKey = key;
+    this.seal = new KeySeal(key);
   }
 
   private async migrate(): Promise<void> {
@@ -139,7 +146,9 @@ export class DirectoryDataSource extends DataSource {
       const executor = new MigrationExecutor(this, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
-      this.cursorKey = await readCursorKey(runner.manager);
+      const [state] = (await runner.query('select cursor_key as key from mirror_state')) as { key: Buffer }[];
+      // A database that is being restored has no row yet.
+      if (state !== undefined) this.useCursorKey(state.key);
     });
   }
 
@@ -155,19 +164,6 @@ export class DirectoryDataSource extends DataSource {
       await runner.query(end).catch(() => undefined);
       await runner.release();
     }
-  }
-
-  private async stopQuietly(): Promise<void> {
-    this.ownStatements = null;
-    try {
-      await this.ownPreviewPool?.end();
-      this.ownPreviewPool = null;
-      if (this.isInitialized) await super.destroy();
-      await this.embedded?.close();
-    } catch {
-      // The caller throws the first error.
-    }
-    this.embedded = null;
   }
 }
 
@@ -195,11 +191,4 @@ function startError(error: unknown, database: Config['database']): unknown {
   // A temporary failure can be retried; a wrong password or a missing table cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
-}
-
-/** The key of cursors that the database has at the start. Revisions notices when a restore replaces it. */
-async function readCursorKey(writer: Writer): Promise<Buffer> {
-  const [row] = await writer.query<{ key: Buffer }[]>('select cursor_key as key from mirror_state');
-  // A database that is being restored has no row yet.
-  return row?.key ?? randomBytes(SEAL_BYTES);
 }

@@ -2,9 +2,9 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
-import { type CurrentRevision, NothingReadError, revisionOf } from '../revisions/revision.js';
-import type { Statement } from '../statements/statement.js';
-import { reasonOf } from '../statements/database-error.js';
+import type { Revisions } from '../revisions.js';
+import { NothingReadError, reasonOf } from '../statements/database-error.js';
+import { revisionOf, type Statement } from '../statements/statement.js';
 import { createPool, poolOptions, timeLimitsFor } from './pool-options.js';
 import { StatementPool } from './statement-pool.js';
 
@@ -40,13 +40,13 @@ export class ReadServer implements OnApplicationShutdown {
   async read<Row extends unknown[]>(
     statement: Statement,
     values: readonly unknown[],
-    revision: CurrentRevision,
+    { known }: Pick<Revisions, 'known'>,
   ): Promise<Row[] | null> {
-    if (revision.known === null || performance.now() < this.restsUntil) return null;
+    if (known === null || performance.now() < this.restsUntil) return null;
     try {
       const rows = await this.statements.read<Row>(statement, values);
       const id = revisionOf(statement, rows);
-      return id !== null && id === revision.latest?.id ? rows : null;
+      return id === known.id ? rows : null;
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
       if (!(error instanceof NothingReadError)) this.restsUntil = performance.now() + REST_MS;

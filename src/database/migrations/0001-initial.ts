@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { CREATE_IS_LED_WITH_OTHER_RULES } from '../visibility/rules-in-mirror.js';
 
 /** All tables. Text is folded by the application and compared byte by byte (collation "C"): pages have one order on every server. */
 export class Initial1763683200100 implements MigrationInterface {
@@ -9,7 +10,7 @@ export class Initial1763683200100 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop materialized view database_complete');
     await runner.query(`drop table ${TABLES}`);
-    await runner.query('drop function note_revision_uuid()');
+    await runner.query('drop function note_revision_uuid(), is_led_with_other_rules(integer)');
   }
 }
 
@@ -269,6 +270,7 @@ const LOG = [
     end $$`,
   `create trigger mirror_state_revision_uuid before insert or update of revision on mirror_state
      for each row execute function note_revision_uuid()`,
+  CREATE_IS_LED_WITH_OTHER_RULES,
   // Ids of changes start above those of every earlier database, unless it had more than a million changes per second. A cursor of
   // an earlier log is therefore never valid in this one.
   `insert into mirror_state (state, changes_pruned_to) values ('NEVER_RUN',

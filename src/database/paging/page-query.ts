@@ -1,3 +1,4 @@
+import { type CursorBinding, type CursorValue, decodeCursor } from '../../common/cursor.js';
 import type { KeySeal } from '../../common/key-seal.js';
 import {
   opposite,
@@ -6,24 +7,92 @@ import {
   type SelectedCursors,
   type SortDirection,
 } from '../../common/page.js';
-import { jsonArray, REVISION, type Statement, statement } from '../statements/statement.js';
-import {
-  type Bound,
-  bound,
-  type OrderColumn,
-  type PageOrder,
-  type PageParts,
-  type PageSource,
-  type ParentLookup,
-  type Parents,
-  selectParents,
-} from './page-source.js';
+import { jsonArray, REVISION, type Statement, statement, type Values } from '../statements/statement.js';
 
-/** A value that is read with a page, in addition to its rows: the total, and whether rows exist beyond the cursors. */
-type PageColumn = 'total' | 'hasEarlierRows' | 'hasLaterRows';
+/** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
+export interface OrderColumn {
+  readonly sql: string;
+  readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
+}
+
+export interface PageOrder {
+  readonly columns: readonly OrderColumn[];
+  readonly direction: SortDirection;
+}
+
+/** The rows of a page in parts. A part is read only if those before it do not fill the page. */
+export interface PageParts {
+  /** The alias of `from` and of each table. The order has columns of this alias only. */
+  readonly alias: string;
+  /** Tables in place of `from`, whose rows are merged. No row of a part comes before one of an earlier part. */
+  readonly tables: readonly (readonly string[])[];
+  /** Joins with the tables of the other columns. Only the rows of the page are joined. */
+  readonly joins: string;
+}
+
+/** The rows of a connection: one kind of rows, in one order, under one or many parents. */
+export interface PageSource {
+  /** The connection, order and filter to which cursors are bound. */
+  readonly binding: CursorBinding;
+  /** Whether a cursor ends with the id of the revision from which its row was read. */
+  readonly cursorsHaveRevision?: boolean;
+  readonly from: string;
+  readonly columns: readonly string[];
+  /** The columns that are instants. JSON has no type for them; they are returned as Date objects. */
+  readonly instants: readonly string[];
+  /** Column that holds the parent's key; null for a connection at the root. */
+  readonly parent: string | null;
+  /** SQL for what that column holds, given SQL for the key. Default: the key. */
+  readonly parentValue?: (key: string) => string;
+  readonly order: PageOrder;
+  readonly conditions: readonly string[];
+  readonly parts?: PageParts;
+  readonly values: Values;
+  /** SQL that returns the total faster than counting, if available. */
+  readonly total?: string;
+}
+
+/** A parent that is looked up by its id and read together with its page. */
+export interface ParentLookup {
+  /** Its table, with the alias that its columns use. */
+  readonly from: string;
+  readonly key: string;
+  /** SQL condition for the parent, with placeholders from the values of the source. */
+  readonly condition: string;
+  /** Its columns, with the key first. */
+  readonly columns: readonly string[];
+  /** SQL for the number of elements on all pages without a filter. */
+  readonly total: string;
+}
+
+/** The parents of pages: their table and columns, and the condition for rows under them. */
+interface Parents {
+  readonly tables: readonly string[];
+  readonly conditions: readonly string[];
+  /** SQL for the position of each of several parents. */
+  readonly position: string;
+  readonly columns: readonly string[];
+  readonly total?: string;
+}
+
+export type NameColumns = readonly [sortName: string, key: string];
+
+export function byName([sortName, key]: NameColumns): OrderColumn[] {
+  return [
+    { sql: sortName, type: 'text' },
+    { sql: key, type: 'integer' },
+  ];
+}
+
+export function byTime(time: string, key: string): OrderColumn[] {
+  return [
+    { sql: time, type: 'timestamp' },
+    { sql: key, type: 'integer' },
+  ];
+}
 
 /**
- * A statement for the pages of all parents, with one row for each. The page is one JSON value: an array for
+ * A statement for the pages of all parents, with one row for each: a PageRow. The page is one JSON value: an array for
  * each column, which Node.js parses in half the time of as many rows.
  */
 export interface PageQuery {
@@ -32,15 +101,21 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  /** Whether the first value is the position of the parent, starting at 1. */
-  readonly hasSeveralParents: boolean;
-  /** The values that follow. */
-  readonly pageColumns: readonly PageColumn[];
-  /** Number of columns of a looked-up parent, which follow. The page comes after them, if it is read. */
-  readonly parentWidth: number;
   /** The rows whose order columns follow the source's own columns in the page: see selectPage. */
   readonly cursors: SelectedCursors;
 }
+
+/** Values that are not selected are null. */
+export type PageRow = [
+  /** The position of the parent among several, starting at 1. */
+  position: number | null,
+  total: number | null,
+  hasEarlierRows: true | null,
+  hasLaterRows: true | null,
+  /** The columns of the source, then those of the order. */
+  page: (unknown[] | null)[] | null,
+  ...parentAndRevision: unknown[],
+];
 
 /**
  * Plans one statement for a page under each parent. It compares the order columns with the cursor (keyset
@@ -57,31 +132,29 @@ export function planPage(
 ): PageQuery {
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const bounds = boundsOf(source, page, seal);
+  const bounds = {
+    after: bound(source, page.after, 'after', seal),
+    before: bound(source, page.before, 'before', seal),
+  };
   const parent = selectParents(source, parents);
   const rows = [...source.conditions, ...parent.conditions];
-  const pageColumns = selectPageColumns(source, selection, rows, bounds, parent);
-  const columns = [...parent.position, ...pageColumns.values(), ...parent.columns];
+  const values = [parent.position, ...selectPageValues(source, selection, rows, bounds, parent)];
   const tables = [...parent.tables];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
   if (isRead || source.values.all.length > 0) {
-    columns.push('page.packed');
     // One additional row shows whether there is a next page.
     const rowLimit = isRead ? source.values.add(limit + 1) : '0';
     tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), backward, rowLimit));
-  }
-  const hasSeveralParents = parent.position.length > 0;
-  const text = `select ${[...columns, REVISION].join(', ')}${fromTables(tables)}`;
+    values.push('page.packed');
+  } else values.push('null');
+  const text = `select ${[...values, ...parent.columns, REVISION].join(', ')}${fromTables(tables)}`;
   return {
     statement: statement(text, { returnsRevision: true }),
     values: source.values.all,
     source,
     limit,
     backward,
-    hasSeveralParents,
-    pageColumns: [...pageColumns.keys()],
-    parentWidth: parent.columns.length,
     cursors: selection.cursors,
   };
 }
@@ -95,38 +168,25 @@ interface Bounds {
   readonly before: Bound | null;
 }
 
-function boundsOf(source: PageSource, { after, before }: PageArguments, seal: KeySeal): Bounds {
-  return { after: bound(source, after, 'after', seal), before: bound(source, before, 'before', seal) };
-}
-
 function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {
   return [...rows, ...[after, before].flatMap((each) => (each === null ? [] : [each.beyond]))];
 }
 
-/** SQL for the selected page columns. */
-function selectPageColumns(
+/** SQL for the total, and for whether rows exist beyond the cursors. */
+function selectPageValues(
   source: PageSource,
   { totalCount, hasPreviousPage, hasNextPage }: PageSelection,
   rows: readonly string[],
   { after, before }: Bounds,
   parent: Parents,
-): Map<PageColumn, string> {
-  const pageColumns = new Map<PageColumn, string>();
-  if (totalCount) {
-    const known = source.total === undefined ? undefined : (parent.total ?? source.total);
-    pageColumns.set('total', known ?? countRows(source, rows));
-  }
-  if (after !== null && hasPreviousPage) pageColumns.set('hasEarlierRows', findAnother(source, rows, after));
-  if (before !== null && hasNextPage) pageColumns.set('hasLaterRows', findAnother(source, rows, before));
-  return pageColumns;
-}
-
-function countRows(source: PageSource, conditions: readonly string[]): string {
-  return inUnionBranches(
-    source,
-    conditions,
-    (all) => `(select count(*)::integer from ${source.from} ${where(all)})`,
-  ).join(' + ');
+): string[] {
+  const known = source.total === undefined ? undefined : (parent.total ?? source.total);
+  const total = known ?? `(select count(*)::integer from ${source.from} ${where(rows)})`;
+  return [
+    totalCount ? total : 'null',
+    after !== null && hasPreviousPage ? findAnother(source, rows, after) : 'null',
+    before !== null && hasNextPage ? findAnother(source, rows, before) : 'null',
+  ];
 }
 
 /** SQL for whether rows exist beyond a cursor. Its own row is the first that it meets. */
@@ -136,11 +196,7 @@ function findAnother(
   { outside, outwards }: Bound,
 ): string {
   const { from, order } = source;
-  return inUnionBranches(
-    source,
-    [...conditions, outside],
-    (all) => `(select true from ${from} ${where(all)} order by ${orderBy(order, outwards)} limit 1)`,
-  ).reduce((found, next) => `coalesce(${found}, ${next})`);
+  return `(select true from ${from} ${where([...conditions, outside])} order by ${orderBy(order, outwards)} limit 1)`;
 }
 
 /**
@@ -154,9 +210,9 @@ function selectPage(
   backward: boolean,
   rowLimit: string,
 ): string {
-  const { columns, order, unionBranches } = source;
+  const { columns, order } = source;
   const direction = backward ? opposite(order.direction) : order.direction;
-  const places = cursors !== 'none' || unionBranches !== undefined ? order.columns : [];
+  const places = cursors === 'none' ? [] : order.columns;
   const rows = selectRows(source, places, conditions, direction, rowLimit);
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
@@ -199,13 +255,7 @@ function selectRows(
     const [relations, found] = selectParts({ ...parts, tables: inOrder }, select, conditions, rowLimit);
     return `with ${relations}\n${select(columns.join(', '), `${found} ${parts.joins}`, [])}`;
   }
-  const each = inUnionBranches(source, conditions, (all) => select(columns.join(', '), from, all));
-  if (each.length === 1) return each.join();
-  return [
-    `(`,
-    each.join('\n) union all (\n'),
-    `) order by ${orderByNames(order, direction)} limit ${rowLimit}`,
-  ].join('\n');
+  return select(columns.join(', '), from, conditions);
 }
 
 /** SQL for as many rows as the page may have, in its order. */
@@ -231,23 +281,8 @@ function selectParts(
   return [relations.join(', '), union(names.map((name) => `select * from ${name}`))];
 }
 
-/** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */
-function inUnionBranches(
-  { unionBranches }: PageSource,
-  conditions: readonly string[],
-  ask: (conditions: readonly string[]) => string,
-): string[] {
-  return unionBranches === undefined
-    ? [ask(conditions)]
-    : unionBranches.map((branch) => ask([...conditions, branch]));
-}
-
 function orderBy({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
-}
-
-function orderByNames({ columns }: PageOrder, direction: SortDirection): string {
-  return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
 }
 
 function where(conditions: readonly string[]): string {
@@ -268,4 +303,74 @@ export function outputOf(sql: string, type: OrderColumn['type']): string {
     default:
       return sql;
   }
+}
+
+function selectParents(
+  { parent, parentValue = (key) => key, values }: PageSource,
+  parents: readonly number[] | ParentLookup | null,
+): Parents {
+  const none = { tables: [], conditions: [], position: 'null', columns: [] };
+  if (parents === null || parent === null) return none;
+  const one = { ...none, conditions: [`${parent} = ${parentValue('parent.key')}`] };
+  if ('from' in parents) {
+    // Returns one row even if the parent does not exist. In that row only the revision is not null.
+    const { from, key, condition, columns, total } = parents;
+    const table = `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
+    return { ...one, tables: [table], columns, total };
+  }
+  if (parents.length === 1)
+    return { ...one, tables: [`(select ${values.add(parents[0])}::integer as key) parent`] };
+  const table = `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
+  return { ...one, tables: [table], position: 'parent.position' };
+}
+
+interface Bound {
+  /** SQL condition for the rows of the page. */
+  readonly beyond: string;
+  /** SQL condition for the rows on the other side. The row of the cursor is the first of them. */
+  readonly outside: string;
+  /** The direction from the cursor away from the page. */
+  readonly outwards: SortDirection;
+}
+
+function bound(
+  { binding, order, values, cursorsHaveRevision = false }: PageSource,
+  cursor: string | null | undefined,
+  argument: 'after' | 'before',
+  seal: KeySeal,
+): Bound | null {
+  if (cursor === undefined || cursor === null) return null;
+  const types = order.columns.slice(0, -1).map(({ type }) => (type === 'text' ? 'string' : 'number'));
+  const extras = cursorsHaveRevision ? (['string'] as const) : [];
+  const place = decodeCursor(seal, cursor, binding, [...types, 'key', ...extras], argument);
+  const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
+  const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
+  const onwards = argument === 'after' ? order.direction : opposite(order.direction);
+  const [further, nearer] = onwards === 'ASC' ? ['>', '<'] : ['<', '>'];
+  return {
+    beyond: `${columns} ${further} ${here}`,
+    outside: `${columns} ${nearer}= ${here}`,
+    outwards: opposite(onwards),
+  };
+}
+
+function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): string {
+  switch (type) {
+    case 'text':
+      return `${values.add(value)}::text`;
+    case 'integer':
+      return `${values.add(clamp(Number(value), 2 ** 31 - 1))}::integer`;
+    case 'bigint':
+      return `${values.add(Number(value))}::bigint`;
+    case 'timestamp':
+      return `${values.add(new Date(Math.max(0, clamp(Number(value), LAST_INSTANT))).toISOString())}::timestamptz`;
+  }
+}
+
+/** Milliseconds since 1970. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
+const LAST_INSTANT = Date.UTC(9999, 0);
+
+/** A forged cursor may contain any whole number; the range of a column is smaller. */
+function clamp(value: number, bound: number): number {
+  return Math.max(-bound, Math.min(bound, value));
 }

@@ -1,10 +1,8 @@
 import { type CursorValue, encodeCursors } from '../../common/cursor.js';
 import type { KeySeal } from '../../common/key-seal.js';
 import type { PageArguments, PageSelection } from '../../common/page.js';
-import { type PageQuery, planPage } from './page-query.js';
-import type { PageSource } from './page-source.js';
-import type { PageReader } from '../statements/statement.js';
-import { revisionOf } from '../revisions/revision.js';
+import { type PageReader, revisionOf } from '../statements/statement.js';
+import { type PageQuery, type PageRow, type PageSource, planPage } from './page-query.js';
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
 export class Page<Row extends unknown[]> {
@@ -20,25 +18,24 @@ export class Page<Row extends unknown[]> {
   /** The cursors of `places`; null before the first one is requested. */
   private cursors: readonly string[] | null = null;
 
-  /** @param result values that were read for the parent and its page */
+  /** @param row what was read for the parent and its page */
   constructor(
     private readonly query: PageQuery,
-    result: readonly unknown[] | undefined,
+    row: PageRow | undefined,
     private readonly seal: KeySeal,
   ) {
     const { limit, backward } = query;
-    const packed = packedIn(query, result);
+    const [, total, hasEarlierRows, hasLaterRows, page] = row ?? [];
+    const packed = page ?? [];
     const read = rowsOf<Row>(query, packed);
     const beyond = read.length > limit;
-    const hasEarlierRows = pageColumnIn(query, result, 'hasEarlierRows') === true;
-    const hasLaterRows = pageColumnIn(query, result, 'hasLaterRows') === true;
     if (beyond) read.length = limit;
     this.rows = backward ? read.reverse() : read;
-    this.hasNextPage = backward ? hasLaterRows : beyond || hasLaterRows;
-    this.hasPreviousPage = backward ? beyond || hasEarlierRows : hasEarlierRows;
-    this.totalCount = Number(pageColumnIn(query, result, 'total') ?? 0);
+    this.hasNextPage = (!backward && beyond) || hasLaterRows === true;
+    this.hasPreviousPage = (backward && beyond) || hasEarlierRows === true;
+    this.totalCount = total ?? 0;
     this.cursorExtras =
-      query.source.cursorsHaveRevision === true ? [revisionOf(query.statement, [result ?? []]) ?? ''] : [];
+      query.source.cursorsHaveRevision === true ? [revisionOf(query.statement, [row ?? []]) ?? ''] : [];
     this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
@@ -69,8 +66,8 @@ export async function readPage<Row extends unknown[] = unknown[]>(
   selection: PageSelection,
 ): Promise<Page<Row>> {
   const query = planPage(source, page, selection, null, reader.seal);
-  const [result] = await reader.read(query.statement, query.values);
-  return new Page<Row>(query, result, reader.seal);
+  const [row] = await reader.read<PageRow>(query.statement, query.values);
+  return new Page<Row>(query, row, reader.seal);
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
@@ -82,10 +79,10 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents, reader.seal);
-  const result = await reader.read(query.statement, query.values);
+  const rows = await reader.read<PageRow>(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
-  if (query.hasSeveralParents) result.sort(([left], [right]) => Number(left) - Number(right));
-  return result.map((each) => new Page<Row>(query, each, reader.seal));
+  rows.sort(([left], [right]) => Number(left) - Number(right));
+  return rows.map((row) => new Page<Row>(query, row, reader.seal));
 }
 
 /** Looks up a planned parent with its page, in one statement. Null if there is no such parent. */
@@ -93,31 +90,13 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
   reader: PageReader,
   query: PageQuery,
 ): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
-  const [result] = await reader.read(query.statement, query.values);
-  const start = placeOfParent(query);
-  const parent = result?.slice(start, start + query.parentWidth) ?? [];
-  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result, reader.seal) };
+  const [row] = await reader.read<PageRow>(query.statement, query.values);
+  const parent = row?.slice(PARENT, -1) ?? [];
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, row, reader.seal) };
 }
 
-function pageColumnIn(
-  { hasSeveralParents, pageColumns }: PageQuery,
-  result: readonly unknown[] | undefined,
-  column: PageQuery['pageColumns'][number],
-): unknown {
-  const index = pageColumns.indexOf(column);
-  return index < 0 ? undefined : result?.[(hasSeveralParents ? 1 : 0) + index];
-}
-
-function placeOfParent({ hasSeveralParents, pageColumns }: PageQuery): number {
-  return (hasSeveralParents ? 1 : 0) + pageColumns.length;
-}
-
-/** The columns of a page: those of the source, then those of the order. Empty if no row was read. */
-function packedIn(query: PageQuery, result: readonly unknown[] | undefined): (unknown[] | null)[] {
-  const packed = result?.[placeOfParent(query) + query.parentWidth];
-  // If no row was read, this position holds the revision.
-  return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
-}
+/** Where the columns of the parent begin in a PageRow. */
+const PARENT = 5;
 
 /** Number of columns before those of the order. A source without columns has one that counts rows. */
 function widthOf({ source }: PageQuery): number {

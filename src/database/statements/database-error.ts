@@ -12,10 +12,11 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
 };
 
 /**
- * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout, and
- * a prepared statement of another session because a pooler shares sessions.
+ * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout, and a prepared statement
+ * of another session because a pooler shares sessions. Codes that begin with E are those of sockets.
  */
-const UNAVAILABLE = /^(08|53|57P|(25006|25P03|26000|42P05)$)/;
+const UNAVAILABLE =
+  /^(08|53|57P|E(CONN|HOST|NET|PIPE|TIMEDOUT|NOENT|NOTFOUND|AI_AGAIN)|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
 const INCOMPLETE = /^(42P01|55000)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -23,20 +24,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const RACE = /^(40001|40P01)$/;
 const QUERY_CANCELED = '57014';
 
-/** Errors of sockets and of the pool, which have no SQLSTATE. */
-const UNAVAILABLE_NODE_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-]);
-/** Among them that of TypeORM for each statement after the one whose connection was lost. */
+/** Errors without a code. Among them that of TypeORM for each statement after the one whose connection was lost. */
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable|Query runner already released/;
 
@@ -46,6 +34,13 @@ const BUSY = 'The directory is being changed at the moment';
 export class LostRaceError extends ServiceUnavailableError {
   constructor(options?: ErrorOptions) {
     super(BUSY, options);
+  }
+}
+
+/** The mirror has no revision yet, or none with the present rules of visibility. An empty list would be a wrong answer. */
+export class NothingReadError extends ServiceUnavailableError {
+  constructor() {
+    super('The directory has not been read yet, or not with the present rules: try again later');
   }
 }
 
@@ -73,30 +68,16 @@ export function databaseError(error: unknown): Error {
   if (RACE.test(code)) return new LostRaceError(options);
   if (INCOMPLETE.test(code)) return new ServiceUnavailableError('The database is incomplete', options);
   if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, options);
-  return isUnavailable(code, error.message)
+  return UNAVAILABLE.test(code) || UNAVAILABLE_MESSAGES.test(error.message)
     ? new ServiceUnavailableError('The database cannot be reached at the moment', options)
     : error;
 }
 
-function isUnavailable(code: string, message: string): boolean {
-  return UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code) || UNAVAILABLE_MESSAGES.test(message);
-}
-
 /** The database cannot be used at all. The operator gets one line of explanation, and the process ends. */
-export class DatabaseStartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'DatabaseStartError';
-  }
-}
+export class DatabaseStartError extends Error {}
 
 /** The database does not answer, or not at the moment. The caller may retry. */
-export class DatabaseAwayError extends DatabaseStartError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'DatabaseAwayError';
-  }
-}
+export class DatabaseAwayError extends DatabaseStartError {}
 
 /** Why a server cannot be used, for the log. Socket errors may have a code but no message. */
 export function reasonOf(error: unknown): string {

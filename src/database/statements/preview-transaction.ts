@@ -1,23 +1,15 @@
 import { once } from 'node:events';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { KeySeal } from '../../common/key-seal.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { databaseError, LostRaceError } from './database-error.js';
-import { NothingReadError } from '../revisions/revision.js';
+import { databaseError, LostRaceError, NothingReadError } from './database-error.js';
 import type { StatementPool } from '../connections/statement-pool.js';
 import type { DatabaseTimeLimits } from '../connections/pool-options.js';
-import type { PageReader, Statement, Writer } from './statement.js';
+import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
-import { selectRevision } from '../visibility/rules-in-mirror.js';
+import { ifWrittenWith } from '../visibility/rules-in-mirror.js';
 import { forViewer, isRestricted } from '../visibility/visible-statement.js';
-
-const MAX_ATTEMPTS = 3;
-const RETRY_PAUSE_MS = 25;
-
-/** All statements see one revision, if there is one. */
-const begin = ({ lock }: DatabaseTimeLimits) =>
-  `begin isolation level repeatable read; set local lock_timeout = ${lock}`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {
@@ -26,7 +18,7 @@ interface PreviewConnections {
   readonly timeLimits: DatabaseTimeLimits;
   readonly seal: KeySeal;
   /** See ifWrittenWith. */
-  readonly mark: string;
+  readonly rules: number;
   /** See VisibilitySource. */
   readonly hides: boolean;
 }
@@ -35,11 +27,10 @@ interface PreviewConnections {
 export class PreviewTransaction implements PageReader, Writer {
   /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
-  /**
-   * The error of a failed statement. The server rejects all further ones until a rollback to the savepoint.
-   */
+  /** Why no statement is sent: after an error, the server rejects all further ones until a rollback to the savepoint. */
   private failure: Error | null = null;
-  private ended: Error | null = null;
+  /** A conflict: the whole transaction has to run again, not only the change behind the savepoint. */
+  private race: LostRaceError | null = null;
   /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
   counter: { statements: number } | null = null;
@@ -56,11 +47,11 @@ export class PreviewTransaction implements PageReader, Writer {
   ) {}
 
   /**
-   * Runs `work` in a transaction that is always rolled back. After a conflict, `work` runs again, even if it has
-   * caught the error. Throws what `work` throws, and:
+   * Runs `work` in a transaction that is always rolled back. Throws what `work` throws, and:
    * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
-   * @throws ServiceUnavailableError if no connection is free, or after three conflicts
-   * @throws ServiceError TIMEOUT if all attempts together take too long
+   * @throws LostRaceError after a conflict, even if `work` has caught it
+   * @throws ServiceUnavailableError if no connection is free
+   * @throws ServiceError TIMEOUT if it takes too long
    */
   static async run<Result>(
     connections: PreviewConnections,
@@ -68,8 +59,8 @@ export class PreviewTransaction implements PageReader, Writer {
     viewer: Viewer,
     readsRoles: boolean,
   ): Promise<Result> {
-    const { statements, timeLimits } = connections;
-    const connection = await connections.previewPool.connect();
+    const { previewPool, statements, timeLimits } = connections;
+    const connection = await previewPool.connect();
     const lost = new AbortController();
     const onError = (error: unknown) => {
       lost.abort(databaseError(error));
@@ -82,34 +73,21 @@ export class PreviewTransaction implements PageReader, Writer {
     lost.signal.addEventListener('abort', () => {
       connection.release(true);
     });
+    const transaction = new PreviewTransaction(connection, connections, lost, viewer, readsRoles);
     try {
-      return await PreviewTransaction.attempt(
-        () => new PreviewTransaction(connection, connections, lost, viewer, readsRoles),
-        work,
-      );
+      await transaction.send(() => transaction.begin());
+      const result = await Promise.race([work(transaction), whenAborted(lost.signal)]);
+      if (transaction.race !== null) throw transaction.race;
+      return result;
+    } catch (error) {
+      throw transaction.race ?? error;
     } finally {
+      await transaction.end();
       clearTimeout(timer);
       if (!lost.signal.aborted) {
         connection.off('error', onError);
         connection.release(statements.isExhausted(connection));
       }
-    }
-  }
-
-  private static async attempt<Result>(
-    create: () => PreviewTransaction,
-    work: (transaction: PreviewTransaction) => Promise<Result>,
-  ): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      const transaction = create();
-      try {
-        const result = await transaction.perform(work);
-        if (!(transaction.ended instanceof LostRaceError)) return result;
-      } catch (error) {
-        if (!(transaction.ended instanceof LostRaceError)) throw error;
-      }
-      if (attempt === MAX_ATTEMPTS) throw transaction.ended;
-      await sleep(RETRY_PAUSE_MS * attempt); // Longer each time.
     }
   }
 
@@ -160,19 +138,13 @@ export class PreviewTransaction implements PageReader, Writer {
     }
   }
 
-  private async perform<Result>(work: (transaction: PreviewTransaction) => Promise<Result>): Promise<Result> {
-    try {
-      await this.send(() => this.begin());
-      return await Promise.race([work(this), whenAborted(this.lost.signal)]);
-    } finally {
-      await this.end();
-    }
-  }
-
   private async begin(): Promise<void> {
     // The driver returns one result for each statement of a text; its types say otherwise.
-    const { timeLimits, mark } = this.connections;
-    const text = `${begin(timeLimits)}; ${selectRevision(mark)}`;
+    const { timeLimits, rules } = this.connections;
+    const revision = ifWrittenWith(this.viewer.seesHidden ? 0 : rules, 'revision_uuid');
+    // All statements see one revision.
+    const begin = `begin isolation level repeatable read; set local lock_timeout = ${timeLimits.lock}`;
+    const text = `${begin}; select ${revision} as id from mirror_state where ${IS_COMPLETE}`;
     const results: unknown = await this.connection.query(text);
     const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
     this.revision = state?.id ?? null;
@@ -199,7 +171,7 @@ export class PreviewTransaction implements PageReader, Writer {
   }
 
   private async end(): Promise<void> {
-    this.ended ??= new ServiceUnavailableError('The preview has ended');
+    this.failure = new ServiceUnavailableError('The preview has ended');
     if (this.lost.signal.aborted) return;
     await this.last;
     try {
@@ -214,14 +186,12 @@ export class PreviewTransaction implements PageReader, Writer {
     if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {
       this.lost.signal.throwIfAborted();
-      const reason = this.ended ?? this.failure;
-      if (reason !== null) throw reason;
+      if (this.failure !== null) throw this.failure;
       try {
         return await statement();
       } catch (error) {
         this.failure = databaseError(error);
-        // After a conflict the whole transaction runs again, not only the change behind the savepoint.
-        if (this.failure instanceof LostRaceError) this.ended = this.failure;
+        if (this.failure instanceof LostRaceError) this.race = this.failure;
         throw error;
       }
     });
@@ -232,7 +202,7 @@ export class PreviewTransaction implements PageReader, Writer {
   /** Waits for fields that have not received the failure yet, and then rolls back. */
   private async rollBackToSavepoint(): Promise<void> {
     await this.settle();
-    this.failure = null;
+    this.failure = this.race;
     await this.query('rollback to savepoint change; release savepoint change');
   }
 

@@ -16,6 +16,14 @@ export interface Statement {
   readonly readsViewer?: boolean;
 }
 
+/** The id of the revision of some rows; null if the statement does not return it or there is none yet. */
+export function revisionOf(
+  { returnsRevision }: Statement,
+  [row]: readonly (readonly unknown[])[],
+): string | null {
+  return returnsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
+}
+
 /**
  * SQL condition that always holds. While the database is being restored, tables may be empty or filled in
  * part; PostgreSQL then rejects a statement that has this condition (object_not_in_prerequisite_state).
@@ -25,13 +33,8 @@ export const IS_COMPLETE = '(select is_complete from database_complete)';
 /** SQL for the id of the revision that a statement sees. */
 export const REVISION = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
 
-/** Limits of the cache: statements, and characters of their texts. */
-const MOST_KNOWN = 2000;
-const MOST_CHARACTERS = 8_000_000;
-
 const known = new LRUCache<string, Statement>({
-  max: MOST_KNOWN,
-  maxSize: MOST_CHARACTERS,
+  maxSize: 8_000_000,
   sizeCalculation: (_statement, text) => text.length,
 });
 
@@ -52,15 +55,15 @@ export function statement(text: string, { returnsRevision = false } = {}): State
   return prepared;
 }
 
-/** Publishes every statement of the read path, as a SentStatement, if the channel has subscribers. */
-export const statementChannel = diagnosticsChannel.channel('directory:statement');
-
-/** Publishes the same object when the statement has been answered or has failed. */
-export const answeredChannel = diagnosticsChannel.channel('directory:statement:answered');
+/** Publishes every statement of the read path, for traces and tests. */
+export const statementChannel = diagnosticsChannel.tracingChannel<unknown, SentStatement>(
+  'directory:statement',
+);
 
 export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   readonly values: readonly unknown[];
-  hasFailed: boolean;
+  /** Of a statement that has failed. */
+  readonly error?: unknown;
 }
 
 /** Reads from the mirror, either its committed state or the state inside of one preview. */
@@ -115,12 +118,6 @@ export function jsonArray(values: readonly string[]): string {
   if (values.length <= MOST_ARGUMENTS) return `json_build_array(${values.join(', ')})`;
   // One argument, which takes longer: an array whose elements have one type.
   return `json_build_array(variadic array[${values.map((value) => `to_json(${value})`).join(', ')}])`;
-}
-
-/** SQL for rows, from an array for each column. */
-export function unnest(values: Values, types: readonly string[], arrays: readonly unknown[]): string {
-  const columns = types.map((type, index) => `${values.add(arrays[index])}::${type}[]`);
-  return `unnest(${columns.join(', ')})`;
 }
 
 /** How far the clock of the logs follows the clock of the database at once. */

@@ -1,14 +1,17 @@
 import type { KeySeal } from '../../common/key-seal.js';
+import type { FieldDefinition } from '../../common/field.js';
+import { BUILT_IN_FIELDS } from '../../config/model/build-mapping.js';
+import { carriedNames, comparedColumns } from '../fields/projection.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
 import { type Conditions, conditionsFor } from './conditions.js';
-import { ifWrittenWith, type RulesInMirror } from './rules-in-mirror.js';
+import { ifWrittenWith } from './rules-in-mirror.js';
 import { type FixedViewer, selectRoles, type Viewer } from './viewer.js';
-import { type Relation, relation, relationsOf, table } from './visible-columns.js';
 
 /** The mirror, and whether its rules can hide something from some viewers. */
 export interface VisibilitySource extends Reader {
   readonly hides: boolean;
-  readonly rules: Pick<RulesInMirror, 'readFor'>;
+  /** The number of the rules with which the mirror has to be written; 0: there are none. */
+  readonly rules: number;
   readonly seal: KeySeal;
 }
 
@@ -19,18 +22,18 @@ export function isRestricted({ hides }: Pick<VisibilitySource, 'hides'>, { limit
 
 /**
  * A statement and its values, as they are read for a viewer.
- * @param mark that of the rules with which the mirror has to be written; empty: no condition
+ * @param rules those with which the mirror has to be written, by their number; 0: no condition
  */
 export function forViewer(
   asked: Statement,
   values: readonly unknown[],
   viewer: Viewer | FixedViewer,
   source: Pick<VisibilitySource, 'hides'>,
-  mark = '',
+  rules = 0,
 ): [Statement, readonly unknown[]] {
   const isOpen = !isRestricted(source, viewer);
   if (isOpen && asked.readsViewer !== true && asked.readsLog !== true) return [asked, values];
-  const variant = variantOf(asked, values.length, viewer, isOpen, mark);
+  const variant = variantOf(asked, values.length, viewer, isOpen, viewer.seesHidden ? 0 : rules);
   if (isOpen && asked.readsViewer !== true) return [variant, values];
   const limit = viewer.limitedTo === null ? [] : [viewer.limitedTo];
   return [variant, [...values, ...rolesOf(viewer), ...limit]];
@@ -45,7 +48,7 @@ function variantOf(
   width: number,
   viewer: Viewer | FixedViewer,
   isOpen: boolean,
-  mark: string,
+  rules: number,
 ): Statement {
   const hasRules = !viewer.seesHidden;
   const options = {
@@ -53,7 +56,7 @@ function variantOf(
     isLimited: viewer.limitedTo !== null,
     isFixed: 'roles' in viewer,
     isOpen,
-    mark,
+    rules,
   };
   const name = [width, ...Object.values(options)].join(' ');
   const known = variants.get(asked) ?? new Map<string, Statement>();
@@ -84,8 +87,8 @@ interface TableOptions {
   readonly isFixed: boolean;
   /** Whether nothing is hidden, so that only the relations of the viewer and of the log are needed. */
   readonly isOpen: boolean;
-  /** The mark of the rules with which the mirror has to be written (markOfRules); empty: no condition. */
-  readonly mark: string;
+  /** The number of the rules with which the mirror has to be written; 0: no condition. */
+  readonly rules: number;
 }
 
 /**
@@ -153,7 +156,7 @@ function limitedRelation(uuids: number, { seesGroup, seesMembers }: Conditions):
   return { ...relation('limited', select, true), hasValues: true };
 }
 
-function tablesOf(conditions: Conditions, { hasRules, isLimited, mark }: TableOptions): Relation[] {
+function tablesOf(conditions: Conditions, { hasRules, isLimited, rules }: TableOptions): Relation[] {
   const { seesUser, seesGroup, seesChange } = conditions;
   return [
     table('users', 'u', 'all_users', { group_count: groupCount(conditions, isLimited) }, seesUser('u')),
@@ -162,9 +165,9 @@ function tablesOf(conditions: Conditions, { hasRules, isLimited, mark }: TableOp
     NESTINGS,
     relation('changes', `select c.* from all_changes c where ${seesChange}`),
     isLimited
-      ? state(mark, countOf('users'), countOf('groups'), countOf('changes'))
+      ? state(rules, countOf('users'), countOf('groups'), countOf('changes'))
       : state(
-          mark,
+          rules,
           `s.user_count - ${countHidden('users', 'h', 'h.visible_to > 0', seesUser('h'))}`,
           `s.group_count - ${countHidden('groups', 'h', 'h.visible_to > 0', seesGroup('h'))}`,
           `s.change_count - ${countHidden('changes', 'c', IS_RESTRICTED, seesChange)}`,
@@ -226,7 +229,7 @@ const LOG = [
   relation('all_changes', 'select * from changes'),
   relation('changes', 'select c.* from all_changes c where c.outside_of = 0'),
   state(
-    '',
+    0,
     's.user_count',
     's.group_count',
     `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and c.outside_of > 0)`,
@@ -254,12 +257,101 @@ function countOf(name: string): string {
   return `(select count(*)::integer from ${name})`;
 }
 
-function state(mark: string, users: string, groups: string, changes: string): Relation {
+function state(rules: number, users: string, groups: string, changes: string): Relation {
   const computed = {
-    revision_uuid: ifWrittenWith(mark, 's.revision_uuid'),
+    revision_uuid: ifWrittenWith(rules, 's.revision_uuid'),
     user_count: users,
     group_count: groups,
     change_count: changes,
   };
   return table('mirror_state', 's', 'mirror_state', computed, 'true');
+}
+
+const OF_ENTRIES = [
+  ...['key', 'entry_uuid', 'id_folded', 'sort_name', 'name_letters', 'search_text', 'search_pairs'],
+  ...['field_values', 'visible_to'],
+];
+
+/** The columns that relations of this module repeat; the others have values that depend on the viewer. */
+export const COLUMNS = {
+  get users() {
+    return [...OF_ENTRIES, 'family_sort_name', ...columnsOf(BUILT_IN_FIELDS.users)];
+  },
+  get groups() {
+    return [...OF_ENTRIES, 'shown_updated_at', ...columnsOf(BUILT_IN_FIELDS.groups)];
+  },
+  get effective_memberships() {
+    const carried = (prefix: string, fields: readonly FieldDefinition[]) =>
+      ['key', 'sort_name', 'visible_to', ...carriedNames(fields)].map((name) => `${prefix}${name}`);
+    return [
+      ...['role', 'direct_role'],
+      ...carried('user_', BUILT_IN_FIELDS.users),
+      ...carried('group_', BUILT_IN_FIELDS.groups),
+    ];
+  },
+  mirror_state: [
+    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint'],
+    ...['revision', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
+    ...['cursor_key', 'leader', 'mode', 'refusals', 'context_csns', 'read_whole_at'],
+  ],
+};
+
+function columnsOf(fields: readonly FieldDefinition[]): string[] {
+  return fields.flatMap((field) => [
+    ...(field.column === null ? [] : [field.column]),
+    ...comparedColumns(field),
+  ]);
+}
+
+/** A relation with the name of a table, and those of its columns that are used. */
+function table(
+  name: keyof typeof COLUMNS,
+  alias: string,
+  from: string,
+  computed: Readonly<Record<string, string>>,
+  condition: string,
+): Relation {
+  return {
+    name,
+    select: (words) => {
+      const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
+      const columns = new Map([...stored, ...Object.entries(computed)]);
+      const mentioned = [...columns].filter(([column]) => words.has(column));
+      const selected = mentioned.map(([column, sql]) => `${sql} as ${column}`);
+      return `select ${selected.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`;
+    },
+  };
+}
+
+/** A relation in front of a statement. */
+interface Relation {
+  readonly name: string;
+  readonly isMaterialized?: true;
+  /** Whether it has values of the viewer, all of which have to occur in the statement. */
+  readonly hasValues?: boolean;
+  /** @param words those of the statement and of the relations behind this one */
+  readonly select: (words: ReadonlySet<string>) => string;
+}
+
+/**
+ * The relations whose names occur in a statement, with the columns whose names occur. PostgreSQL visits all of them at each
+ * execution, also those that it does not use.
+ */
+function relationsOf(text: string, relations: readonly Relation[]): string {
+  const words = new Set<string>();
+  const note = (sql: string) => sql.match(/\w+/g)?.forEach((word) => words.add(word.toLowerCase()));
+  note(text);
+  const chosen: string[] = [];
+  // A relation can only mention those before it.
+  for (const { name, isMaterialized, hasValues, select } of [...relations].reverse()) {
+    if (!words.has(name) && hasValues !== true) continue;
+    const sql = select(words);
+    note(sql);
+    chosen.unshift(`${name} as ${isMaterialized === true ? '' : 'not '}materialized (\n  ${sql})`);
+  }
+  return chosen.length === 0 ? '' : `with ${chosen.join(',\n')}\n`;
+}
+
+function relation(name: string, select: string, isMaterialized?: true): Relation {
+  return { name, select: () => select, ...(isMaterialized && { isMaterialized }) };
 }

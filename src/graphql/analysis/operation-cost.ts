@@ -54,7 +54,8 @@ export function unboundedSize(field: GraphQLField<unknown, unknown>, isInPage: b
   const { args, type, extensions } = field;
   if (args.some(({ name }) => name === 'first' || name === 'last') && !isConnection(field))
     return 'has only one of first and last';
-  const isList = isListType(getNullableType(type)) && (args.length > 0 || isCompositeType(getNamedType(type)));
+  const isList =
+    isListType(getNullableType(type)) && (args.length > 0 || isCompositeType(getNamedType(type)));
   const isBounded = ['sizedBy', 'mostNodes', 'isShort'].some((bound) => extensions[bound] !== undefined);
   return isList && !isInPage && !isBounded
     ? 'is a list without a bound: page it by first and last, or declare @SizedBy or @ShortList'

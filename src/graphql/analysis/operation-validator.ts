@@ -31,7 +31,7 @@ import type { Operation, OperationRequest, SelectedField, Variables } from './op
 import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { ScopedSchemas } from '../schema/schema.js';
-import { Staleness } from '../../database/staleness.js';
+import { Revisions } from '../../database/revisions.js';
 
 /** Publishes the RequestContext of each operation that is not cached, before the policy is applied. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
@@ -59,7 +59,7 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     @Inject(CONFIG) private readonly config: Config,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
-    private readonly staleness: Staleness,
+    private readonly revisions: Revisions,
     private readonly admission: OperationAdmission,
     private readonly documents: PersistedDocuments,
   ) {}
@@ -85,12 +85,12 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     const { parsed, principal } = context;
     const operation = this.unfold(parsed);
     request.operation = operation.label;
-    await this.admission.begin(request);
+    this.admission.begin(request);
     if (operationChannel.hasSubscribers && request.cached === null) operationChannel.publish(context);
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(operation, variables, principal);
     const isDryRun = decision.dryRunFields !== null;
-    if (!isDryRun && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
+    if (!isDryRun && operation.readsMirror) await this.revisions.refuseStale(request.maxStaleness);
     context.cost = decision.cost;
     await this.limiter.charge(request, decision.cost, isDryRun);
     if (request.cached === null) {

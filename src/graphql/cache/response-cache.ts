@@ -7,7 +7,7 @@ import type { Principal } from '../../auth/principal.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Revisions } from '../../database/revisions/revisions.js';
+import { Revisions } from '../../database/revisions.js';
 import { type CacheDependency, periodOfUrls } from './cache-policy.decorator.js';
 
 export interface CachedResponse {

@@ -16,7 +16,7 @@ import {
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Staleness } from '../../database/staleness.js';
+import { Revisions } from '../../database/revisions.js';
 import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
 import { refusalOf } from '../analysis/operation-validator.js';
@@ -75,7 +75,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     @Inject(CONFIG) private readonly config: Pick<Config, 'baseUrl'>,
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
-    private readonly staleness: Staleness,
+    private readonly revisions: Revisions,
     private readonly shedder: LoadShedder,
   ) {}
 
@@ -109,9 +109,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
   private async reuse(cached: CachedResponse, request: FastifyRequest): Promise<GraphQLResponse> {
     const { revision, personalData, text } = cached;
     if (revision !== null) {
-      const { revisions } = this.cache;
-      const asOf = revisions.knownAsOf(revision) ?? (await revisions.asOfRevision(revision));
-      request.mirrorRead = { revision, asOf };
+      request.mirrorRead = await this.revisions.describe(revision);
     }
     request.personalData = personalData;
     request.isRevalidated = revision !== null;
@@ -131,7 +129,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
 
   private async run(validated: ValidatedOperation, context: RequestContext): Promise<Executed> {
     const period = periodOfUrls(new Date());
-    const before = this.staleness.asOf;
+    const before = this.revisions.asOf;
     const work = async () => {
       const executed = await this.executor.execute(validated, context);
       const { revisions, isPersonal } = context;
@@ -140,7 +138,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const { request } = context;
     const { result, isOwn } = await this.cache.share(request.cacheKey, validated.cacheDependencies, work);
     const [revision = null, ...others] = result.revisions;
-    request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
+    request.mirrorRead = revision === null ? null : await this.revisions.describe(revision, before);
     const { data = null, errors } = result.executed;
     const personalData =
       validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);

@@ -107,9 +107,7 @@ export class OperationAdmission {
   ) {}
 
   /** Finds the cached response, or else begins an operation. Throws ServiceUnavailableError. */
-  async begin(request: FastifyRequest): Promise<void> {
-    // A statement has read a new revision a moment before it was announced. Waiting is cheaper than an execution.
-    await this.cache.revisions.settled;
+  begin(request: FastifyRequest): void {
     request.cacheKey = ResponseCacheKey.of(request);
     request.cached = this.cache.find(request.cacheKey);
     // Another plugin may have rejected the operation in the meantime.

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import type { Principal } from '../../auth/principal.js';
-import type { MirrorRead } from '../../database/staleness.js';
+import type { MirrorRead } from '../../database/revisions.js';
 import type { RejectedRequest } from '../../http/rejection.js';
 import type { OperationLabel, Variables } from '../analysis/operation.js';
 import type { PolicyDecision } from '../analysis/operation-policy.js';

@@ -22,7 +22,7 @@ import { type Field, type FieldAudience, pluralOf } from '../../common/field.js'
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
-import { filterTypeOf } from '../../database/fields/value-filters.js';
+import { filterTypeOf } from '../../database/fields/filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
 import { VALUE_FILTER_TYPES } from './value-filter-types.js';

@@ -2,11 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { isList, MOST_REFERENCES } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { BuiltInScope } from '../../config/scopes.js';
-import {
-  type ObjectKind,
-  type ReferenceField,
-  referenceFields,
-} from '../../database/fields/field-columns.js';
+import { type ObjectKind, type ReferenceField, referenceFields } from '../../database/fields/projection.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { DerivedField } from './derived-fields.js';
 

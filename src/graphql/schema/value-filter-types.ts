@@ -9,7 +9,7 @@ import {
   type GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
-import type { FilterType } from '../../database/fields/value-filters.js';
+import type { FilterType } from '../../database/fields/filters.js';
 import { DateTime } from './scalars.js';
 
 const AND = 'All conditions must hold. An object without a value never matches.';

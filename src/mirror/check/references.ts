@@ -2,7 +2,7 @@ import { type Finding, ok, warning } from '../../common/finding.js';
 import { foldId } from '../../common/identity.js';
 import { mappingOf, type NamedBy } from '../../config/model/mapping.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { type ReferenceField, referenceFields } from '../../database/fields/field-columns.js';
+import { type ReferenceField, referenceFields } from '../../database/fields/projection.js';
 import type { Entry } from '../../ldap/entry.js';
 import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
 import {

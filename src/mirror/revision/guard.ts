@@ -6,7 +6,7 @@ import {
   type MemberForm,
   mappingOf,
 } from '../../config/model/mapping.js';
-import { FIELD_VALUES } from '../../database/fields/value-filters.js';
+import { FIELD_VALUES } from '../../database/fields/filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';

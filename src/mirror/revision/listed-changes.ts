@@ -1,6 +1,6 @@
 import { storedName } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
-import { FIELD_VALUES } from '../../database/fields/value-filters.js';
+import { FIELD_VALUES } from '../../database/fields/filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
 import { MEMBERS } from './staged-entry.js';

@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { carriedColumns } from '../../database/fields/field-columns.js';
+import { carriedColumns } from '../../database/fields/projection.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { NAMED_GROUPS } from '../map/map.js';
 import { NAMED_AS_ADMIN, NAMED_AS_OWNER, namedByAny } from '../../sources/references.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import type { Revision as WrittenRevision } from '../../database/revisions/revision.js';
-import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
+import type { Revision as WrittenRevision } from '../../database/revisions.js';
+import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
 import { fingerprintOf } from '../../sources/source.js';

@@ -110,7 +110,7 @@ export class MirrorState {
       `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1 where leader = $2`,
       [asOf, leader],
     );
-    this.database.noteConfirmed();
+    this.database.revisions.ask();
   }
 
   async markFailing(reason: string, leader: number | null): Promise<void> {

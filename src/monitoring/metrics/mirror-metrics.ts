@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { settlesWithin } from '../../common/settles-within.js';
 import { Database } from '../../database/database.js';
-import { Revisions } from '../../database/revisions/revisions.js';
+import { Revisions } from '../../database/revisions.js';
 import { statement } from '../../database/statements/statement.js';
 import { MirrorFollowing } from '../../mirror/following.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';

@@ -1,11 +1,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { type Attributes, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import {
-  answeredChannel,
-  type SentStatement,
-  statementChannel,
-} from '../../database/statements/statement.js';
+import { type SentStatement, statementChannel } from '../../database/statements/statement.js';
 import { type IssuerRequest, requestChannel, responseChannel } from '../../auth/tokens/external-issuer.js';
 import { contextBelow, currentTrace, Tracing } from './tracing.js';
 
@@ -17,8 +13,8 @@ export class OutgoingSpans implements OnModuleDestroy {
     channel: string | symbol,
     listener: (message: unknown) => void,
   ])[] = [
-    [statementChannel.name, this.beginStatement.bind(this)],
-    [answeredChannel.name, this.endStatement.bind(this)],
+    [statementChannel.start.name, this.beginStatement.bind(this)],
+    [statementChannel.asyncEnd.name, this.endStatement.bind(this)],
     [requestChannel.name, this.beginRequest.bind(this)],
     [responseChannel.name, this.endRequest.bind(this)],
   ];
@@ -58,7 +54,7 @@ export class OutgoingSpans implements OnModuleDestroy {
 
   private endStatement(message: unknown): void {
     const sent = message as SentStatement;
-    this.end(sent, sent.hasFailed);
+    this.end(sent, sent.error !== undefined);
   }
 
   private beginRequest(message: unknown): void {

@@ -9,13 +9,13 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<SentSt
   const sent: SentStatement[] = [];
   const listen = (message: unknown) => {
     const statement = message as SentStatement;
-    if (!/\bservice_account|\bright\(source_fingerprint, length/.test(statement.text)) sent.push(statement);
+    if (!/\bservice_account/.test(statement.text)) sent.push(statement);
   };
-  diagnosticsChannel.subscribe(statementChannel.name, listen);
+  diagnosticsChannel.subscribe(statementChannel.start.name, listen);
   try {
     await work();
   } finally {
-    diagnosticsChannel.unsubscribe(statementChannel.name, listen);
+    diagnosticsChannel.unsubscribe(statementChannel.start.name, listen);
   }
   return sent;
 }

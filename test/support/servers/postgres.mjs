@@ -14,8 +14,7 @@ export { findFreePort };
 const execute = promisify(execFile);
 
 /** PostgreSQL refuses to run as root. */
-export const findPostgresUser = () => account() ?? {};
-const account = () => (isRoot() ? findServerAccount() : null);
+export const findPostgresUser = () => (isRoot() ? findServerAccount() : {});
 
 /** Settings of all servers of the tests. */
 const SETTINGS = {
@@ -114,13 +113,13 @@ class TestPostgres {
   }
 
   async run(name, ...given) {
-    const { program, args, options } = callOf(account(), name, this.data, ...given);
+    const { program, args, options } = callOf(name, this.data, ...given);
     await execute(program, args, options);
   }
 
   async start() {
     const settings = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const { program, args, options } = callOf(account(), 'postgres', this.data, ...settings);
+    const { program, args, options } = callOf('postgres', this.data, ...settings);
     const env = { ...process.env, ...options.env, ...this.#environment };
     const server = spawnBound(program, args, { ...options, stdio: 'ignore', env });
     this.#server = server;

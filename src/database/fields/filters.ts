@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { QueryRunner } from 'typeorm';
 import { BadUserInputError } from '../../common/errors.js';
-import { type Field, type FieldDefinition, isList, storedName } from '../../common/field.js';
+import { type Field, type FieldDefinition, isList, pluralOf, storedName } from '../../common/field.js';
+import { boundedList, foldAddress, foldId } from '../../common/identity.js';
 import { prepareValue } from '../../common/match.js';
 import type { Values } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
-import type { QueryRunner } from 'typeorm';
+import { addressOf, type TableNames } from './object-table.js';
+import { parseSearch, searchCondition } from './search-text.js';
 
 /** The JSONB column with the values of fields that have no column of their own. */
 export const FIELD_VALUES = 'field_values';
@@ -107,8 +110,7 @@ const CONDITIONS: Readonly<Record<FilterType, Build>> = {
     ...given(startsWith, (text: string) => startsWithText(sql, text, values, field)),
   ],
   IntFilter: (sql, wanted, values, { name }) => comparisons(sql, INTEGERS, wanted, values, name),
-  FloatFilter: (sql, wanted, values, { name }) =>
-    comparisons(sql, NUMBERS, finite(wanted, name), values, name),
+  FloatFilter: (sql, wanted, values, { name }) => comparisons(sql, NUMBERS, wanted, values, name),
   BooleanFilter: (sql, { is }, values) =>
     given(is, (value: boolean) => `${sql} = ${values.add(String(value))}::text`),
   DateTimeFilter: (sql, { since, until }, values) =>
@@ -176,22 +178,92 @@ function given(value: unknown, conditionOf: (value: never) => string): string[] 
   return value === undefined || value === null ? [] : [conditionOf(value as never)];
 }
 
-/** A literal such as 1e400 is a Float of GraphQL, but infinite. */
-function finite(wanted: Compared, name: string): Compared {
-  const { is, in: among, min, max } = wanted;
-  if (![is, among, min, max].flat().some((value) => Math.abs(Number(value)) === Infinity)) return wanted;
-  throw new BadUserInputError(`The filter by ${name} has a number that is not finite`, name);
-}
-
 function bounded<List extends readonly unknown[]>(list: List, name: string): List {
   if (list.length <= MOST_VALUES) return list;
   throw new BadUserInputError(`in of ${name} has more than ${MOST_VALUES} values`, name);
 }
 
+/** SQL for what the filter by a field compares, read from the table of users or groups with this alias. */
+export function comparedSqlOf(field: Field, alias: string): string {
+  const name = comparedName(field) ?? '';
+  return field.column === null ? `${alias}.${FIELD_VALUES} ->> '${name}'` : `${alias}.${name}`;
+}
+
+/**
+ * The conditions for the fields by which a list is filtered. The filter may have other members too. No object has an empty
+ * value, and an absent value does not match an empty one.
+ * @param conditionOf returns the condition that what the field is compared by equals an SQL expression
+ * @throws BadUserInputError when a list of values is too long
+ */
+export function fieldConditions(
+  fields: readonly Field[],
+  filter: Readonly<Record<string, unknown>>,
+  values: Values,
+  conditionOf: (field: Field, value: string) => string,
+): string[] {
+  return fields.flatMap((field) => {
+    if (field.filter === undefined) return [];
+    const plural = pluralOf(field.name);
+    const { [field.name]: wanted, [plural]: several } = filter;
+    return [
+      ...(typeof wanted === 'string'
+        ? [conditionOf(field, `nullif(${values.add(comparedText(field, wanted))}::text, '')`)]
+        : []),
+      ...(Array.isArray(several)
+        ? [conditionOf(field, anyOf(field, boundedList(several as string[], plural), values))]
+        : []),
+    ];
+  });
+}
+
+function anyOf(field: Field, wanted: readonly string[], values: Values): string {
+  const texts = wanted.map((text) => comparedText(field, text));
+  return `any (${values.add(texts.filter((text) => text !== ''))}::text[])`;
+}
+
+/** The members that the filters of users and groups share. */
+export interface ListFilter extends Readonly<Record<string, unknown>> {
+  readonly search?: string | null;
+  readonly ids?: string[] | null;
+  readonly emails?: string[] | null;
+  readonly updatedSince?: Date | null;
+}
+
+/** @throws BadUserInputError when a list is too long */
+export function listConditions(
+  { alias, noun }: Pick<TableNames, 'alias' | 'noun'>,
+  filter: ListFilter,
+  fields: readonly Field[],
+  values: Values,
+): string[] {
+  const { search, ids, emails, updatedSince } = filter;
+  const conditions: string[] = [];
+  if (ids) {
+    const folded = values.add(boundedList(ids, 'ids').map(foldId));
+    conditions.push(`${alias}.id_folded = any (${folded}::text[])`);
+  }
+  if (emails) {
+    const addresses = values.add(boundedList(emails, 'emails').map(foldAddress));
+    const audience = fields.find(({ name }) => name === 'email')?.visibleTo;
+    conditions.push(`${addressOf(alias)} = any (${addresses}::text[])`);
+    if (audience !== undefined) conditions.push(isInAudience(audience, noun, `${alias}.key`));
+  }
+  if (updatedSince) conditions.push(`${alias}.updated_at >= ${values.add(updatedSince)}::timestamptz`);
+  if (typeof search === 'string')
+    conditions.push(searchCondition(alias, parseSearch(search, 'search'), values));
+  // The left side matches the expression of the index.
+  const equals = (field: Field, value: string) => `coalesce(${comparedSqlOf(field, alias)}, '') = ${value}`;
+  return [
+    ...conditions,
+    ...fieldConditions(fields, filter, values, equals),
+    ...valueConditions(fields, filter, values, alias),
+  ];
+}
+
 /** Prefix of the names of indexes for the filters by custom fields. No other index has it. */
 const PREFIX = 'values_of_';
 
-interface ValueIndex {
+export interface ValueIndex {
   /** Contains a hash of the definition, so an index with this name has this definition. */
   readonly name: string;
   readonly definition: string;
