@@ -1,9 +1,11 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestProcess } from '../support/clients/command.js';
+import { EventStream } from '../support/clients/event-stream.js';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { post, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
@@ -82,6 +84,49 @@ describe('several processes that serve requests', () => {
     expect((await send({ config }, { path: '/_readiness' })).status).toBe(200);
   });
 
+  it('count failed logins together', async () => {
+    const wrong = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
+    const request = { path: '/graphql/v1?query={__typename}', headers: { authorization: wrong } };
+    const statuses: number[] = [];
+    for (let time = 0; time < 2 * FAILED_LOGINS; time++)
+      statuses.push((await send({ config }, { ...request, localAddress: '127.0.2.1' })).status);
+    expect(statuses).toEqual([
+      ...Array<number>(FAILED_LOGINS).fill(401),
+      ...Array<number>(FAILED_LOGINS).fill(429),
+    ]);
+  });
+
+  it('add up their metrics', async () => {
+    const before = await countRequests();
+    for (let time = 0; time < 10; time++) await ask();
+    for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(before + 10);
+    const { body } = await send({ config }, { path: '/metrics' });
+    const samples = readSamples(body);
+    const valueOf = (wanted: string) =>
+      samples.filter(({ name }) => name === wanted).map(({ value }) => value);
+    expect(valueOf('directory_leader')).toEqual([1]);
+    expect(valueOf('directory_database_up')).toEqual([1]);
+    expect(
+      samples.find(
+        ({ name, labels }) => name === 'directory_mirror_runs_total' && labels['outcome'] === 'applied',
+      )?.value,
+    ).toBe(1);
+  });
+
+  it('send changes to streams in each of them', async () => {
+    const token = await issuer.token('jwt-client', { scope: 'directory' });
+    const open = () => EventStream.open(`http://127.0.0.1:${config.port}`, '', { authorization: token });
+    const streams = await Promise.all(Array.from({ length: 2 * WORKERS }, open));
+    await Promise.all(streams.map((stream) => stream.begun()));
+    writeFileSync(
+      environment['DIRECTORY_URL']?.slice('file:'.length) ?? '',
+      buildLdif([{ id: 'anna' }, { id: 'ben' }]),
+    );
+    for (const stream of streams)
+      expect(await stream.receive(1)).toMatchObject([{ event: 'USER_CREATED', data: { userId: 'ben' } }]);
+    for (const stream of streams) stream.close();
+  });
+
   it('replace a killed one, and keep its counts', async () => {
     const before = await countRequests();
     const [killed = 0] = service.children;
@@ -144,5 +189,32 @@ describe('several processes that serve requests', () => {
     for (const socket of slow) socket.write(body.slice(10));
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect((await ended).code).toBe(0);
+  });
+
+  it('end when the process that supervises them is killed', async () => {
+    service = await start();
+    const { children } = service;
+    process.kill(service.id, 'SIGKILL');
+    await eventually(() => Promise.resolve(children.filter(isRunning).length), 0);
+  });
+
+  it('report once that the port is in use', async () => {
+    const other = createServer().listen(config.port, config.host);
+    await once(other, 'listening');
+    const ended = await TestProcess.start('main', [], environment).end();
+    other.close();
+    expect([ended.code, ended.stderr]).toEqual([
+      1,
+      `The port ${config.port} is in use: stop what listens there, or set another one\n`,
+    ]);
+  });
+
+  it('are refused with the embedded identity provider', async () => {
+    const { code, stderr } = await TestProcess.start('main', [], {
+      WORKERS: '2',
+      DATABASE_URL: 'embedded:never-opened',
+    }).end();
+    expect(code).toBe(2);
+    expect(stderr.match(/^WORKERS above 1 only goes with /gm)).toHaveLength(1);
   });
 });
