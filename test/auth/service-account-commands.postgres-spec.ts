@@ -127,7 +127,7 @@ describe('directory service-account', () => {
     const text = await run('access-log', '--from', today);
     expect(text.stdout).toBe(
       `${today}  service-account:library\n  it@example.org\n  The year book\n` +
-        `  User.email          2 requests      2,400 people\n\n` +
+        `  User.email          2 requests      2,400 users\n\n` +
         `${today}  client:app for anna\n  User.name           1 request           1 person\n`.replace(
           / +\n/g,
           '\n',
@@ -137,7 +137,7 @@ describe('directory service-account', () => {
       counts: object[];
     };
     expect(answer.counts).toEqual([
-      expect.objectContaining({ principal: 'client:app', actingFor: 'anna', field: 'User.name', people: 1 }),
+      expect.objectContaining({ principal: 'client:app', actingFor: 'anna', field: 'User.name', users: 1 }),
       expect.objectContaining({ day: expect.not.stringMatching(today) as string, actingFor: 'ben' }),
     ]);
     const wrong = await run('access-log', '--from', '2030-02-30');

@@ -164,7 +164,7 @@ describe('diagnostics of a directory server', () => {
     );
     expect(found).toContain(`ok people: 5 below ou=people,${SUFFIX}`);
     expect(await examine(modelSetting('users: {filter: (uid=nobody)}'))).toContain(
-      `problem people: none below ou=people,${SUFFIX} that the account sees and that (uid=nobody) chooses`,
+      `problem users: none below ou=people,${SUFFIX} that the account sees and that (uid=nobody) chooses`,
     );
   });
 
@@ -272,7 +272,7 @@ visibility:
     await slapd.restart(SOUND);
     expect(found.filter((line) => line.startsWith('problem'))).toEqual([
       expect.stringMatching(
-        /^problem people: 3 were read, and then: .* limits dn\.exact="cn=mirror,dc=example,dc=org" size=unlimited /,
+        /^problem users: 3 were read, and then: .* limits dn\.exact="cn=mirror,dc=example,dc=org" size=unlimited /,
       ),
     ]);
     expect(found).toContain(`ok groups: 2 below ou=groups,${SUFFIX}`);
@@ -301,8 +301,8 @@ visibility:
     await slapd.restart({ ...SOUND, acl: undefined });
     expect(found.slice(3)).toEqual([
       `ok people: 5 below ou=people,${SUFFIX}`,
-      'problem people: entryUUID is missing, or the account may not read it, in 5 of 5 entries',
-      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
+      'problem users: entryUUID is missing, or the account may not read it, in 5 of 5 entries',
+      'problem users: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
       `ok groups: 2 below ou=groups,${SUFFIX}`,
       'problem groups: entryUUID is missing, or the account may not read it, in 2 of 2 entries',
       'problem members: member in 0 groups, groupAdmin in 0 groups, owner in 0 groups: they are hidden from the account, or called otherwise',

@@ -44,7 +44,7 @@ describe('a directory that loses much at once', () => {
 
     const status = await replaceUntil(service, ldifOf(PEOPLE.slice(4), GROUPS), 'BLOCKED');
     expect(status.blockedReason).toBe(
-      'It would delete 1 of 37 people after 3 shortly before: at most 3 are let through',
+      'It would delete 1 of 37 users after 3 shortly before: at most 3 are let through',
     );
     expect(await count('users')).toBe(37);
 
@@ -100,7 +100,7 @@ describe('a directory that loses much at once', () => {
   describe('shows its totals only to those from whom nothing is hidden', () => {
     const fewer = () => ldifOf(PEOPLE.slice(8), GROUPS);
     const WITHOUT_TOTALS = 'A change would delete too much, and is blocked until an operator confirms it';
-    const TOTALS = 'It would delete 8 of 40 people: at most 3 are let through';
+    const TOTALS = 'It would delete 8 of 40 users: at most 3 are let through';
 
     async function reasonFor(token: string): Promise<string | null | undefined> {
       const { data } = await service.query<{ directoryStatus: { blockedReason: string | null } }>(

@@ -50,9 +50,9 @@ describe('the deletion guard', () => {
     [
       'a part of the people',
       `dn.subtree="${YEAR}"`,
-      'It would delete 10 of 40 people: at most 3 are let through',
+      'It would delete 10 of 40 users: at most 3 are let through',
     ],
-    ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory no longer contains people'],
+    ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory no longer contains users'],
   ])(
     'holds the plan after a server hides %s, and releases it when they are visible again',
     async (_what, hidden, reason) => {
@@ -85,7 +85,7 @@ describe('the deletion guard', () => {
     await directory.change(remove('p13'));
     await eventually(readState, [
       'BLOCKED',
-      'It would delete 1 of 37 people after 3 shortly before: at most 3 are let through',
+      'It would delete 1 of 37 users after 3 shortly before: at most 3 are let through',
     ]);
     expect((await readIds(directory.service)).length).toBe(ALL_USERS.length - 3);
   });
@@ -98,7 +98,7 @@ describe('the deletion guard', () => {
     );
     await eventually(readState, [
       'BLOCKED',
-      'It would delete 2 of 37 people after 3 shortly before: at most 3 are let through',
+      'It would delete 2 of 37 users after 3 shortly before: at most 3 are let through',
     ]);
     const planned = await directory.service.synchronize({ dryRun: true });
     const confirm = planned.kind === 'planned' ? planned.hash : '';

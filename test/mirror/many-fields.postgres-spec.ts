@@ -108,7 +108,7 @@ describe('a model with the most fields of its own', () => {
     await takeOver(service, directory({ first: 'b' }));
     expect(await read()).toEqual(both({ f0: 'b', f99: 'a' }));
     const { blockedReason } = await replaceUntil(service, directory({ first: 'b', held: 99 }), 'BLOCKED');
-    expect(blockedReason).toContain('the attribute x-f99 from 10 of 10 people');
+    expect(blockedReason).toContain('the attribute x-f99 from 10 of 10 users');
     await replaceUntil(service, directory({ first: 'b' }), 'IDLE');
   });
 

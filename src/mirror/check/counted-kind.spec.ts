@@ -65,7 +65,7 @@ describe('entries that would be quarantined', () => {
       PEOPLE,
       [],
       'users: {id: employeeNumber}',
-      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
+      'problem users: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
     ],
     [
       'all groups without the name',
@@ -79,7 +79,7 @@ describe('entries that would be quarantined', () => {
       [...PEOPLE, ...PEOPLE],
       [],
       BUILT_IN,
-      'problem people: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
+      'problem users: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
     ],
     [
       'some with an entryUUID that is not a UUID',

@@ -11,7 +11,7 @@ import { SAME_ID } from '../revision/staging.js';
 import type { EntryKind } from '../../sources/source.js';
 import { LISTS } from './references.js';
 
-export const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
+export const PLURALS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<EntryKind, string>;
 
 /** The share of values of an attribute that do not fit, as one of so many, above which the model is probably wrong. */
