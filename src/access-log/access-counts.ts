@@ -38,10 +38,10 @@ export interface AccessCount extends AuditActor {
   readonly day: string;
   readonly field: string;
   requests: number;
-  people: number;
+  users: number;
 }
 
-type Sum = Pick<AccessCount, 'requests' | 'people'>;
+type Sum = Pick<AccessCount, 'requests' | 'users'>;
 
 /** Counts that are not written yet. At most `maxRows` rows: beyond them everything is counted, but not by whom. */
 export class AccessCounts {
@@ -56,8 +56,8 @@ export class AccessCounts {
   /** @param accesses how often there was each access; they are summed by field first, because finding a row costs most */
   add(day: string, actor: AuditActor, accesses: ReadonlyMap<PersonalDataAccess, number>): void {
     const sums = new Map<string, Sum>();
-    for (const [{ fields, people }, times] of accesses) {
-      for (const [index, field] of fields.entries()) addTo(sums, field, times, people[index] ?? 0);
+    for (const [{ fields, users }, times] of accesses) {
+      for (const [index, field] of fields.entries()) addTo(sums, field, times, users[index] ?? 0);
     }
     for (const [field, sum] of sums) this.addCount({ day, ...actor, field, ...sum });
   }
@@ -67,7 +67,7 @@ export class AccessCounts {
     const row = this.rows.get(key);
     if (row !== undefined) {
       row.requests += count.requests;
-      row.people += count.people;
+      row.users += count.users;
     } else if (this.rows.size < this.maxRows || count.principal === OTHERS.principal) {
       this.rows.set(key, count);
     } else {
@@ -87,11 +87,11 @@ export class AccessCounts {
   }
 }
 
-function addTo(sums: Map<string, Sum>, field: string, times: number, people: number): void {
-  if (people === 0) return;
-  const sum = sums.get(field) ?? { requests: 0, people: 0 };
+function addTo(sums: Map<string, Sum>, field: string, times: number, users: number): void {
+  if (users === 0) return;
+  const sum = sums.get(field) ?? { requests: 0, users: 0 };
   sum.requests += times;
-  sum.people += times * people;
+  sum.users += times * users;
   sums.set(field, sum);
 }
 

@@ -4,7 +4,7 @@ const KEY = 'access_log_pk';
 
 /** How often an actor read a personal field on one day, and of how many users. */
 @Entity('access_log')
-@Check('access_log_counted', 'requests > 0 and people > 0')
+@Check('access_log_counted', 'requests > 0 and users > 0')
 export class AccessLogEntity {
   /** In UTC. */
   @PrimaryColumn('date', { primaryKeyConstraintName: KEY })
@@ -27,5 +27,5 @@ export class AccessLogEntity {
 
   /** A user that was read twice counts twice. */
   @Column('bigint')
-  people!: string;
+  users!: string;
 }

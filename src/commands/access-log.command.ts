@@ -22,7 +22,7 @@ type Abouts = ReadonlyMap<string, About>;
 export function addAccessLogCommand(program: Command): void {
   const command = program
     .command('access-log')
-    .description('print which principals read which fields of how many people, for each day')
+    .description('print which principals read which fields of how many users, for each day')
     .option(
       '--from <day>',
       'the first day in UTC, such as 2030-01-15; default: the first day that is kept',
@@ -37,7 +37,7 @@ export function addAccessLogCommand(program: Command): void {
     ['access-log --from 2030-01-01', 'Print all accesses since a day'],
     ['access-log --principal reports', 'Print the accesses of one program'],
     [
-      "access-log --json | jq '.counts[] | select(.people > 10000)'",
+      "access-log --json | jq '.counts[] | select(.users > 10000)'",
       'Print large numbers for a monitoring system',
     ],
   );
@@ -101,9 +101,9 @@ function toText(counts: readonly AccessCount[], abouts: Abouts): string {
       lines.push(head);
     }
     last = head;
-    const { field, requests, people } = count;
+    const { field, requests, users } = count;
     lines.push(
-      `  ${field.padEnd(width)}  ${inWords(requests, 'request', 'requests')}  ${inWords(people, 'person', 'people')}`,
+      `  ${field.padEnd(width)}  ${inWords(requests, 'request', 'requests')}  ${inWords(users, 'user', 'users')}`,
     );
   }
   return lines.join('\n');

@@ -71,7 +71,7 @@ const CAUSES: Readonly<Partial<Record<string, ByCause>>> = {
     inappropriateAuthentication: ANONYMOUS,
     unwillingToPerform: ANONYMOUS,
   },
-  people: { ...LIMITS, NONE },
+  users: { ...LIMITS, NONE },
   groups: { ...LIMITS, NONE },
   members: LIMITS,
   'identity provider': {
@@ -121,7 +121,7 @@ const FIXES: readonly [what: string, fix: string][] = [
   ],
   ['fields', 'docs/model.md describes the model file: check the attribute, and the rights of the account'],
   ['filters', 'Write the name of the attribute as the entries have it, and check the rights of the account'],
-  ['people', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
+  ['users', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
   ['groups', 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the mapping'],
   [
     'members',
@@ -129,7 +129,7 @@ const FIXES: readonly [what: string, fix: string][] = [
   ],
   [
     'references',
-    'Check that the bases and filters select all people and groups that groups name, and that the account may ' +
+    'Check that the bases and filters select all users and groups that groups name, and that the account may ' +
       'read them. Remove the DNs of deleted entries',
   ],
   ['changes', 'docs/ldap.md describes the overlay syncprov, which reports changes'],

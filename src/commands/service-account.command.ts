@@ -89,7 +89,7 @@ function addCreate(accounts: Command): void {
   addExamples(command, [
     'service-account create --id reports --name Reports --scopes read,directory \\\n' +
       '        --contact it@example.org --purpose "The printed year book" --expires 90d',
-    'Create an account that may list people, for 90 days',
+    'Create an account that may list users, for 90 days',
   ]);
 }
 
@@ -147,7 +147,7 @@ function requireAnswerable(about: { contact: string | undefined; purpose: string
   if (first === undefined) return;
   const options = missing.map((name) => `--${name}`).join(' and ');
   throw new BadUserInputError(
-    `${options} ${missing.length === 1 ? 'is' : 'are'} needed in production: whom to ask about the account, and what it reads data of people for`,
+    `${options} ${missing.length === 1 ? 'is' : 'are'} needed in production: whom to ask about the account, and what it reads data of users for`,
     first,
   );
 }

@@ -10,8 +10,8 @@ import { ReadOnlyGuard } from '../http/read-only.guard.js';
 import { PROBLEM_FORM, type RejectionForm } from '../http/rejection.js';
 
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
-  photo: { fields: ['User.photo'], people: [1] },
-  picture: { fields: ['User.picture'], people: [1] },
+  photo: { fields: ['User.photo'], users: [1] },
+  picture: { fields: ['User.picture'], users: [1] },
 };
 
 /**

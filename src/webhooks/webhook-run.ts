@@ -21,7 +21,7 @@ const RETRY_MS = 5000;
 /** Milliseconds after which a position is stored although nothing was delivered, so that it does not expire. */
 const STORE_MS = 600_000;
 
-const USER_ACCESS: PersonalDataAccess = { fields: ['Change.userId', 'Change.userNodeId'], people: [1, 1] };
+const USER_ACCESS: PersonalDataAccess = { fields: ['Change.userId', 'Change.userNodeId'], users: [1, 1] };
 
 /** How long to wait before the next step, and whether a new revision ends the wait. */
 interface Pause {

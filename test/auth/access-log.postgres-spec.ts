@@ -67,7 +67,7 @@ function anotherLog(accessLogDays = 90): AccessLog {
 async function readCounts(principal: string | null = null): Promise<Record<string, [number, number]>> {
   await log.flush();
   const counts = await listCounts(dataSource.getRepository(AccessLogEntity), { ...ALL_DAYS, principal });
-  return Object.fromEntries(counts.map(({ field, requests, people }) => [field, [requests, people]]));
+  return Object.fromEntries(counts.map(({ field, requests, users }) => [field, [requests, users]]));
 }
 
 async function readActors(): Promise<string[]> {
@@ -94,7 +94,7 @@ describe('the access log', () => {
       'acting_for',
       'field',
       'requests',
-      'people',
+      'users',
     ]);
     expect(JSON.stringify(rows)).not.toMatch(/ben@|cleo/);
   });
@@ -108,7 +108,7 @@ describe('the access log', () => {
     expect(executions.count - before).toBe(1);
     expect(await readActors()).toHaveLength(2);
     const counts = await listCounts(dataSource.getRepository(AccessLogEntity), ALL_DAYS);
-    expect(counts.map(({ requests, people }) => [requests, people])).toEqual([
+    expect(counts.map(({ requests, users }) => [requests, users])).toEqual([
       [6, 12],
       [1, 2],
     ]);
@@ -162,7 +162,7 @@ describe('the access log', () => {
     expect(await readDays()).toEqual(days.slice(0, 2));
 
     const off = anotherLog(0);
-    off.noteSignedUrl({ fields: ['User.photo'], people: [1] });
+    off.noteSignedUrl({ fields: ['User.photo'], users: [1] });
     await off.flush();
     expect(await readDays()).toEqual([]);
   });
@@ -175,9 +175,9 @@ describe('a service that ends', () => {
     const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);
     await afterwards.initialize();
     const rows = await afterwards.query<unknown[]>(
-      'select field, requests::int, people::int from access_log',
+      'select field, requests::int, users::int from access_log',
     );
     await afterwards.destroy();
-    expect(rows).toEqual([{ field: 'User.id', requests: 1, people: 1 }]);
+    expect(rows).toEqual([{ field: 'User.id', requests: 1, users: 1 }]);
   });
 });

@@ -162,11 +162,11 @@ describe('a service whose directory', () => {
       state: 'BLOCKED',
       asOf: null,
       blockedReason:
-        'The first run found no people in the directory, and is blocked until an operator confirms it',
+        'The first run found no users in the directory, and is blocked until an operator confirms it',
     });
     const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(planned.kind);
-    expect(planned.reason).toBe('The first run found no people in the directory');
+    expect(planned.reason).toBe('The first run found no users in the directory');
     expect((await service.synchronize({ confirm: planned.hash })).kind).toBe('applied');
     await eventually(readiness, [200, 'up', 'IDLE']);
     expect(await count(authorization)).toEqual([200, 0]);

@@ -61,7 +61,7 @@ describe('diagnostics of a directory server', () => {
       `ok directory server: ${slapd.url}, not encrypted, OpenLDAP`,
       `ok directory account: ${MIRROR_DN}`,
       'ok directory bases: all of them exist',
-      `ok people: 5 below ou=people,${SUFFIX}`,
+      `ok users: 5 below ou=people,${SUFFIX}`,
       `ok groups: 2 below ou=groups,${SUFFIX}`,
       'ok members: member in 2 groups, groupAdmin in 1 group, owner in 1 group',
       'ok changes: the server pushes them (RFC 4533)',

@@ -57,7 +57,7 @@ describe('a directory that loses an attribute of existing entries', () => {
     for (const attribute of ['givenName', 'sn', 'mail', 'schoolYear', 'jpegPhoto', 'profilePicture']) {
       const { blockedReason } = await replaceUntil(service, without({ people: 40, attribute }), 'BLOCKED');
       expect(blockedReason).toBe(
-        `It would take the attribute ${attribute} from 40 of 40 people: at most 3 are let through`,
+        `It would take the attribute ${attribute} from 40 of 40 users: at most 3 are let through`,
       );
       await replaceUntil(service, buildLdif(PEOPLE, GROUPS), 'IDLE');
     }
@@ -73,14 +73,14 @@ describe('a directory that loses an attribute of existing entries', () => {
       'BLOCKED',
     );
     expect(blockedReason).toBe(
-      'It would take the attribute mail from 1 of 37 people after 3 shortly before: at most 3 are let through',
+      'It would take the attribute mail from 1 of 37 users after 3 shortly before: at most 3 are let through',
     );
     const { blockedPlan } = await service.app.get(MirrorState).get();
     expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
     // Confirmed losses do not count; earlier ones still do.
     const next = await replaceUntil(service, without({ people: 5, attribute: 'mail' }), 'BLOCKED');
     expect(next.blockedReason).toMatch(
-      /^It would take the attribute mail from 1 of 36 people after 3 shortly/,
+      /^It would take the attribute mail from 1 of 36 users after 3 shortly/,
     );
   });
 });

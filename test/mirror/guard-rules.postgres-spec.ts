@@ -64,8 +64,8 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
   it('is held, and keeps hidden what they hide, until the attribute is back', async () => {
     const revision = await readRevision(service);
     const reasons: Record<string, string> = {
-      employeeType: 'visibility.users (uid, employeeType) from 8 of 8 people',
-      title: 'users.disabled (title) from 8 of 8 people',
+      employeeType: 'visibility.users (uid, employeeType) from 8 of 8 users',
+      title: 'users.disabled (title) from 8 of 8 users',
       businessCategory: 'visibility.groups (businessCategory) from 6 of 6 groups',
       ou: 'visibility.members (ou) from 6 of 6 groups',
     };
@@ -91,7 +91,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await count(ACTIVE, confidant)).toBe(4);
     await replaceUntil(service, activate(5).join(''), 'BLOCKED');
     expect((await service.app.get(MirrorState).get()).reason).toBe(
-      'It would take the effect of users.disabled (title) from 1 of 4 people after 4 shortly before: at most 4 are let through',
+      'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before: at most 4 are let through',
     );
   });
 
@@ -100,7 +100,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));
     const blocked = await service.synchronize();
     if (blocked.kind !== 'blocked') throw new Error(`The run is ${blocked.kind}`);
-    expect(blocked.reason).toContain('visibility.users (uid, employeeType) from 8 of 8 people');
+    expect(blocked.reason).toContain('visibility.users (uid, employeeType) from 8 of 8 users');
     expect(await count(USERS, stranger)).toBe(0);
     const confirmed = await service.synchronize({ confirm: blocked.hash });
     expect(confirmed).toMatchObject({ kind: 'applied' });
@@ -111,7 +111,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     await takeOver(service, directoryOf({ lacking: 3, attribute: 'employeeType' }));
     expect(await count(USERS, stranger)).toBe(3);
     expect(await reasonOf(4, 'employeeType')).toBe(
-      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 people after 3 shortly before: at most 3 are let through',
+      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 users after 3 shortly before: at most 3 are let through',
     );
   });
 

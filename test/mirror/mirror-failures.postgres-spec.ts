@@ -76,7 +76,7 @@ describe('an invalid directory file', () => {
     ['groups only', buildLdif([], [{ id: 'club' }])],
   ])('with %s is held, and all users are still served', async (_, ldif) => {
     const status = await replaceUntil(service, ldif, 'BLOCKED');
-    expect(status.blockedReason).toBe('The directory no longer contains people');
+    expect(status.blockedReason).toBe('The directory no longer contains users');
     await expectAllUsersAreServed();
   });
 });

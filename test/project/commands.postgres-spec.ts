@@ -86,7 +86,7 @@ describe('directory sync', () => {
     const held = await run('sync');
     expect(held.code).toBe(1);
     const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
-    expect(held.stdout).toContain('Blocked: It would delete 4 of 5 people: at most 3 are let through.');
+    expect(held.stdout).toContain('Blocked: It would delete 4 of 5 users: at most 3 are let through.');
     expect((await run('check')).stdout).toContain(`./directory sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
     expect(looked.code).toBe(0);

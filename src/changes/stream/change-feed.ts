@@ -192,7 +192,7 @@ const accesses = new Map<number, PersonalDataAccess>();
 function accessOf(users: number): PersonalDataAccess {
   let access = accesses.get(users);
   if (access === undefined) {
-    access = { fields: FIELDS, people: [users, users] };
+    access = { fields: FIELDS, users: [users, users] };
     accesses.set(users, access);
   }
   return access;

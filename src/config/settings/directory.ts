@@ -86,7 +86,7 @@ export const DIRECTORY_SETTINGS = {
   ),
   DIRECTORY_GUARD_PERCENT: setting(
     integer(0, 100, 5),
-    'Maximum share of people, groups or memberships that are deleted, or lose an attribute, within DIRECTORY_GUARD_SECONDS.',
+    'Maximum share of users, groups or memberships that are deleted, or lose an attribute, within DIRECTORY_GUARD_SECONDS.',
   ),
   DIRECTORY_GUARD_SECONDS: setting(integer(1, 86_400, 600), 'Time window of the deletion guard, in seconds.'),
   DIRECTORY_CHANGES_DAYS: setting(integer(1, 3650, 30), 'Days for which the change log is kept.'),

@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<LookupKey, string>> = {
 };
 
 /**
- * SQL condition for the object with an identity. Several people can have one address, which then identifies none.
+ * SQL condition for the object with an identity. Several users can have one address, which then identifies none.
  * @param value placeholder of the value of an ObjectLookup
  */
 export function lookupCondition(

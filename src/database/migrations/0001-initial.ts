@@ -309,9 +309,9 @@ const SERVICE = [
     acting_for text not null,
     field text not null,
     requests bigint not null,
-    people bigint not null,
+    users bigint not null,
     constraint access_log_pk primary key (day, principal, acting_for, field),
-    constraint access_log_counted check (requests > 0 and people > 0)
+    constraint access_log_counted check (requests > 0 and users > 0)
   )`,
   'create table embedded_keys (name text not null constraint embedded_keys_pk primary key, value jsonb not null)',
   `create table webhooks (

@@ -113,17 +113,17 @@ export function personalDataAccessOf(
   data: unknown,
 ): PersonalDataAccess | null {
   const { fields, places, last } = selection;
-  const people = fields.map(() => 0);
+  const users = fields.map(() => 0);
   let isEmpty = true;
   for (const place of places) {
     const count = countAt(data, place, 0);
     if (count === 0) continue;
     isEmpty = false;
-    for (const index of place.fields) people[index] = (people[index] ?? 0) + count;
+    for (const index of place.fields) users[index] = (users[index] ?? 0) + count;
   }
   if (isEmpty) return null;
-  if (last?.people.every((count, index) => count === people[index]) === true) return last;
-  selection.last = { fields, people };
+  if (last?.users.every((count, index) => count === users[index]) === true) return last;
+  selection.last = { fields, users };
   return selection.last;
 }
 

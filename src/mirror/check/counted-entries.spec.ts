@@ -73,7 +73,7 @@ describe('entries that would be quarantined', () => {
   it('are none in a sound directory, and are reported however few they are, with each cause', () => {
     expect(quarantineOf(PEOPLE, [{ cn: ['club'] }])).toEqual([]);
     expect(quarantineOf([...PEOPLE, {}, {}, { uid: ['f'] }])).toEqual([
-      'warning people: 3 of 8 entries would be quarantined: an entry has no usable uid, which is its id (2), or has no usable displayName or cn, which is its name (1). Set users.id to an attribute that each entry has',
+      'warning users: 3 of 8 entries would be quarantined: an entry has no usable uid, which is its id (2), or has no usable displayName or cn, which is its name (1). Set users.id to an attribute that each entry has',
     ]);
   });
 
@@ -89,7 +89,7 @@ describe('entries that would be quarantined', () => {
       PEOPLE,
       [],
       'users: {id: employeeNumber}',
-      'problem people: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
+      'problem users: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
     ],
     [
       'all groups without the name',
@@ -103,21 +103,21 @@ describe('entries that would be quarantined', () => {
       [...PEOPLE, ...PEOPLE],
       [],
       BUILT_IN,
-      'problem people: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
+      'problem users: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
     ],
     [
       'some with an entryUUID that is not a UUID',
       [...PEOPLE, person('f', { entryUUID: ['1'] }), person('g', { entryUUID: ['2'] })],
       [],
       BUILT_IN,
-      'warning people: 2 of 7 entries would be quarantined: an entry has an entryUUID that is not a UUID (2). Set uuid to the attribute with the permanent id of an entry',
+      'warning users: 2 of 7 entries would be quarantined: an entry has an entryUUID that is not a UUID (2). Set uuid to the attribute with the permanent id of an entry',
     ],
     [
       'values that do not fit their type',
       [...PEOPLE, person('f', { roomNumber: ['12b'] }), person('g', { roomNumber: ['3'] })],
       [],
       'users: {fields: {desk: {attribute: roomNumber, type: Int, description: The desk.}}}',
-      'warning people: roomNumber of 1 of the 2 entries that have it would be quarantined: it is not a whole number. Set users.fields.desk.type to the type of its values, such as String',
+      'warning users: roomNumber of 1 of the 2 entries that have it would be quarantined: it is not a whole number. Set users.fields.desk.type to the type of its values, such as String',
     ],
     [
       'members that are not named in this way',

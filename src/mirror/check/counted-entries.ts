@@ -123,7 +123,7 @@ class CountedMembers {
   }
 }
 
-export const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
+export const PLURALS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<EntryKind, string>;
 
 /** The share of values of an attribute that do not fit, as one of so many, above which the model is probably wrong. */

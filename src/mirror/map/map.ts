@@ -25,7 +25,7 @@ export const NAMED_GROUPS = ':memberOf';
 /** Member of a mapped group: the keys by which users name it, besides that of its DN. */
 export const GROUP_KEYS = ':keys';
 
-/** The values that people and groups have in common, and by name the values of all other fields. */
+/** The values that users and groups have in common, and by name the values of all other fields. */
 interface MappedEntry extends EntryIdentity {
   readonly [field: string]: unknown;
   /** The audience of the entry. Null: everyone. */

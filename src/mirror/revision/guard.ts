@@ -61,7 +61,6 @@ export interface RevisionCounts {
 
 const NOUN = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 /** As messages name them. */
-const NAMES = { users: 'people', groups: 'groups', memberships: 'memberships' } as const;
 
 /**
  * Counts the entries that remain and lose something, before the rows are written.
@@ -108,13 +107,13 @@ export async function findReasonToHold(
   losses: Losses,
   { mapping, percent, windowSeconds, isFirst }: GuardOptions,
 ): Promise<string | null> {
-  if (isFirst) return counts.users.created === 0 ? 'The first run found no people in the directory' : null;
+  if (isFirst) return counts.users.created === 0 ? 'The first run found no users in the directory' : null;
   const { users, groups, memberships } = counts;
   if (users.deleted + groups.deleted + memberships.removed + Object.keys(losses).length === 0) return null;
   const [facts] = await writer.query<Facts[]>(READ_FACTS, [windowSeconds]);
   if (facts === undefined) return null;
   if (facts.users > 0 && facts.users + users.created - users.deleted === 0)
-    return 'The directory no longer contains people';
+    return 'The directory no longer contains users';
   const deleted = { users: users.deleted, groups: groups.deleted, memberships: memberships.removed };
   for (const kind of ['users', 'groups', 'memberships'] as const) {
     if (deleted[kind] === 0) continue;
@@ -185,7 +184,7 @@ async function findExcessiveLoss(
  * @returns null if the number is allowed
  */
 function describeExcess(
-  kind: keyof typeof NAMES,
+  kind: 'users' | 'groups' | 'memberships',
   now: number,
   stored: number,
   before: number,
@@ -194,7 +193,7 @@ function describeExcess(
   const allowed = Math.max(ALWAYS_ALLOWED, Math.floor(((stored + before) * percent) / 100));
   if (now === 0 || now + before <= allowed) return null;
   const earlier = before > 0 ? ` after ${before} shortly before` : '';
-  return `${now} of ${stored} ${NAMES[kind]}${earlier}: at most ${allowed} are let through`;
+  return `${now} of ${stored} ${kind}${earlier}: at most ${allowed} are let through`;
 }
 
 function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {

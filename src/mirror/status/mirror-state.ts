@@ -74,7 +74,7 @@ export function describeTrouble({
       return 'The directory cannot be read at the moment';
     case SyncState.BLOCKED:
       return revision === null
-        ? 'The first run found no people in the directory, and is blocked until an operator confirms it'
+        ? 'The first run found no users in the directory, and is blocked until an operator confirms it'
         : 'A change would delete too much, and is blocked until an operator confirms it';
     default:
       return null;

@@ -335,7 +335,7 @@ class CountedHints implements HintSource {
   }
 }
 
-/** Whether people and groups can be below an entry. */
+/** Whether users and groups can be below an entry. */
 function isContainer(entry: Entry): boolean {
   const isParent = entry.text(HAS_SUBORDINATES).some((value) => value.toUpperCase() === 'TRUE');
   const classes = entry.text('objectClass').map((name) => name.toLowerCase());

@@ -319,7 +319,7 @@ function requireKind({ isServerGiven, server }: DirectoryConfig, shown: RootDse)
   if (!isServerGiven && !isSame) throw new OtherServerError(kind, server);
 }
 
-/** The searches for people and for groups, with all mapped attributes. */
+/** The searches for users and for groups, with all mapped attributes. */
 export function searchesOf(
   { users, groups }: DirectoryMapping,
   baseDn: string,
