@@ -174,9 +174,7 @@ describe('a service that ends', () => {
     await service.app.close();
     const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);
     await afterwards.initialize();
-    const rows = await afterwards.query<unknown[]>(
-      'select field, requests::int, users::int from access_log',
-    );
+    const rows = await afterwards.query<unknown[]>('select field, requests::int, users::int from access_log');
     await afterwards.destroy();
     expect(rows).toEqual([{ field: 'User.id', requests: 1, users: 1 }]);
   });
