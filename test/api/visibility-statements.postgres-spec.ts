@@ -1,7 +1,11 @@
 import { sendPreviews } from '../support/clients/previews.js';
 import sharp from 'sharp';
+import { DataSource } from 'typeorm';
 import { SCOPES } from '../../src/auth/principal.js';
+import { COLUMNS } from '../../src/database/visibility/visible-statement.js';
+import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { findInconsistencies } from '../support/builders/effective-roles.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { TEST_RULES } from '../support/builders/visibility-rules.js';
 import { writeClients } from '../support/clients/clients.js';
@@ -28,6 +32,9 @@ const OPEN = buildLdif(PEOPLE, GROUPS);
 const HIDING = buildLdif(HIDDEN, GROUPS);
 
 const MEMBERS = '{ group(group: {id: "club"}) { members(first: 10) { totalCount nodes { user { id } } } } }';
+const WITH_RELATIONS = /^with [^]*\ball_\w+ as not materialized/;
+/** Proves that the mirror was written with the rules of the process. */
+const OF_RULES = /mirror_state as not materialized \([^]*?right\(source_fingerprint/;
 
 describe('statements for a viewer', () => {
   const service = TestService.forSuite(() => ({
@@ -73,6 +80,15 @@ describe('statements for a viewer', () => {
     return ids;
   }
 
+  it('have relations, which prove the rules of the mirror, except for those who see everything', async () => {
+    const restricted = await textsOf(() => query('olaf', MEMBERS));
+    expect(restricted).toEqual([expect.stringMatching(WITH_RELATIONS)]);
+    expect(restricted[0]).toMatch(OF_RULES);
+    const [unrestricted] = await textsOf(() => query('confidant', `${MEMBERS}  `));
+    expect(unrestricted).not.toMatch(/visible_to [=>]/);
+    expect(unrestricted).not.toMatch(OF_RULES);
+  });
+
   it('never show a revision that hides something as one that hides nothing, while revisions change', async () => {
     const wrong: string[] = [];
     let isDone = false;
@@ -111,6 +127,37 @@ describe('statements for a viewer', () => {
     }
     const statements = await textsOf(() => Promise.all([membersFor('vera'), membersFor('olaf')]));
     expect(statements).toEqual([]);
+  });
+
+  it('have no header and no count of the cache that depends on the requests of other viewers', async () => {
+    await apply(HIDING);
+    const cache = service.app.get(ResponseCache);
+    const askAfter = async (others: string[], text: string) => {
+      for (let time = 0; time < 3; time++) for (const who of others) await query(who, text);
+      const { hits } = cache.statistics;
+      const { data, headers } = await query('olaf', text);
+      const own = /^(date|x-request-id|directory-as-of|ratelimit)$/;
+      return {
+        data,
+        headers: [...headers].filter(([name]) => !own.test(name)),
+        hits: cache.statistics.hits - hits,
+      };
+    };
+    const alone = await askAfter([], `${MEMBERS} # alone`);
+    const later = await askAfter(['vera', 'confidant'], `${MEMBERS} # later`);
+    expect(later).toEqual(alone);
+    expect(later.hits).toBe(0);
+    expect(later.headers.map(([name]) => name)).not.toContain('age');
+  });
+
+  it('share no execution between viewers', async () => {
+    await apply(HIDING);
+    const text = `${MEMBERS}      `;
+    const [ofVera, ofOlaf] = await Promise.all([membersFor('vera', text), membersFor('olaf', text)]);
+    expect([ofVera, ofOlaf]).toEqual([
+      ['anna', 'ben', 'vera'],
+      ['ben', 'vera'],
+    ]);
   });
 
   it('make a cached response vanish with the revision that hides its content', async () => {
@@ -181,5 +228,123 @@ describe('statements for a viewer', () => {
     }
     expect(outcomes[0]?.shown).toHaveLength(1);
     expect(outcomes[0]).toEqual(outcomes[1]);
+  });
+
+  it.each([
+    'createGroup(input: {id: "surprise", name: "New"}) { preview { ldif } group { id name members(first: 9) { totalCount } parents(first: 9) { totalCount } } }',
+    'createGroup(input: {id: "outing", name: "New"}) { preview { ldif } group { id parents(first: 9) { nodes { id } } } }',
+    'removeGroupMember(input: {group: {id: "club"}, user: {id: "ben"}}) { preview { ldif } group { id } }',
+    'deleteGroup(input: {group: {id: "club"}}) { preview { ldif } }',
+    'addGroupMember(input: {group: {id: "union"}, user: {id: "olaf"}}) { membership { role { value } user { groups(first: 9) { totalCount nodes { group { id memberCount: members(first: 9) { totalCount } } role { value } } } } } }',
+    'addGroupMember(input: {group: {id: "board"}, user: {id: "olaf"}}) { preview { ldif } membership { role { value inheritedFrom { id } } group { id } user { groups(first: 9) { totalCount } } } }',
+  ])('give a preview as if what is hidden did not exist: %s', async (mutation) => {
+    const seen = [];
+    for (const isWithHidden of [true, false]) {
+      const hidden = (entries: string[]) => (isWithHidden ? entries : []);
+      const groups: TestGroup[] = [
+        { id: 'club', members: [...hidden(['anna']), 'ben'], owners: ['vera'] },
+        { id: 'union', members: ['ben'] },
+        { id: 'board', description: 'private', members: ['vera'], owners: hidden(['@union']) },
+        ...(isWithHidden ? [{ id: 'surprise', description: 'secret', members: ['vera', 'ben'] }] : []),
+        // It names a group that does not exist.
+        { id: 'plans', description: 'secret', members: ['vera', ...hidden(['@outing'])] },
+      ];
+      await apply(buildLdif(isWithHidden ? HIDDEN : PEOPLE.slice(1), groups));
+      const authorization = tokens['olaf'] ?? '';
+      const { data, errors } = await sendPreviews(service, `mutation { ${mutation} }`, { authorization });
+      seen.push({
+        data,
+        errors: errors.map(({ message, path, extensions: { code } }) => ({ message, path, code })),
+      });
+    }
+    expect(seen[0]).toEqual(seen[1]);
+  });
+
+  it('show a group as updated only when everyone can see the change', async () => {
+    const groupsOf = (members: string[], secrets: string[]): TestGroup[] => [
+      { id: 'club', members, admins: ['vera'] },
+      { id: 'board', description: 'private', members: secrets },
+      { id: 'union', members: ['olaf'] },
+    ];
+    /** The time of each group, and the order of the groups by it, in pages of one. */
+    const timesFor = async (who: string) => {
+      const order: { id: string; updatedAt: string }[] = [];
+      let after: string | null = null;
+      for (let hasNextPage = true; hasNextPage;) {
+        const page = `groups(first: 1, after: ${JSON.stringify(after)}, orderBy: {field: UPDATED_AT})`;
+        const { data } = await query(
+          who,
+          `{ ${page} { nodes { id updatedAt } pageInfo { hasNextPage endCursor } } }`,
+        );
+        const { groups } = data as {
+          groups: { nodes: typeof order; pageInfo: { hasNextPage: boolean; endCursor: string } };
+        };
+        order.push(...groups.nodes);
+        ({ hasNextPage, endCursor: after } = groups.pageInfo);
+      }
+      const times = order.map(({ updatedAt }) => updatedAt);
+      expect(times).toEqual([...times].sort());
+      return order;
+    };
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera', 'ben'])));
+    const before = { olaf: await timesFor('olaf'), confidant: await timesFor('confidant') };
+    expect(before.olaf).toHaveLength(3);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    const latest = (await timesFor('confidant')).slice(-2).map(({ id }) => id);
+    expect(latest.sort()).toEqual(['board', 'club']);
+    // The user vanishes with the membership.
+    await apply(buildLdif(HIDDEN, groupsOf(['anna', 'ben'], ['vera'])));
+    await apply(buildLdif(HIDDEN.slice(1), groupsOf(['ben'], ['vera'])));
+    expect(await timesFor('olaf')).toEqual(before.olaf);
+    await apply(buildLdif(HIDDEN, groupsOf(['ben', 'olaf'], ['vera'])));
+    const after = await timesFor('olaf');
+    expect(after.at(-1)?.id).toBe('club');
+    expect(after.slice(0, 2)).toEqual(before.olaf.filter(({ id }) => id !== 'club'));
+  });
+
+  it.each(['secret of admins', 'private to admins'])(
+    'show the creator of a group the group in the preview, also one of which a rule would hide something: %s',
+    async (description) => {
+      await apply(HIDING);
+      const input = `{id: "new", name: "New", description: "${description}"}`;
+      const created = `group { id members(first: 5) { totalCount nodes { user { id } } } } preview { ldif }`;
+      const { data, errors } = await query(
+        'olaf',
+        `mutation { createGroup(input: ${input}) { ${created} } }`,
+      );
+      expect({ errors, data }).toEqual({
+        errors: [],
+        data: {
+          createGroup: {
+            group: { id: 'new', members: { totalCount: 1, nodes: [{ user: { id: 'olaf' } }] } },
+            preview: { ldif: expect.stringContaining('owner: uid=olaf') as string },
+          },
+        },
+      });
+    },
+  );
+
+  it('list every column of the tables that they repeat', async () => {
+    for (const table of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
+      const rows: { name: string }[] = await service.app
+        .get(DataSource)
+        .query('select column_name as name from information_schema.columns where table_name = $1', [table]);
+      const listed = [...COLUMNS[table], ...COMPUTED[table]];
+      expect({ table, columns: [...listed].sort() }).toEqual({
+        table,
+        columns: rows.map(({ name }) => name).sort(),
+      });
+    }
+  });
+
+  it('find the same audiences in memberships as in users and groups', async () => {
+    await apply(HIDING);
+    const rows: unknown[] = await service.app.get(DataSource).query(`
+      select m.* from effective_memberships m join users u on u.key = m.user_key join groups g on g.key = m.group_key
+      where (m.user_visible_to, m.group_visible_to, m.group_members_visible_to)
+        is distinct from (u.visible_to, g.visible_to, g.members_visible_to)`);
+    expect(rows).toEqual([]);
+    expect(await findInconsistencies(service)).toEqual([]);
   });
 });

