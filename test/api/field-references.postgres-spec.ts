@@ -1,3 +1,4 @@
+/** @isolated It adds to the tables of fields. */
 import { DataSource } from 'typeorm';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';

@@ -135,7 +135,7 @@ describe('directory check', () => {
     const checked = await run('check');
     expect(checked.code).toBe(0);
     expect(checked.stdout).not.toContain('PROBLEM');
-    expect(checked.stdout).toMatch(/\nok {7}people: 1 below ou=people,\S+\nok {7}groups: 1 below ou=groups,/);
+    expect(checked.stdout).toMatch(/\nok {7}users: 1 below ou=people,\S+\nok {7}groups: 1 below ou=groups,/);
     expect(checked.stdout).toContain('ok       database\n');
     expect(checked.stdout).toMatch(/\nok {7}mirror: IDLE, as of 20/);
     expect(checked.stdout).toContain('  URL_SIGNING_KEYS=(set)');

@@ -5,7 +5,7 @@ import { readConfig } from '../../dist/config/config.js';
 import { DirectoryDataSource } from '../../dist/database/connections/data-source.js';
 import { Revisions } from '../../dist/database/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
-import { Session } from '../../dist/mirror/session.js';
+import { Session } from '../../dist/mirror/leadership.js';
 import { Synchronizer } from '../../dist/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
 import { FileDirectory } from '../../dist/sources/file-directory.js';
