@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import { applyRecord, entryOf } from '../../test/support/builders/model-entry.js';
+import { mapped, storedGroup, withoutRefusal } from '../../test/support/builders/mirrored-group.js';
 import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
 import { ServiceError } from '../common/errors.js';
 import { modelSetting } from '../../test/support/builders/model-file.js';
@@ -10,10 +11,8 @@ import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../ldap/entry.js';
 import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
-import { memberAttributesOf } from '../config/model/mapping.js';
 import { mapGroup } from '../mirror/map/map.js';
-import type { MappedGroup } from '../mirror/map/map.js';
-import { buildGroupDeletion, buildNewGroup, type MirroredGroup, type NamedEntry } from './group-records.js';
+import { buildGroupDeletion, buildNewGroup, type NamedEntry } from './group-records.js';
 import { changeFields } from './records.js';
 import { type FieldChanges, type NewGroup, validateChange } from './values.js';
 
@@ -26,29 +25,6 @@ const ADA = 'uid=ada,ou=people,dc=example,dc=org';
 function groupEntry(attributes: Record<string, string[]>, dn = DN): Entry {
   const objectClass = ['groupOfNames', 'directoryGroup'];
   return entryOf(dn, { objectClass, cn: ['chess-club'], member: [ADA], ...attributes });
-}
-
-function mapped(entry: Entry, by = mapping): MappedGroup {
-  const { value } = mapGroup(entry, by);
-  if (value === null) throw new Error('the entry is no group');
-  return value;
-}
-
-function storedGroup(entry: Entry, by = mapping): MirroredGroup {
-  const { uuid, dn, id } = mapped(entry, by);
-  const attributes = rawAttributes(entry, memberAttributesOf(by));
-  const memberValues = entry.bytes('member').length;
-  return {
-    kind: 'group',
-    key: 1,
-    uuid,
-    dn,
-    id,
-    attributes,
-    memberValues,
-    ownerValues: 0,
-    membersVisibleTo: 0,
-  };
 }
 
 function change(entry: Entry, wanted: FieldChanges, by = mapping) {
@@ -328,16 +304,6 @@ function entryOfNew(record: ChangeRecord): Entry {
     record.dn,
     Object.fromEntries(record.attributes.map(({ attribute, values }) => [attribute, [...values]])),
   );
-}
-
-/** Returns null when the action is rejected, which is allowed here. */
-function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
-  try {
-    return act();
-  } catch (error) {
-    if (error instanceof ServiceError) return null;
-    throw error;
-  }
 }
 
 function defined(change: FieldChanges | null): FieldChanges {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { modelSetting } from '../../test/support/builders/model-file.js';
 import { named } from '../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import { storedGroup } from '../../test/support/builders/mirrored-group.js';
 import { configFor, readConfig } from '../config/config.js';
 import { builtInConfig } from '../../test/support/builders/built-in-config.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
@@ -30,25 +31,6 @@ const BOB = 'uid=bob,ou=people,dc=example,dc=org';
 function groupEntry(attributes: Record<string, string[]>): Entry {
   const objectClass = ['groupOfNames', 'directoryGroup'];
   return entryOf(DN, { objectClass, cn: ['chess-club'], displayName: ['Chess Club'], ...attributes });
-}
-
-function storedGroup(entry: Entry): MirroredGroup {
-  const { value } = mapGroup(entry, mapping);
-  if (value === null) throw new Error('the entry is no group');
-  const { uuid, dn, id } = value;
-  const attributes = rawAttributes(entry, memberAttributesOf(mapping));
-  const memberValues = entry.bytes('member').length;
-  return {
-    kind: 'group',
-    key: 1,
-    uuid,
-    dn,
-    id,
-    attributes,
-    memberValues,
-    ownerValues: 0,
-    membersVisibleTo: 0,
-  };
 }
 
 function changeNames(

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { withoutRefusal } from '../../test/support/builders/mirrored-group.js';
 import { named } from '../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
 import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
@@ -235,16 +236,6 @@ const changes = fc
     { requiredKeys: [] },
   )
   .map((input) => withoutRefusal(() => validateChange(input, USER_FIELDS)) ?? { email: 'ada@example.org' });
-
-/** Returns null when the action is rejected, which is allowed here. */
-function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
-  try {
-    return act();
-  } catch (error) {
-    if (error instanceof ServiceError) return null;
-    throw error;
-  }
-}
 
 function defined<Each extends object>(given: Each): Partial<Each> {
   return Object.fromEntries(
