@@ -6,7 +6,7 @@ import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { lookupCondition } from '../database/fields/object-table.js';
 import { filterTypeOf, valueConditions } from '../database/fields/filters.js';
-import { IS_COMPLETE, type Reader, statement, Values } from '../database/statements/statement.js';
+import { IS_COMPLETE, type RawReader, statement, Values } from '../database/statements/statement.js';
 import type { Principal } from './principal.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -58,7 +58,7 @@ export class TokenUsers {
 
 /** The id of the one user whose field has this value; null if there is none, or if there are several. */
 export async function findIdBy(
-  reader: Reader,
+  reader: RawReader,
   name: string,
   value: string,
   fields: readonly Field[],

@@ -166,10 +166,7 @@ class LogReader implements PageReader {
   private readonly visible: VisibleReader;
   private readonly revisions = new Set<string | null>();
 
-  constructor(
-    private readonly database: Database,
-    viewer: Viewer,
-  ) {
+  constructor(database: Database, viewer: Viewer) {
     this.visible = new VisibleReader(database, viewer);
   }
 
@@ -180,7 +177,7 @@ class LogReader implements PageReader {
   }
 
   get seal(): KeySeal {
-    return this.database.seal;
+    return this.visible.seal;
   }
 
   get isPersonal(): boolean {

@@ -7,7 +7,13 @@ import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions.js';
 import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import { IS_COMPLETE, type Reader, revisionOf, type Statement, statement } from './statements/statement.js';
+import {
+  IS_COMPLETE,
+  type PageReader,
+  revisionOf,
+  type Statement,
+  statement,
+} from './statements/statement.js';
 import { ifWrittenWith } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
 import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
@@ -91,7 +97,7 @@ export class Database implements VisibilitySource {
 }
 
 /** Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). */
-export class VisibleReader implements Reader {
+export class VisibleReader implements PageReader {
   /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
   isPersonal = false;
 
@@ -99,6 +105,10 @@ export class VisibleReader implements Reader {
     private readonly source: VisibilitySource,
     readonly viewer: Viewer,
   ) {}
+
+  get seal(): KeySeal {
+    return this.source.seal;
+  }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { source, viewer } = this;

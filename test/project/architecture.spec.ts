@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import ts from 'typescript';
+import type { Database } from '../../src/database/database.js';
+import type { Reader } from '../../src/database/statements/statement.js';
 
 const SOURCE = join(__dirname, '../../src');
 
@@ -113,6 +115,11 @@ describe('the layers', () => {
         .map((target) => `${file} → ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('let only what was made for a viewer read users', () => {
+    const isReader: Database extends Reader ? true : false = false;
+    expect(isReader).toBe(false);
   });
 
   it('has no import cycle', () => {

@@ -66,13 +66,22 @@ export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   readonly error?: unknown;
 }
 
-/** Reads from the mirror, either its committed state or the state inside of one preview. */
-export interface Reader {
+/** Reads tables, without regard to what a viewer may see. */
+export interface RawReader {
   /**
    * Runs one named prepared statement. Rows are arrays, which are cheaper than objects (docs/adr/0004).
    * @throws ServiceUnavailableError; ServiceError TIMEOUT
    */
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/**
+ * Reads the mirror for a viewer, either its committed state or the state inside of one preview. The database itself is none, so
+ * that nothing can read users, groups or memberships without a viewer.
+ */
+export interface Reader extends RawReader {
+  /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
+  readonly isPersonal: boolean;
 }
 
 /** Reads pages, whose cursors have the keys of rows sealed. */

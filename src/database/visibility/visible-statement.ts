@@ -2,13 +2,13 @@ import type { KeySeal } from '../../common/key-seal.js';
 import type { FieldDefinition } from '../../common/field.js';
 import { BUILT_IN_FIELDS } from '../../config/model/build-mapping.js';
 import { carriedNames, comparedColumns } from '../fields/projection.js';
-import { type Reader, type Statement, statement } from '../statements/statement.js';
+import { type RawReader, type Statement, statement } from '../statements/statement.js';
 import { type Conditions, conditionsFor } from './conditions.js';
 import { ifWrittenWith } from './rules-in-mirror.js';
 import { type FixedViewer, selectRoles, type Viewer } from './viewer.js';
 
 /** The mirror, and whether its rules can hide something from some viewers. */
-export interface VisibilitySource extends Reader {
+export interface VisibilitySource extends RawReader {
   readonly hides: boolean;
   /** The number of the rules with which the mirror has to be written; 0: there are none. */
   readonly rules: number;

@@ -52,7 +52,7 @@ export class RequestContext implements PageReader {
 
   constructor(
     readonly request: FastifyRequest,
-    private readonly database: VisibilitySource,
+    database: VisibilitySource,
     viewer: Viewer,
   ) {
     this.visible = new VisibleReader(database, viewer);
@@ -83,7 +83,7 @@ export class RequestContext implements PageReader {
   }
 
   get seal(): KeySeal {
-    return this.database.seal;
+    return this.visible.seal;
   }
 
   /** Whether another viewer with the same scopes may get another response. */
