@@ -78,7 +78,7 @@ export const DIRECTORY_SETTINGS = {
   ),
   DIRECTORY_SYNC_SECONDS: setting(
     integer(1, 86_400, 30),
-    'Seconds between two requests of a server that does not push changes, and between two signs that the mirror is current.',
+    'Seconds between two scans of a server that reports no changes, and between two signs that the mirror is current.',
   ),
   DIRECTORY_SCAN_SECONDS: setting(
     wholeNumber(1, 86_400).optional(),
