@@ -21,7 +21,7 @@ import { isInTerminal, noteServing, notify } from './processes.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
-import { kindOfMirror } from './sources/source.js';
+import { kindOfMirror } from './sources/directory.js';
 
 /**
  * Milliseconds within which a database usually is open and migrated, also on a busy machine. Until then the

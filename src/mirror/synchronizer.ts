@@ -10,13 +10,13 @@ import { LdifError } from '../ldap/ldif/ldif.js';
 import { LdapError } from '../ldap/client/ldap-error.js';
 import {
   type Directory,
+  fingerprintOf,
   type Found,
   type Identity,
   type Listed,
   ServerBehindError,
   SourceError,
 } from '../sources/directory.js';
-import { fingerprintOf } from '../sources/source.js';
 import { EntryStager, PictureStore, type StagedEntry } from './revision/staged-entry.js';
 import type { RevisionCounts } from './revision/guard.js';
 import {

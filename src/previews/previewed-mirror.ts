@@ -20,7 +20,7 @@ import type { UserInput } from '../users/user.model.js';
 import { userTable } from '../users/user.queries.js';
 import * as groupRecords from './group-records.js';
 import type { ChangePreview, PreviewedChange } from './mutations.model.js';
-import type { EntryKind } from '../sources/source.js';
+import type { EntryKind } from '../sources/directory.js';
 import * as records from './records.js';
 import { type CallerRole, canReadAll, forbidden, mayChange, onlyReadable, unreadable } from './rights.js';
 import { validateChange } from './values.js';

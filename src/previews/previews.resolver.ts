@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
 import { Context, ID, Resolver } from '@nestjs/graphql';
+import { hasScopes } from '../auth/access.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -17,7 +18,7 @@ import * as model from './mutations.model.js';
 import { Input, Preview } from './mutations.model.js';
 import { changesOfRoles, changesOfValue } from './records.js';
 import { PreviewedMirror } from './previewed-mirror.js';
-import { ADMINISTRATOR_SCOPES, mayCreateGroup, noUserContext, ROLE_FOR, roleToManage } from './rights.js';
+import { ADMINISTRATOR_SCOPES, noUserContext, ROLE_FOR, roleToManage } from './rights.js';
 import { validateNewGroup } from './values.js';
 
 const GROUP: model.PayloadObject = ['group', () => Group, 'The group as it would be after the change.'];
@@ -84,7 +85,9 @@ export class PreviewsResolver {
     const { mapping, principal, transaction } = mirror;
     const parent = input.parent ? await mirror.getGroup(input.parent, 'parent') : null;
     const creator = await mirror.findActor();
-    if (!mayCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
+    // The creator of a group becomes its owner.
+    if (creator === null && !hasScopes(principal, ADMINISTRATOR_SCOPES))
+      throw noUserContext('a new group would have no owner');
     if (parent !== null)
       await mirror.requireRole(parent, ROLE_FOR.createGroupInside, 'put a new group into it', 'parent');
     const { id } = input;

@@ -12,7 +12,7 @@ import { identityValues } from '../ldap/naming/identifiers.js';
 import { countOf, isCount, LONGEST_TEXT, parseValue, textOfValue } from '../mirror/map/entry-reader.js';
 import { GROUP_CLASS, mapGroup, mapPerson, PERSON_CLASS } from '../mirror/map/map.js';
 import { bytesOfRaw, type RawAttributes } from '../mirror/revision/staged-entry.js';
-import type { EntryKind } from '../sources/source.js';
+import type { EntryKind } from '../sources/directory.js';
 import type { PreviewedChange } from './mutations.model.js';
 import type { FieldChanges } from './values.js';
 

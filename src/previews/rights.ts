@@ -31,11 +31,6 @@ export function mayChange(principal: Principal, caller: CallerRole, needed: Grou
   return caller !== 'STRANGER' && caller !== 'NO_USER' && rankOf(caller) >= rankOf(needed);
 }
 
-/** The creator of a group becomes its owner. @param creator the token's user */
-export function mayCreateGroup(principal: Principal, creator: object | null): boolean {
-  return creator !== null || hasScopes(principal, ADMINISTRATOR_SCOPES);
-}
-
 /** @param what the change, as the end of a sentence */
 export function forbidden(needed: GroupRole, caller: CallerRole, what: string, argument: string) {
   const who = needed === OWNER ? 'an OWNER' : 'an OWNER or ADMIN';

@@ -1,6 +1,33 @@
-import type { PresetName } from '../config/model/presets/presets.js';
+import { hash } from 'node:crypto';
+import type { Config } from '../config/config.js';
+import { markOfRules, numberOfRules } from '../config/model/mapping.js';
+import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
+import { type DirectoryConfig, withServer } from '../config/settings/directory.js';
 import type { Entry } from '../ldap/entry.js';
-import type { EntryKind } from './source.js';
+
+/** It is incremented when the meaning of mapped content, filters or folding changes. Then everything is read. */
+const CONTENT_VERSION = 1;
+
+export const KINDS = ['person', 'group'] as const;
+export type EntryKind = (typeof KINDS)[number];
+
+/** A hash of everything but the directory itself that a row depends on: the mapping, the URL and the account. */
+export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
+  const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
+  const digest = hash('sha256', JSON.stringify([CONTENT_VERSION, mapping, visibility, from]), 'base64url');
+  return `${digest.slice(0, 11)}${markOfRules(numberOfRules(mapping))}`;
+}
+
+/**
+ * Returns the kind of the server from which the mirror was last written, so that a start while the server is away uses the
+ * same names: the one whose preset gives the fingerprint of the mirror. If none does, the configured kind.
+ */
+export function kindOfMirror({ directory, model }: Config, fingerprint: string | null): PresetName {
+  const { server, isServerGiven } = directory;
+  if (isServerGiven || directory.source.kind === 'file') return server;
+  const isSame = (name: PresetName) => fingerprintOf(withServer(directory, model, name)) === fingerprint;
+  return [server, ...PRESET_NAMES].find(isSame) ?? server;
+}
 
 /** What identifies an entry, and its last known DN; null: unknown. */
 export interface Identity {

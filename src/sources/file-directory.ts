@@ -9,8 +9,15 @@ import { compileFilter } from '../ldap/filter/filter.js';
 import { LdifError, type LdifRecord, parseRecord, splitLdif } from '../ldap/ldif/ldif.js';
 import { isBelow } from '../ldap/naming/dn.js';
 import { keyOfDn, uuidOfDn, uuidOfEntry } from '../ldap/naming/identifiers.js';
-import { type Directory, type Found, type Hint, type Identity, SourceError } from './directory.js';
-import { type EntryKind, KINDS } from './source.js';
+import {
+  type Directory,
+  type EntryKind,
+  type Found,
+  type Hint,
+  type Identity,
+  KINDS,
+  SourceError,
+} from './directory.js';
 
 const CHUNK = 1 << 18;
 const POLL_INTERVAL_MS = 100;

@@ -6,7 +6,7 @@ import { type DirectoryMapping, formsOf, NAMED_BY, type NamedBy } from '../confi
 import { formatUuid, keyOfDn, parseSid, primaryGroupSid } from '../ldap/naming/identifiers.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import { dnOfNameAndUid, UNIQUE_MEMBER } from '../ldap/naming/dn.js';
-import type { EntryKind } from './source.js';
+import type { EntryKind } from './directory.js';
 
 /** A sum of roles: 1 member, 2 admin, 4 owner. */
 export type RoleSum = number;

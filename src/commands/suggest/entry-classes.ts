@@ -1,5 +1,5 @@
 import type { Entry } from '../../ldap/entry.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 
 /** Object classes of each kind. The first that an entry has selects it. */
 const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {

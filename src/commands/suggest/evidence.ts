@@ -1,6 +1,6 @@
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { ServerKind } from '../../ldap/client/ldap-connection.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import type { AttributeType } from './attribute-types.js';
 
 /** The largest number of users, and of groups, that are read whole. */

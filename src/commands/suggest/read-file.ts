@@ -3,7 +3,7 @@ import { escapeDnValue, parseDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import type { Entry } from '../../ldap/entry.js';
 import { readLdif } from '../../ldap/ldif/ldif.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import { namedTypes } from './attribute-types.js';
 import { kindOf } from './entry-classes.js';
 import { type Evidence, MOST_ENTRIES, type Sample } from './evidence.js';

@@ -7,7 +7,7 @@ import { Entry } from '../../ldap/entry.js';
 import { parseFilter } from '../../ldap/filter/filter.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { connect } from '../../sources/ldap/ldap-servers.js';
-import { type EntryKind } from '../../sources/source.js';
+import { type EntryKind } from '../../sources/directory.js';
 import { parseAttributeTypes } from './attribute-types.js';
 import { filterOfKind, kindOf } from './entry-classes.js';
 import { countAttributes, type Evidence, MOST_ENTRIES, type Sample } from './evidence.js';

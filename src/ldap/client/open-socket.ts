@@ -114,26 +114,14 @@ function discard(socket: Socket): void {
   socket.on('error', () => undefined).destroy();
 }
 
-const UNTRUSTED =
-  'its certificate was not signed by an authority that is trusted here (the setting for a CA names others)';
-
-const TLS_FAULTS: Readonly<Record<string, string>> = {
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
-  ECONNRESET: 'it ended the connection during the handshake',
-};
-
 /** Converts a TLS error to one whose message states what the operator can correct. */
 function toTlsError(error: NodeJS.ErrnoException, host: string): LdapTlsError {
   const { code = '', message } = error;
-  const fault = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `its certificate is not for ${host}` : null;
-  const reason = fault ?? `${TLS_FAULTS[code] ?? message}${code === '' ? '' : ` (${code})`}`;
-  return new LdapTlsError(`No TLS with ${host}: ${reason}`, { cause: error });
+  const isOther = code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+  const reason = isOther ? `its certificate is not for ${host}` : message;
+  return new LdapTlsError(`No TLS with ${host}: ${reason}${code === '' ? '' : ` (${code})`}`, {
+    cause: error,
+  });
 }
 
 /**

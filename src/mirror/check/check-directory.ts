@@ -16,9 +16,9 @@ import { chooseHints } from '../../sources/ldap/hints.js';
 import { connectTo, passwordRisk } from '../../sources/ldap/ldap-servers.js';
 import { ServerDirectory } from '../../sources/ldap/server-directory.js';
 import { FileDirectory } from '../../sources/file-directory.js';
-import { SourceError } from '../../sources/directory.js';
-import { type EntryKind, KINDS } from '../../sources/source.js';
-import { CountedEntries, PLURALS } from './counted-entries.js';
+import { type EntryKind, KINDS, SourceError } from '../../sources/directory.js';
+import { CountedEntries } from './counted-entries.js';
+import { LISTS } from './references.js';
 
 /** Called at intervals with the number of entries that have been read. */
 type Progress = (entries: number) => void;
@@ -97,11 +97,7 @@ async function describeServer(
   const { vendorName, vendorVersion, kind } = await readRootDse(connection);
   // Active Directory publishes no vendor.
   const unnamed = kind === 'other' ? 'of an unknown kind' : kind;
-  // FreeIPA publishes the vendor of 389 Directory Server.
-  const isNamed = vendorName === null || kind === 'other' || vendorName.toLowerCase() === kind;
-  const vendor = [vendorName ?? unnamed, vendorVersion ?? '', isNamed ? '' : `(${kind})`]
-    .filter((part) => part !== '')
-    .join(' ');
+  const vendor = [vendorName ?? unnamed, vendorVersion ?? ''].join(' ').trimEnd();
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
@@ -175,7 +171,7 @@ class DirectoryCheck {
     } catch (error) {
       if (!(error instanceof LdapResultError)) throw error;
       const text = `${entries.totalOf(kind)} were read, and then: ${error.message}`;
-      return problem(PLURALS[kind], text, error.codeName);
+      return problem(LISTS[kind], text, error.codeName);
     }
   }
 
@@ -268,11 +264,6 @@ async function* describeDifference(first: Content, other: Content): AsyncGenerat
       SERVERS,
       `${other.url} has other content than ${first.url}, or one of them lags. ${counts}`,
     );
-  for (const { url, directory } of [first, other])
-    if (directory.contextCsns.length === 0) {
-      const text = 'does not show which changes of the others it has: it is not known whether it lags';
-      yield warning(SERVERS, `${url} ${text}`);
-    }
 }
 
 async function lacks({ directory }: Content, known: Content): Promise<boolean> {

@@ -15,7 +15,7 @@ import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { attributesOfFilter, compileFilter, parseFilter } from '../../ldap/filter/filter.js';
 import { keysOfEntry } from '../../sources/references.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import type { Mapped } from '../map/entry-reader.js';
 import { mapGroup, type MappedGroup, type MappedPerson, mapPerson } from '../map/map.js';
 import { SAME_ID } from '../revision/staging.js';
@@ -123,7 +123,6 @@ class CountedMembers {
   }
 }
 
-export const PLURALS = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 const TYPES = { person: 'User', group: 'Group' } as const satisfies Record<EntryKind, string>;
 
 /** The share of values of an attribute that do not fit, as one of so many, above which the model is probably wrong. */
@@ -203,7 +202,7 @@ class CountedKind {
   }
 
   *describe(): Generator<Finding> {
-    const what = PLURALS[this.kind];
+    const what = LISTS[this.kind];
     const { uuid, bases, filter } = mappingOf(this.mapping, this.kind);
     const { total } = this;
     if (total === 0) {

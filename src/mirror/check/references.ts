@@ -12,7 +12,7 @@ import {
   referenceKeyOf,
   waysOfNaming,
 } from '../../sources/references.js';
-import { type EntryKind, KINDS } from '../../sources/source.js';
+import { type EntryKind, KINDS } from '../../sources/directory.js';
 
 type ReferenceConfig = Pick<DirectoryConfig, 'mapping' | 'baseDn'>;
 

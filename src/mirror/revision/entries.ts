@@ -2,7 +2,7 @@ import { pictureFields, storedName } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import { writtenColumns, referenceFields } from '../../database/fields/projection.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import {
   carry,
   noteLostMemberships,

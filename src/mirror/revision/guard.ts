@@ -10,7 +10,7 @@ import { FIELD_VALUES } from '../../database/fields/filters.js';
 import type { Writer } from '../../database/statements/statement.js';
 import { attributeKey } from '../../ldap/entry.js';
 import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import {
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,

@@ -2,7 +2,7 @@ import { storedName } from '../../common/field.js';
 import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import { FIELD_VALUES } from '../../database/fields/filters.js';
 import type { Writer } from '../../database/statements/statement.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import { MEMBERS } from './staged-entry.js';
 
 /** An entry that a revision changes, for people who read a dry run. */

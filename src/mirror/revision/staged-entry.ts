@@ -16,7 +16,7 @@ import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { keysOfEntry, storedKeyOf, waysOfNaming } from '../../sources/references.js';
 import { searchesOf } from '../../sources/ldap/server-directory.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import { lettersOf, searchPairs, searchText } from '../../database/fields/search-text.js';
 import { COMPARED, comparedName, FIELD_VALUES } from '../../database/fields/filters.js';
 import { inspectPicture } from '../../media/rendering/inspect-picture.js';

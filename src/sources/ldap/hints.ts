@@ -17,8 +17,7 @@ import type { Entry } from '../../ldap/entry.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter.js';
 import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
-import type { Hint } from '../directory.js';
-import { type EntryKind, KINDS } from '../source.js';
+import { type EntryKind, type Hint, KINDS } from '../directory.js';
 import { type HintSource, isEqual, READ_TIMEOUT_MS, type ServerDirectory } from './server-directory.js';
 
 /** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */

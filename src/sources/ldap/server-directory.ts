@@ -19,16 +19,17 @@ import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import { identityValues, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import {
   type Directory,
+  type EntryKind,
   type Found,
   type Hint,
   type HintMode,
   type Identity,
+  KINDS,
   type Listed,
   OtherServerError,
   SourceError,
 } from '../directory.js';
 import { namingAttributesOf } from '../references.js';
-import { type EntryKind, KINDS } from '../source.js';
 
 /** Number of entries that are read together. Each may have a picture of several megabytes. */
 const READ_TOGETHER = 50;
@@ -141,18 +142,14 @@ export class ServerDirectory implements Directory {
       return 'The directory server no longer shows its contextCSN';
     const findMissing = () => {
       const present = newestOf(this.contextCsns);
-      return [...before].filter(([id, csn]) => (present.get(id) ?? '') < csn);
+      const missing = [...before].filter(([id, csn]) => (present.get(id) ?? '') < csn);
+      return missing.sort(([, one], [, other]) => (one < other ? -1 : 1));
     };
-    const [oldest] = findMissing()
-      .map(([, csn]) => csn)
-      .sort();
+    const [oldest] = findMissing();
     if (oldest === undefined) return null;
-    await this.readNewerCsns(oldest);
+    await this.readNewerCsns(oldest[1]);
     const missing = findMissing();
-    const last = missing
-      .map(([, csn]) => csn)
-      .sort()
-      .at(-1);
+    const last = missing.at(-1)?.[1];
     if (last === undefined) return null;
     const since = last.replace(/^(....)(..)(..)(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z');
     const ids = missing.map(([id]) => id).join(', ');

@@ -1,7 +1,7 @@
 import { type Config, configFor, readConfig } from '../config/config.js';
 import { PRESET_NAMES, type PresetName } from '../config/model/presets/presets.js';
 import { NO_SAMPLE } from '../../test/support/builders/built-in-config.js';
-import { fingerprintOf, kindOfMirror } from './source.js';
+import { fingerprintOf, kindOfMirror } from './directory.js';
 
 const config = readConfig({ DIRECTORY_URL: 'ldap://localhost', DIRECTORY_BASE_DN: 'dc=example,dc=org' });
 const usersOf = (name: PresetName) => configFor(config, name).directory.mapping.users;
