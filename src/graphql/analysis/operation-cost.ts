@@ -1,17 +1,28 @@
 import { Extensions } from '@nestjs/graphql';
 import {
+  type FieldNode,
   getArgumentValues,
   getNamedType,
   getNullableType,
   GraphQLError,
   type GraphQLField,
+  type GraphQLObjectType,
   isCompositeType,
   isListType,
 } from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
-import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
-import type { Operation, SelectedField, Variables } from './operation.js';
+import { isConnection, LARGEST_PAGE } from './document-rules.js';
+
+/** A field that an operation selects, with fragments resolved. */
+export interface SelectedField {
+  readonly parentType: GraphQLObjectType;
+  readonly field: GraphQLField<unknown, unknown>;
+  /** The response keys from the root. */
+  readonly path: readonly string[];
+  /** All nodes of the syntax tree that select the field there. */
+  readonly nodes: FieldNode[];
+}
 
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
@@ -24,7 +35,7 @@ const LONGEST_LIST = 1000;
 const LIST_SIZE = 10;
 
 /** Characters of a text, or of a list of texts, in an argument that count as one value for each parent of its field. */
-export const CHARACTERS_OF_VALUE = 100;
+const CHARACTERS_OF_VALUE = 100;
 /** The characters of an element of a list beside its text. */
 const ELEMENT = 4;
 
@@ -97,7 +108,7 @@ export class CostCount {
    * @returns how often the fields below it occur
    */
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
-    const { field, responsePath: path } = selected;
+    const { field, path } = selected;
     this.listed += product(at.nodes, pointsOfLists(given, field.name));
     if (path.length > this.deepest.length) this.deepest = path;
     const isPage = isConnection(field);
@@ -113,14 +124,8 @@ export class CostCount {
     return { nodes, values, page, isPage };
   }
 
-  /** @throws ServiceError QUERY_TOO_COMPLEX for what is repeated too often */
-  total({ aliases, directives }: Operation, rootFields: number): OperationCost {
+  get total(): OperationCost {
     const { pages, deepest, limits } = this;
-    const repetition =
-      excessOf('aliases', aliases, limits.aliases) ??
-      excessOf('directives', directives, limits.directives) ??
-      excessOf('root fields', rootFields, limits.rootFields);
-    if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
     const nodeCount = sumOf(pages, ({ nodes }) => nodes);
     const values = sumOf(pages, (page) => page.values);
     const largest = largestOf(pages, 'nodes');
@@ -139,8 +144,8 @@ export class CostCount {
   }
 }
 
-/** What the arguments of a nested field count, as values. Only long texts and lists do: see shapeOf in operation-validator.ts. */
-export function weightOf(value: unknown): number {
+/** What the arguments of a nested field count, as values. Only long texts and lists do. */
+function weightOf(value: unknown): number {
   if (typeof value === 'string' || Array.isArray(value))
     return Math.floor(charactersIn(value) / CHARACTERS_OF_VALUE);
   return typeof value === 'object' && value !== null ? sumOf(Object.values(value), weightOf) : 0;
@@ -165,10 +170,10 @@ function product(left: number, right: number): number {
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
 export function coerceArguments(
-  { field, fieldNodes }: SelectedField,
-  variables: Variables,
+  { field, nodes }: SelectedField,
+  variables: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const [node] = fieldNodes;
+  const [node] = nodes;
   if (node === undefined || field.args.length === 0) return {};
   try {
     return getArgumentValues(field, node, variables);
@@ -225,7 +230,7 @@ function largestOf(pages: readonly Page[], count: 'nodes' | 'values'): Page {
 }
 
 /** What exceeds a limit, and where most of it is; null if nothing does. */
-function excessOf(what: string, count: number, limit: number, where: string | null = null): string | null {
+export function excessOf(what: string, count: number, limit: number, where: string | null = null): string | null {
   if (count <= limit) return null;
   return `This operation has ${count} ${what}: at most ${limit} are allowed${where === null ? '' : `. ${where}`}`;
 }

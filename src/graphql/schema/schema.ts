@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
-import { isConnection } from '../analysis/connection-arguments.js';
+import { isConnection } from '../analysis/document-rules.js';
 import { unboundedSize } from '../analysis/operation-cost.js';
 import { pathKey } from '../analysis/operation.js';
 import type { Config } from '../../config/config.js';
