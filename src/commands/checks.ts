@@ -60,7 +60,7 @@ async function checkDocuments(config: Config): Promise<Finding[]> {
   const what = 'trusted documents';
   const schema = await buildServedSchema(config);
   try {
-    await new TrustedDocuments(config).check((text) => findDocumentErrors(schema, text, config));
+    new TrustedDocuments(config).check((text) => findDocumentErrors(schema, text, config));
   } catch (error) {
     if (error instanceof ConfigError) return error.problems.map((each) => problem(what, each));
     throw error;

@@ -22,10 +22,10 @@ import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { RejectionError } from '../../http/rejection.js';
-import { ResponseCache, ResponseCacheKey } from '../cache/response-cache.js';
+import { ResponseCache } from '../cache/response-cache.js';
 import { toGraphQLError, withoutSuggestion } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
-import { LoadShedder } from '../http/load-shedder.js';
+import { LoadShedder, overloaded } from '../http/load-shedder.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { OperationLabel, ValidatedOperation } from '../http/request-state.js';
@@ -93,11 +93,10 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
   private async applyPolicy(resolved: Resolved, context: RequestContext): Promise<void> {
     const { parsed, request, principal } = context;
     request.operation = this.labelOf(parsed);
-    request.cacheKey = ResponseCacheKey.of(request);
-    request.cached = this.cache.find(request.cacheKey);
+    request.cached = this.cache.find(request);
     // Cached responses are always sent. Another plugin may have rejected the operation in the meantime.
     if (request.cached === null && !request.isAnswered) {
-      this.shedder.begin();
+      if (!this.shedder.begin(performance.now())) throw overloaded();
       request.isUnderWay = true;
       if (operationChannel.hasSubscribers) operationChannel.publish(context);
     }

@@ -12,7 +12,7 @@ import { GRAPHQL_REJECTIONS } from '../errors/error-response.js';
 import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
 import { compressed } from './compression.js';
 import { LoadShedder, overloaded } from './load-shedder.js';
-import { PersistedDocuments } from './persisted-documents.js';
+import { TrustedDocuments } from './persisted-documents.js';
 import { isEndpoint, RequestState } from './request-state.js';
 import { readHead, readParameters } from './request-reading.js';
 
@@ -34,7 +34,7 @@ export class Endpoint {
     private readonly shedder: LoadShedder,
     private readonly guard: OAuthGuard,
     private readonly limiter: RateLimiter,
-    private readonly documents: PersistedDocuments,
+    private readonly trusted: TrustedDocuments,
     private readonly accessLog: AccessLog,
   ) {}
 
@@ -45,8 +45,9 @@ export class Endpoint {
     fastify.addHook('onRequest', async (request) => {
       if (isEndpoint(request)) await this.admit(request);
     });
-    fastify.addHook('preHandler', async (request) => {
-      if (isEndpoint(request)) await this.read(request);
+    fastify.addHook('preHandler', (request, _reply, done) => {
+      if (isEndpoint(request)) this.read(request);
+      done();
     });
     fastify.addHook('onSend', async (request, reply, payload) =>
       request.rateLimits === null ? payload : this.finish(request, reply, payload),
@@ -74,11 +75,11 @@ export class Endpoint {
   }
 
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
-  private async read(request: FastifyRequest): Promise<void> {
-    request.parameters = readParameters(request);
-    await this.documents.resolve(request);
-    const { query, operationName, variables } = request.parameters;
-    request.body = { query, operationName, variables };
+  private read(request: FastifyRequest): void {
+    request.parameters = this.trusted.resolve(readParameters(request));
+    const { query, reference, operationName, variables } = request.parameters;
+    const extensions = reference && { persistedQuery: { version: 1, sha256Hash: reference.id } };
+    request.body = { query: query === '' ? undefined : query, operationName, variables, extensions };
     Object.defineProperty(request, 'method', { value: 'POST', configurable: true });
   }
 
@@ -99,8 +100,8 @@ export class Endpoint {
     // A response without a body discloses no personal data.
     if (personalData !== null && principal !== null && request.raw.method !== 'HEAD')
       this.accessLog.note(principal, personalData);
-    if (request.compression === null || reply.statusCode !== 200) return payload;
-    const { headers, body } = await compressed({ headers: {}, body: payload }, request.compression);
+    if (reply.statusCode !== 200) return payload;
+    const { headers, body } = await compressed(payload, request.compression);
     void reply.headers(headers);
     return body;
   }

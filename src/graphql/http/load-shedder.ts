@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { ResponseCache, ResponseCacheKey } from '../cache/response-cache.js';
 
 /** The interval of measurements. */
 const INTERVAL_MS = 100;
@@ -96,23 +94,4 @@ export class LoadShedder {
 
 export function overloaded(): ServiceUnavailableError {
   return new ServiceUnavailableError('The service is overloaded: try again in a second');
-}
-
-/** Decides whether an operation is executed now. Cached responses are always sent. */
-@Injectable()
-export class OperationAdmission {
-  constructor(
-    private readonly shedder: LoadShedder,
-    private readonly cache: ResponseCache,
-  ) {}
-
-  /** Finds the cached response, or else begins an operation. Throws ServiceUnavailableError. */
-  begin(request: FastifyRequest): void {
-    request.cacheKey = ResponseCacheKey.of(request);
-    request.cached = this.cache.find(request.cacheKey);
-    // Another plugin may have rejected the operation in the meantime.
-    if (request.cached !== null || request.isAnswered) return;
-    if (!this.shedder.begin(performance.now())) throw overloaded();
-    request.isUnderWay = true;
-  }
 }

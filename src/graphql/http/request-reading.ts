@@ -18,6 +18,9 @@ const correct = new LRUCache<string, ResponseForm>({ max: 1000 });
 /** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
 
+/** The fields on which the form depends. */
+const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding', 'accept-encoding'];
+
 type ResponseForm = Pick<RequestState, 'compression' | 'responseType'>;
 
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
@@ -35,8 +38,7 @@ export function readHead(request: FastifyRequest): void {
     );
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
-  const { host, accept, 'content-type': type, 'content-encoding': coding, 'accept-encoding': codings } = raw.headers;
-  const key = [method, host, accept, type, coding, codings].join('\n');
+  const key = JSON.stringify([method, ...DECISIVE.map((name) => raw.headers[name])]);
   let form = correct.get(key);
   if (form === undefined) {
     form = checkFields(request);

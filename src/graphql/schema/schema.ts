@@ -8,11 +8,12 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
-import type { Principal } from '../../auth/principal.js';
+import { type Access, decideAccess, scopesOf } from '../../auth/access.js';
+import { scopeNeeded } from '../../auth/authentication.error.js';
+import { grantedScopes, type Principal } from '../../auth/principal.js';
+import { ServiceError } from '../../common/errors.js';
 import { isConnection } from '../analysis/document-rules.js';
 import { unboundedSize } from '../analysis/operation-cost.js';
-import { pathKey } from '../analysis/operation.js';
 import type { Config } from '../../config/config.js';
 import { describeAccess } from './access-directive.js';
 import { addDerivedFields } from './derived-fields.js';
@@ -92,42 +93,17 @@ function undeclaredFields(schema: GraphQLSchema): string[] {
   return problems;
 }
 
-/** Schemas restricted to the scopes of a token: other fields return null. One for each set of scopes. */
-export class ScopedSchemas {
-  private readonly views = new Map<string, GraphQLSchema>();
-
-  constructor(private readonly whole: GraphQLSchema) {}
-
-  for(principal: Principal): GraphQLSchema {
-    const name = nameOfScopes(principal);
-    let view = this.views.get(name);
-    if (view === undefined) {
-      view = mapSchema(this.whole, {
-        [MapperKind.OBJECT_FIELD]: (field) =>
-          decideAccess(field.extensions?.['access'] as Access, principal) === 'granted'
-            ? field
-            : { ...field, resolve: withhold },
-      });
-      this.views.set(name, view);
-    }
-    return view;
-  }
+/** The schema for tokens with the scopes of a principal, in which all other fields are null, and note where they occur. */
+export function scopedSchema(whole: GraphQLSchema, principal: Principal): GraphQLSchema {
+  return mapSchema(whole, {
+    [MapperKind.OBJECT_FIELD]: (field: GraphQLFieldConfig<unknown, RequestContext>, name, type) => {
+      const access = field.extensions?.['access'] as Access;
+      if (decideAccess(access, principal) === 'granted') return field;
+      const requiredScopes = scopesOf(access);
+      const message = scopeNeeded(`The field ${type}.${name}`, requiredScopes);
+      const details = { requiredScopes, grantedScopes: grantedScopes(principal) };
+      const error = new ServiceError('INSUFFICIENT_SCOPE', message, details);
+      return { ...field, resolve: (_source, _given, context, info) => context.withhold(error, info) };
+    },
+  });
 }
-
-/** Records a path at which the field was withheld. Each is the path of an error. */
-const withhold: NonNullable<GraphQLFieldConfig<unknown, RequestContext>['resolve']> = (
-  _source,
-  _arguments,
-  context,
-  info,
-) => {
-  const path: (string | number)[] = [];
-  for (let step: typeof info.path | undefined = info.path; step !== undefined; step = step.prev)
-    path.unshift(step.key);
-  const names = path.filter((step) => typeof step === 'string');
-  const key = pathKey(names, info.parentType.name, info.fieldName);
-  const paths = context.withheldAt.get(key);
-  if (paths === undefined) context.withheldAt.set(key, [path]);
-  else paths.push(path);
-  return null;
-};
