@@ -1,9 +1,8 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { Extensions } from '@nestjs/graphql';
 import {
-  type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
-  type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
   GraphQLFloat,
   type GraphQLInputType,
@@ -58,52 +57,20 @@ export function DeriveFields(derive: Derive): ClassDecorator {
 
 /** Adds the fields of tables to types, and then those that types share to their interfaces. */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  return addSharedFields(deriveFields(schema, config));
-}
-
-function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  return mapSchema(schema, {
-    [MapperKind.OBJECT_TYPE]: (type) => {
-      const derived = derivedFieldsOf(type, config);
-      if (derived.length === 0) return type;
-      const fields: GraphQLFieldConfigMap<unknown, unknown> = Object.fromEntries(
-        derived.map((field) => [
-          field.name,
-          {
-            type: outputTypeOf(field, schema),
-            ...textsOf(field),
-            args: argumentsOf(field, schema),
-            extensions: { access: accessOf(field.scopes), ...extensionsOf(field) },
-          },
-        ]),
-      );
-      const own = type.toConfig();
-      return new GraphQLObjectType({ ...own, fields: { ...own.fields, ...fields } });
-    },
-    [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
-      const derived = derivedFieldsOf(type, config);
-      if (derived.length === 0) return type;
-      const fields: GraphQLInputFieldConfigMap = Object.fromEntries(
-        derived.map((field) => [
-          field.name,
-          {
-            type: typeIn(schema, field.type) as GraphQLInputType,
-            ...textsOf(field),
-            extensions: {
-              ...(field.scopes === undefined ? {} : { access: accessOf(field.scopes) }),
-              ...extensionsOf(field),
-            },
-          },
-        ]),
-      );
-      const own = type.toConfig();
-      return new GraphQLInputObjectType({ ...own, fields: { ...own.fields, ...fields } });
-    },
-  });
-}
-
-function textsOf({ description, deprecationReason }: DerivedField) {
-  return { description, deprecationReason };
+  return addSharedFields(
+    mapSchema(schema, {
+      [MapperKind.OBJECT_TYPE]: (type) => {
+        const { fields, ...own } = type.toConfig();
+        const derived = derivedFieldsOf(type, config).map((field) => [field.name, outputField(field, schema)]);
+        return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+      },
+      [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
+        const { fields, ...own } = type.toConfig();
+        const derived = derivedFieldsOf(type, config).map((field) => [field.name, inputField(field, schema)]);
+        return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+      },
+    }),
+  );
 }
 
 function derivedFieldsOf(
@@ -114,33 +81,30 @@ function derivedFieldsOf(
 }
 
 /** A field that is withheld without a scope, or null for some viewers, is nullable. */
-function outputTypeOf({ type, scopes, visibleTo }: DerivedField, schema: GraphQLSchema): GraphQLOutputType {
+function outputField(field: DerivedField, schema: GraphQLSchema): GraphQLFieldConfig<unknown, unknown> {
+  const { type, scopes, visibleTo, argumentsOf: root } = field;
   const isNullable = scopes !== undefined || visibleTo !== undefined;
-  return typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType;
-}
-
-function argumentsOf(
-  { argumentsOf: root }: DerivedField,
-  schema: GraphQLSchema,
-): GraphQLFieldConfigArgumentMap {
-  if (root === undefined) return {};
-  return schema.getQueryType()?.toConfig().fields[root]?.args ?? {};
-}
-
-function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
-  const { visibleTo, isPersonal, resolver, mostNodes } = field;
+  const args = root === undefined ? undefined : schema.getQueryType()?.toConfig().fields[root]?.args;
   return {
-    ...(resolver === undefined ? {} : { resolver }),
-    ...(mostNodes === undefined ? {} : { mostNodes }),
-    ...(visibleTo === undefined
-      ? {}
-      : { visibleTo, dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
-    ...(isPersonal === undefined ? {} : { personal: isPersonal }),
+    ...inputField(field, schema),
+    type: typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType,
+    args: args ?? {},
+    extensions: { access: { kind: 'inherited' } satisfies Access, ...extensionsOf(field) },
   };
 }
 
-function accessOf(scopes: readonly string[] | undefined): Access {
-  return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes };
+function inputField(field: DerivedField, schema: GraphQLSchema) {
+  const { type, description, deprecationReason } = field;
+  const extensions = extensionsOf(field);
+  return { type: typeIn(schema, type) as GraphQLInputType, description, deprecationReason, extensions };
+}
+
+function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
+  const { scopes, visibleTo, isPersonal: personal, resolver, mostNodes } = field;
+  const access: Access | undefined = scopes && { kind: 'scopes', scopes };
+  const dependsOn: CacheDependency[] | undefined = visibleTo && ['mirror', 'subject'];
+  const given = Object.entries({ access, resolver, mostNodes, visibleTo, dependsOn, personal });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** Types that a schema has only if a derived field uses them. */
@@ -215,25 +179,11 @@ function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): Graph
   unknown,
   unknown
 > {
-  const fields = Object.values(first?.getFields() ?? {}).filter((field) =>
-    others.every((other) => signatureOf(other.getFields()[field.name]) === signatureOf(field)),
+  const fields = first?.getFields() ?? {};
+  const shared = Object.entries(first?.toConfig().fields ?? {}).filter(([name]) =>
+    others.every((other) => signatureOf(other.getFields()[name]) === signatureOf(fields[name])),
   );
-  const configs = first?.toConfig().fields ?? {};
-  return Object.fromEntries(
-    fields.map(({ name, type, description, deprecationReason, extensions: { access, visibleTo } }) => {
-      const args = configs[name]?.args ?? {};
-      return [
-        name,
-        {
-          type,
-          args,
-          description,
-          deprecationReason,
-          extensions: { access, ...(visibleTo ? { visibleTo } : {}) },
-        },
-      ];
-    }),
-  );
+  return Object.fromEntries(shared.map(([name, { resolve: _, ...field }]) => [name, field]));
 }
 
 function signatureOf(field: GraphQLField<unknown, unknown> | undefined): string | null {
