@@ -1,6 +1,7 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   getNamedType,
+  type GraphQLField,
   type GraphQLFieldConfig,
   GraphQLObjectType,
   type GraphQLSchema,
@@ -63,34 +64,30 @@ function withoutDefaultResolver(
 }
 
 function undeclaredFields(schema: GraphQLSchema): string[] {
-  const problems: string[] = [];
-  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
-  const connections = objects.flatMap((type) => Object.values(type.getFields()).filter(isConnection));
-  const pages = new Set(connections.map(({ type }) => getNamedType(type).name));
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    const isRoot = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
-      type,
+  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type));
+  const fieldsOf = (type: GraphQLObjectType) => Object.values(type.getFields());
+  const pages = types.flatMap(fieldsOf).filter(isConnection);
+  const pageTypes = new Set(pages.map(({ type }) => getNamedType(type).name));
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  return types
+    .filter((type) => !isIntrospectionType(type))
+    .flatMap((type) =>
+      fieldsOf(type).flatMap((field) =>
+        [unboundedSize(field, pageTypes.has(type.name)), accessProblem(field, roots.includes(type))].flatMap(
+          (problem) => (problem === null ? [] : [`${type.name}.${field.name} ${problem}`]),
+        ),
+      ),
     );
-    for (const field of Object.values(type.getFields())) {
-      const coordinate = `${type.name}.${field.name}`;
-      const unbounded = unboundedSize(field, pages.has(type.name));
-      if (unbounded !== null) problems.push(`${coordinate} ${unbounded}`);
-      const access = field.extensions['access'] as Access | undefined;
-      if (access === undefined) {
-        problems.push(
-          `${coordinate} does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess`,
-        );
-      } else if (access.kind === 'inherited' && isRoot) {
-        problems.push(`${coordinate} is a root field and has nothing to inherit its access from`);
-      } else if (access.kind === 'scopes' && isNonNullType(field.type)) {
-        problems.push(
-          `${coordinate} needs a scope and must be nullable, so that the rest of an answer survives without it`,
-        );
-      }
-    }
-  }
-  return problems;
+}
+
+function accessProblem({ type, extensions }: GraphQLField<unknown, unknown>, isRoot: boolean): string | null {
+  const access = extensions['access'] as Access | undefined;
+  if (access === undefined)
+    return 'does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess';
+  if (access.kind === 'inherited' && isRoot) return 'is a root field and has nothing to inherit its access from';
+  return access.kind === 'scopes' && isNonNullType(type)
+    ? 'needs a scope and must be nullable, so that the rest of an answer survives without it'
+    : null;
 }
 
 /** The schema for tokens with the scopes of a principal, in which all other fields are null, and note where they occur. */
