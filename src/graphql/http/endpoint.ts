@@ -42,7 +42,7 @@ export class Endpoint {
       if (isEndpoint(request)) await this.admit(request);
     });
     fastify.addHook('preHandler', (request, _reply, done) => {
-      if (isEndpoint(request)) this.read(request);
+      if (request.rateLimits !== null) this.read(request);
       done();
     });
     fastify.addHook('onSend', async (request, reply, payload) =>
@@ -76,11 +76,13 @@ export class Endpoint {
     const { query, reference, operationName, variables } = request.parameters;
     const extensions = reference && { persistedQuery: { version: 1, sha256Hash: reference.id } };
     request.body = { query: query === '' ? undefined : query, operationName, variables, extensions };
-    Object.defineProperty(request, 'method', { value: 'POST', configurable: true });
+    // Only where it differs: V8 makes a request with a property of its own slower.
+    if (request.method !== 'POST')
+      Object.defineProperty(request, 'method', { value: 'POST', configurable: true });
   }
 
   private async finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-    Reflect.deleteProperty(request, 'method');
+    if (request.raw.method !== 'POST') Reflect.deleteProperty(request, 'method');
     const { rateLimits, mirrorRead } = request;
     const limits = rateLimitHeaders(rateLimits ?? []);
     if (limits !== null) void reply.headers(limits);

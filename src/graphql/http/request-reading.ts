@@ -44,7 +44,8 @@ export function readHead(request: FastifyRequest): void {
     form = checkFields(request);
     if (key.length <= MAX_CACHED_LENGTH) correct.set(key, form);
   }
-  Object.assign(request, form);
+  request.responseType = form.responseType;
+  request.compression = form.compression;
 }
 
 function sizeOf(rawHeaders: readonly string[]): number {

@@ -12,8 +12,12 @@ import type { RequestContext } from './request-context.js';
 export const GRAPHQL_PATH = '/graphql/v1';
 
 /** Whether a request is for the endpoint itself. The router also accepts other spellings of its path. */
-export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
+export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
+  const { url } = request;
+  // Fastify makes the options anew each time.
+  return (
+    url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || request.routeOptions.url === GRAPHQL_PATH
+  );
 }
 
 /** A document that a request names, besides its text or instead of it. */

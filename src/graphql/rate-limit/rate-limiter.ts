@@ -67,16 +67,17 @@ export class RateLimiter {
 
   /** Returns the state if the limit is exceeded, and null otherwise. */
   private async take(
-    { principal, ip, rateLimits }: Caller,
+    caller: Caller,
     limit: Limit,
     amount: number,
     cost: number | null,
   ): Promise<RateLimitState | null> {
-    const count = await this.limits.takeOne(limit, principal?.countedAs ?? networkOf(ip), amount);
+    const subject = caller.principal?.countedAs ?? networkOf(caller.ip);
+    const count = await this.limits.takeOne(limit, subject, amount);
     const reset = limit.reset(count);
     const resetAt = Date.now() + 1000 * reset;
     const state = { limit, remaining: limit.remaining(count), reset, resetAt, cost };
-    rateLimits?.push(state);
+    caller.rateLimits?.push(state);
     return count.isTaken ? null : state;
   }
 }
