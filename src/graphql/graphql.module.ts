@@ -18,7 +18,7 @@ import { findDocumentErrors, parseOptionsOf, validationRulesOf } from './analysi
 import { Compiler, Executor, PreviewShares } from './execution/operations.js';
 import { Responses, writeResult } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
-import { formatError, withoutSuggestion } from './errors/error-response.js';
+import { formatError } from './errors/error-response.js';
 import { GRAPHQL_PATH } from './http/request-state.js';
 import { PersistedDocuments, TrustedDocuments } from './http/persisted-documents.js';
 import { RequestContext } from './http/request-context.js';
@@ -59,11 +59,11 @@ class DocumentsModule {}
           finishSchema(connectResolvers(extendSchema(schema, config), { application, contexts, discovery })),
         fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
         formatError: (formatted, error) => {
-          const shown = formatError(formatted, error, '');
-          const { message, ...rest } = config.disclosure.suggestions ? shown : withoutSuggestion(shown);
+          const { message, ...rest } = formatError(formatted, error, '');
           return { message: bounded(message), ...rest };
         },
         validationRules: validationRulesOf(config),
+        validationOptions: { hideSuggestions: !config.disclosure.suggestions },
         parseOptions: parseOptionsOf(config),
         context: (request: FastifyRequest) =>
           new RequestContext(

@@ -34,12 +34,10 @@ import {
 } from './operation-cost.js';
 import { PersonalDataSearch, type PersonalDataSelection } from './personal-data-selection.js';
 
-/** Maximum number of fields after unfolding. It is far above every configurable limit, and quick to reach. */
-const UNFOLDED_FIELDS = 10_000;
-/** Selections that unfolding visits. Nested spreads may contain no field that applies to the type. */
-const VISITED_SELECTIONS = 20_000;
-/** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
-const COMPILED_FIELDS = 500;
+/** Selections that a walk visits, for each type that they may be of. It is far above every configurable limit, and quick to reach. */
+const MOST_SELECTIONS = 10_000;
+/** Maximum number of selections of a compiled operation. Code size and compile time grow with it. */
+const COMPILED_SELECTIONS = 500;
 
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -108,7 +106,6 @@ class Walk {
   private tokenNeeded: UnauthenticatedError | null = null;
   private guardedInput: ServiceError | null = null;
   private selections = 0;
-  private fields = 0;
   private aliases = 0;
   private directives = 0;
   private isDryRun = false;
@@ -199,7 +196,7 @@ class Walk {
     into: Map<string, SelectedField>,
   ): void {
     for (const selection of selections) {
-      if (++this.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
+      this.count(types.length);
       if (!this.isIncluded(selection)) continue;
       if (selection.kind === Kind.FIELD) {
         if (selection.alias !== undefined) this.aliases++;
@@ -212,6 +209,15 @@ class Walk {
       const condition = fragment.typeCondition?.name.value;
       this.collect(fragment.selectionSet, this.narrow(types, condition), path, into);
     }
+  }
+
+  private count(types: number): void {
+    this.selections += Math.max(1, types);
+    if (this.selections > MOST_SELECTIONS)
+      throw new ServiceError(
+        'QUERY_TOO_COMPLEX',
+        `The fragments of this operation unfold to more than ${MOST_SELECTIONS} fields`,
+      );
   }
 
   /** Whether `@skip` and `@include` keep a selection. Throws BadUserInputError if a variable is null. */
@@ -236,11 +242,10 @@ class Walk {
     path: readonly string[],
     into: Map<string, SelectedField>,
   ): void {
-    if (++this.fields > UNFOLDED_FIELDS) throw tooMuchUnfolded();
     const { value: name } = node.name;
     const { value: key } = node.alias ?? node.name;
     // Not every way to build an object accepts `__proto__`.
-    if (this.fields > COMPILED_FIELDS || key === '__proto__') this.isCompilable = false;
+    if (this.selections > COMPILED_SELECTIONS || key === '__proto__') this.isCompilable = false;
     const field = type.getFields()[name];
     // Introspection fields need no token.
     if (field === undefined) {
@@ -269,7 +274,7 @@ class Walk {
 
   private hasAlias({ selections }: SelectionSetNode): boolean {
     return selections.some((selection) => {
-      if (++this.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
+      this.count(1);
       if (selection.kind === Kind.FIELD && selection.alias !== undefined) return true;
       const { selectionSet } =
         selection.kind === Kind.FRAGMENT_SPREAD
@@ -370,11 +375,4 @@ export function keeps({ name, arguments: [argument] = [] }: DirectiveNode, varia
   const given = value?.kind === Kind.VARIABLE ? variables[value.name.value] : value;
   const isTrue = typeof given === 'boolean' ? given : value?.kind === Kind.BOOLEAN && value.value;
   return isTrue === (name.value === 'include');
-}
-
-function tooMuchUnfolded(): ServiceError {
-  return new ServiceError(
-    'QUERY_TOO_COMPLEX',
-    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
-  );
 }

@@ -23,7 +23,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { RejectionError } from '../../http/rejection.js';
 import { ResponseCache } from '../cache/response-cache.js';
-import { toGraphQLError, withoutSuggestion } from '../errors/error-response.js';
+import { toGraphQLError } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
 import { LoadShedder, overloaded } from '../http/load-shedder.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
@@ -184,16 +184,14 @@ function coerceVariables(
   { schema, definition, variables }: OperationRequest,
   { disclosure }: Config,
 ): Variables {
-  const { coerced, errors } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, {
-    maxErrors: 5,
-  });
+  const options = { maxErrors: 5, hideSuggestions: !disclosure.suggestions };
+  const declared = definition.variableDefinitions ?? [];
+  const { coerced, errors } = getVariableValues(schema, declared, variables, options);
   if (coerced !== undefined) return coerced;
   const [first] = errors;
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
-  const shown = { message: first?.message ?? 'The variables do not fit the operation' };
-  const { message } = disclosure.suggestions ? shown : withoutSuggestion(shown);
-  throw new BadUserInputError(bounded(message), name);
+  throw new BadUserInputError(bounded(first?.message ?? 'The variables do not fit the operation'), name);
 }
 
 /** The document with only these fields at the root of the operation. */

@@ -73,13 +73,6 @@ export function countError(code: ErrorCode): void {
   errorCounts.set(code, (errorCounts.get(code) ?? 0) + 1);
 }
 
-/** Removes the names that graphql-js suggests. A regular expression would be slow on long messages. */
-export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
-  const { message } = error;
-  const start = message.endsWith('?') ? message.lastIndexOf('Did you mean ') : -1;
-  return start === -1 ? error : { ...error, message: message.slice(0, start).trimEnd() };
-}
-
 function codeOf(message: string, code: unknown): ErrorCode {
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';
   // The parser counts tokens and reports too many of them as a syntax error.

@@ -34,9 +34,6 @@ const MIN_CHARACTERS = 5_000_000;
 const SHORT = 5;
 const ERROR = 200;
 
-/** Attempts to read one revision without a transaction. */
-const MAX_ATTEMPTS = 3;
-
 /**
  * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
  * further previews wait as long as for a connection.
@@ -101,16 +98,11 @@ export class Executor {
       : this.query(operation, context);
   }
 
-  /**
-   * Executes a query, again if it has read from two revisions: that is rare, and statements without a transaction
-   * are faster. After the last attempt it runs in one transaction.
-   */
+  /** Executes a query, again in a transaction if it has read from two revisions: that is rare, and statements without one are faster. */
   private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const result = await this.executeOnce(operation, context);
-      if (context.revisions.size < 2) return result;
-      context.reset();
-    }
+    const result = await this.executeOnce(operation, context);
+    if (context.revisions.size < 2) return result;
+    context.reset();
     return this.executeInTransaction(operation, context);
   }
 

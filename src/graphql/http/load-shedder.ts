@@ -16,15 +16,6 @@ const OVERLOAD_RATIO = 3;
 /** Up to this number of rejections in an interval, reading rejected requests costs almost nothing. */
 const FEW_REJECTIONS = 50;
 
-/** The state that the load shedder reports to metrics. */
-interface LoadState {
-  readonly underWay: number;
-  /** The maximum number of operations in progress. */
-  readonly limit: number;
-  /** Number of rejections since the start. */
-  readonly rejected: number;
-}
-
 /**
  * Accepts as many operations as can be answered in time (docs/adr/0023). While the process is busy, the
  * number of operations answered in an interval determines the limit, by Little's law.
@@ -67,7 +58,8 @@ export class LoadShedder {
     this.fewestWithin = Math.min(this.fewestWithin, this.underWay);
   }
 
-  get state(): LoadState {
+  /** For metrics: operations in progress, the most of them, and rejections since the start. */
+  get state() {
     const { underWay, limit, rejected } = this;
     return { underWay, limit, rejected };
   }

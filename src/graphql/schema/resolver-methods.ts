@@ -28,10 +28,10 @@ export interface NestResolvers {
   readonly discovery: DiscoveryService;
 }
 
-/** What Nest can run around a method. A cached response would skip the first two. */
-const OBSERVERS = [GUARDS_METADATA, INTERCEPTORS_METADATA];
+/** What Nest can run around a method. */
 const ENHANCERS = [
-  ...OBSERVERS,
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
   PIPES_METADATA,
   EXCEPTION_FILTERS_METADATA,
   FIELD_RESOLVER_MIDDLEWARE_METADATA,
@@ -41,44 +41,40 @@ const ENHANCERS = [
  * Connects the fields of the schema with the methods of their resolvers. Nest's pipeline runs around a method with a guard, an
  * interceptor, a pipe, a filter or field middleware, and around one with other parameters than Nest's own. Every other method is
  * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036): the policy has decided what
- * ScopesGuard would. Fields with a guard or an interceptor are not cached.
+ * ScopesGuard would. Fields behind the pipeline are not cached.
  */
 export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
-  const { isObserved, isEnhanced } = globalsOf(nest.application);
+  const isEnhanced = hasForeignGlobals(nest.application);
   const wrappers = nest.discovery.getProviders();
   return mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field: Field) => {
       const method = field.extensions?.['resolver'] as ResolverMethod | undefined;
       if (method === undefined) return field;
       const provider = providerOf(method, wrappers);
-      const connected = isObserved || has(OBSERVERS, method) ? uncached(field) : field;
-      if (provider === null) return connected;
+      // A cached response would skip what runs around the method.
       if (isEnhanced || has(ENHANCERS, method)) {
         // Nest has made no resolver for a derived field.
-        return { ...connected, resolve: field.resolve ?? behindEnhancers(provider, method, nest) };
+        if (field.resolve !== undefined || provider === null) return uncached(field);
+        return { ...uncached(field), resolve: behindEnhancers(provider, method, nest) };
       }
-      const resolve = callerOf(provider, method);
-      return resolve === null ? connected : { ...connected, resolve };
+      const resolve = provider && callerOf(provider, method);
+      return resolve === null ? field : { ...field, resolve };
     },
   });
 }
 
-/** Whether there are global enhancers beside those of this service. A cached response would skip guards and interceptors. */
-function globalsOf(application: ApplicationConfig) {
-  const isForeign = (each: unknown) =>
-    !(each instanceof OAuthGuard || each instanceof ScopesGuard || each instanceof RethrowFilter);
-  const of = (...kinds: readonly (keyof ApplicationConfig)[]) =>
-    kinds.some((kind) => (application[kind] as () => unknown[]).call(application).some(isForeign));
-  const isObserved = of(
-    'getGlobalGuards',
-    'getGlobalRequestGuards',
-    'getGlobalInterceptors',
-    'getGlobalRequestInterceptors',
-  );
-  const isEnhanced =
-    isObserved ||
-    of('getGlobalPipes', 'getGlobalRequestPipes', 'getGlobalFilters', 'getGlobalRequestFilters');
-  return { isObserved, isEnhanced };
+/** Whether there are global enhancers beside those of this service. */
+function hasForeignGlobals(application: ApplicationConfig): boolean {
+  return [
+    ...application.getGlobalGuards(),
+    ...application.getGlobalRequestGuards(),
+    ...application.getGlobalInterceptors(),
+    ...application.getGlobalRequestInterceptors(),
+    ...application.getGlobalPipes(),
+    ...application.getGlobalRequestPipes(),
+    ...application.getGlobalFilters(),
+    ...application.getGlobalRequestFilters(),
+  ].some((each) => ![OAuthGuard, ScopesGuard, RethrowFilter].some((own) => each instanceof own));
 }
 
 /** The only instance of the class of a method; null if there is none, or one for each request. */
