@@ -9,10 +9,10 @@ import {
   type GraphQLObjectType,
   isCompositeType,
   isListType,
+  Kind,
 } from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
-import { isConnection, LARGEST_PAGE } from './document-rules.js';
 
 /** A field that an operation selects, with fragments resolved. */
 export interface SelectedField {
@@ -24,6 +24,8 @@ export interface SelectedField {
   readonly nodes: FieldNode[];
 }
 
+/** The largest page size. It is part of the API contract. */
+const LARGEST_PAGE = 100;
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
 const VALUES_PER_NODE = 25;
@@ -185,23 +187,28 @@ export function coerceArguments(
   }
 }
 
-/** Checks page sizes in variables. ConnectionArgumentsRule has already checked those in the document. */
-function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
-  const { first, last } = values as { first?: number | null; last?: number | null };
-  const given = [first, last].filter((size) => size !== undefined && size !== null);
-  const [size] = given;
-  if (given.length !== 1 || size === undefined) {
-    throw new BadUserInputError(
-      `${parentType.name}.${field.name} takes exactly one of first and last`,
-      'first',
-    );
-  }
-  if (size < 0 || size > LARGEST_PAGE) {
-    const argument = size === first ? 'first' : 'last';
-    const message = `${argument} of ${parentType.name}.${field.name} must be from 0 to ${LARGEST_PAGE}`;
-    throw new BadUserInputError(message, argument);
-  }
-  return size;
+/** A field with `first` and `last` is a connection, which takes exactly one of them. */
+export function isConnection({ args }: GraphQLField<unknown, unknown>): boolean {
+  return ['first', 'last'].every((size) => args.some(({ name }) => name === size));
+}
+
+/** @throws ServiceError for wrong sizes: GRAPHQL_VALIDATION_FAILED if no variables can make them right */
+function pageSize({ parentType, field, nodes }: SelectedField, values: Record<string, unknown>): number {
+  const sizes = ['first', 'last'].filter((each) => (values[each] ?? null) !== null);
+  const [name = 'first'] = sizes;
+  const size = Number(values[name]);
+  if (sizes.length === 1 && size >= 0 && size <= LARGEST_PAGE) return size;
+  const isCertain = nodes[0]?.arguments?.every(
+    ({ name: { value: each }, value }) => !/^(first|last)$/.test(each) || value.kind !== Kind.VARIABLE,
+  );
+  const coordinate = `${parentType.name}.${field.name}`;
+  throw new ServiceError(
+    isCertain === false ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
+    sizes.length === 1
+      ? `${name} of ${coordinate} must be from 0 to ${LARGEST_PAGE}`
+      : `${coordinate} takes exactly one of first and last`,
+    { argument: name },
+  );
 }
 
 /** The size of a list: the length of an argument, or a maximum. Null: the list does not count. */
