@@ -48,6 +48,8 @@ export interface OperationCost {
   /** The path of the connection or list with most of the nodes; null if there is none. */
   readonly largestConnection: string | null;
   readonly points: number;
+  /** Maximum number of values of the response. Infinity if it has lists of any size. */
+  readonly values: number;
   /** Why the operation is too complex; null if it is not. */
   readonly rejection: string | null;
 }
@@ -98,6 +100,7 @@ export class CostCount {
   private deepest: readonly string[] = [];
   /** The points of lists in arguments. */
   private listed = 0;
+  private hasOpenLists = false;
 
   constructor(private readonly limits: LimitsConfig) {
     const page = { path: [], nodes: 0, values: 0 };
@@ -116,6 +119,7 @@ export class CostCount {
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
+    if (isOpenList) this.hasOpenLists = true;
     const nodes = product(at.nodes, size ?? 1);
     // An empty page is a value, too, and so are its totals.
     const values = product(at.values, isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
@@ -138,6 +142,7 @@ export class CostCount {
       nodeLimit: limits.nodes,
       largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
       points: Math.max(1, sumOf([Math.ceil(nodeCount / NODES_PER_POINT), this.listed], Number)),
+      values: this.hasOpenLists ? Infinity : values,
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
         excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??

@@ -35,7 +35,7 @@ import {
 import { PersonalDataSearch, type PersonalDataSelection } from './personal-data-selection.js';
 
 /** Selections that a walk visits, for each type that they may be of. It is far above every configurable limit, and quick to reach. */
-const MOST_SELECTIONS = 10_000;
+const MOST_SELECTIONS = 20_000;
 /** Maximum number of selections of a compiled operation. Code size and compile time grow with it. */
 const COMPILED_SELECTIONS = 500;
 
@@ -216,7 +216,7 @@ class Walk {
     if (this.selections > MOST_SELECTIONS)
       throw new ServiceError(
         'QUERY_TOO_COMPLEX',
-        `The fragments of this operation unfold to more than ${MOST_SELECTIONS} fields`,
+        `The fragments of this operation unfold to more than ${MOST_SELECTIONS} selections`,
       );
   }
 

@@ -17,7 +17,6 @@ import type { RequestContext } from '../http/request-context.js';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import type { LimitsConfig } from '../../config/settings/limits.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { timeLimitsFor } from '../../database/connections/pool-options.js';
 import { Database } from '../../database/database.js';
@@ -30,6 +29,8 @@ import { keeps, type OperationRequest, type Variables } from '../analysis/operat
 const CHARACTERS_PER_NODE = 1000;
 /** The limit where few nodes are allowed: introspection has several hundred thousand. */
 const MIN_CHARACTERS = 5_000_000;
+/** Characters of a value of a query. The mirror has no longer texts. */
+const LONGEST_TEXT = 10_000;
 /** The characters of a number, a boolean or null, and those of an error beside its path, and beside a long message. */
 const SHORT = 5;
 const ERROR = 200;
@@ -129,7 +130,10 @@ export class Executor {
     context: RequestContext,
   ): Promise<ExecutionResult> {
     const result = await this.run(operation, context);
-    rejectLargeResult(result, context, this.config.limits);
+    const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
+    // Most results are too small to be counted.
+    const isSmall = operation.compiled !== null && operation.cost.values * LONGEST_TEXT <= limit;
+    if (!isSmall) rejectLargeResult(result, context, limit);
     return result;
   }
 
@@ -157,9 +161,8 @@ export class Executor {
 function rejectLargeResult(
   { data, errors = [] }: ExecutionResult,
   { withheld }: RequestContext,
-  { nodes }: Pick<LimitsConfig, 'nodes'>,
+  limit: number,
 ): void {
-  const limit = Math.max(MIN_CHARACTERS, nodes * CHARACTERS_PER_NODE);
   let count = countCharacters(data, limit);
   for (const { message, path } of errors) {
     if (count > limit) break;

@@ -127,8 +127,8 @@ function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Ca
   }
   // Members of classes can have other names in the schema.
   const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
-  return (...[parent, args, ...rest]: Given) => {
-    const given: readonly unknown[] = [parent, rename(args), ...rest];
+  return (parent, args, context, info) => {
+    const given = [parent, rename(args), context, info];
     const values = parameters.map(({ at, member }) =>
       member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
     );
