@@ -126,30 +126,21 @@ export class Executor {
   }
 
   private async executeOnce(
-    operation: ValidatedOperation,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
-    const result = await this.run(operation, context);
-    const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
-    // Most results are too small to be counted.
-    const isSmall = operation.compiled !== null && operation.cost.values * LONGEST_TEXT <= limit;
-    if (!isSmall) rejectLargeResult(result, context, limit);
-    return result;
-  }
-
-  private async run(
-    { compiled, schema, document, variables: coerced }: ValidatedOperation,
+    { compiled, schema, document, variables: coerced, cost }: ValidatedOperation,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
-    const { variables, definition } = contextValue.parsed;
-    if (compiled !== null) {
-      const result = await compiled(contextValue, coerced, variables);
-      if (!hasSeveralErrors(result)) return result;
+    const { variables: variableValues, definition } = contextValue.parsed;
+    let result = compiled === null ? null : await compiled(contextValue, coerced, variableValues);
+    if (result === null || hasSeveralErrors(result)) {
       contextValue.reset();
+      const operationName = definition.name?.value;
+      result = await execute({ schema, document, contextValue, variableValues, operationName });
     }
-    const operationName = definition.name?.value;
-    const given = { schema, document, contextValue, variableValues: variables, operationName };
-    return execute(given);
+    const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
+    // Most results are too small to be counted.
+    if (compiled === null || cost.values * LONGEST_TEXT > limit)
+      rejectLargeResult(result, contextValue, limit);
+    return result;
   }
 }
 

@@ -107,20 +107,29 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const formatted = formatAll(errors, data === null ? [] : [...context.withheld.values()], request.id);
     // Errors are first (GraphQL October 2021, §7.1).
     if (formatted.length > 0) return { errors: formatted, data };
-    const isOfPeriod = cacheDependencies?.has('period') === true;
-    // One of two revisions, or with URLs of two periods, is not kept.
-    if (data === null || others.length > 0 || (isOfPeriod && period !== periodOfUrls(new Date())))
-      return { data };
-    if (cacheDependencies === null) return { data };
+    if (data !== null && others.length === 0)
+      this.keep(data, request, cacheDependencies, { revision, period, isOwn, isPersonal: result.isPersonal });
+    return { data };
+  }
+
+  /** Caches the response if an equal request gets the same. */
+  private keep(
+    data: object,
+    request: FastifyRequest,
+    dependencies: ValidatedOperation['cacheDependencies'],
+    executed: { revision: string | null; period: number; isOwn: boolean; isPersonal: boolean },
+  ): void {
+    if (dependencies === null) return;
+    const { revision, isOwn, isPersonal } = executed;
+    const period = dependencies.has('period') ? executed.period : null;
+    // It may have URLs of two periods.
+    if (period !== null && period !== periodOfUrls(new Date())) return;
     request.isRevalidated = revision !== null;
     const text = texts.get(data) ?? JSON.stringify({ data });
     texts.set(data, text);
-    if (isOwn && (revision !== null || !cacheDependencies.has('mirror'))) {
-      const name = nameOf(request, result.isPersonal || cacheDependencies.has('subject'));
-      const { personalData } = request;
-      this.cache.store({ name, text, period: isOfPeriod ? period : null, personalData, revision });
-    }
-    return { data };
+    if (!isOwn || (revision === null && dependencies.has('mirror'))) return;
+    const name = nameOf(request, isPersonal || dependencies.has('subject'));
+    this.cache.store({ name, text, period, personalData: request.personalData, revision });
   }
 
   /** The head of the response: status and headers of its errors, and their request id. */
