@@ -9,6 +9,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isAbstractType,
+  isCompositeType,
   isInputObjectType,
   isListType,
   isObjectType,
@@ -293,19 +294,16 @@ class Walk {
     // Each place of a withheld field has an error.
     if (decision === 'scope needed') occurrences.page.values += place.occurrences.values;
     if (!place.isWithheld && decision !== 'granted') this.withhold(selected, decision === 'token needed');
-    const dependencies = dependenciesOf(field);
     if (path.length === 1) this.enterRoot(selected, given);
-    for (const each of dependencies ?? []) this.dependencies.add(each);
+    for (const each of dependenciesOf(field) ?? []) this.dependencies.add(each);
     for (const { name, type } of field.args) this.visitInput(type, given[name], place.nullRemoves);
     const isWithheld = place.isWithheld || decision !== 'granted';
     const named = getNamedType(field.type);
-    const types = isObjectType(named)
-      ? [named]
-      : isAbstractType(named)
-        ? this.request.schema.getPossibleTypes(named)
-        : [];
-    const sets = nodes.map(({ selectionSet }) => selectionSet);
-    if (types.length > 0) this.visit(sets, { types, path, occurrences, isWithheld, nullRemoves: false });
+    if (isCompositeType(named)) {
+      const types = isObjectType(named) ? [named] : this.request.schema.getPossibleTypes(named);
+      const sets = nodes.map(({ selectionSet }) => selectionSet);
+      this.visit(sets, { types, path, occurrences, isWithheld, nullRemoves: false });
+    }
     return !isWithheld;
   }
 
@@ -336,7 +334,7 @@ class Walk {
     const type = getNullableType(declared);
     if (isListType(type)) for (const each of [value].flat()) this.visitInput(type.ofType, each, nullRemoves);
     if (!isInputObjectType(type)) return;
-    for (const [name, given] of Object.entries(value)) {
+    for (const [name, given] of Object.entries(value as Variables)) {
       const member = type.getFields()[name];
       if (member === undefined || given === undefined || (given === null && !nullRemoves)) continue;
       for (const each of dependenciesOf(member) ?? []) this.dependencies.add(each);

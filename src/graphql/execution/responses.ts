@@ -182,8 +182,11 @@ function formatAll(errors: readonly GraphQLError[], withheld: readonly Withheld[
   const format = (error: GraphQLError) => formatError(error.toJSON(), error, requestId);
   const ofSelections = withheld.flatMap(({ error, paths: [, ...others] }) => {
     const first = format(error);
-    for (const _ of others) countError('INSUFFICIENT_SCOPE');
-    return [first, ...others.map((path) => ({ ...first, path, extensions: { code: 'INSUFFICIENT_SCOPE' } }))];
+    const repeated = others.map((path) => {
+      countError('INSUFFICIENT_SCOPE');
+      return { ...first, path, extensions: { code: 'INSUFFICIENT_SCOPE' } };
+    });
+    return [first, ...repeated];
   });
   return [...errors.map(format), ...ofSelections];
 }

@@ -19,14 +19,17 @@ export class TrustedDocuments {
   private readonly logger = new Logger('GraphQL');
   private readonly byId: ReadonlyMap<string, string>;
   private readonly texts: ReadonlySet<string>;
-  /** What is done with other documents. */
-  private readonly mode: 'accept' | 'log' | 'refuse';
+  /** Whether other documents are logged. */
+  private readonly isLogged: boolean;
+  /** Whether other documents are refused. */
+  private readonly isEnforced: boolean;
   private readonly logged = new LRUCache<string, true>({ max: MAX_LOGGED });
 
   constructor(@Inject(CONFIG) { trustedDocuments: given }: Config) {
     this.byId = given?.documents ?? new Map<string, string>();
     this.texts = new Set(this.byId.values());
-    this.mode = given === null ? 'accept' : given.isEnforced ? 'refuse' : 'log';
+    this.isLogged = given?.isEnforced === false;
+    this.isEnforced = given?.isEnforced === true;
   }
 
   /**
@@ -39,7 +42,7 @@ export class TrustedDocuments {
     const trusted = reference === null ? undefined : this.byId.get(reference.id);
     if (trusted !== undefined && (query === '' || query === trusted))
       return { ...parameters, query: trusted, reference: null };
-    if (this.mode === 'refuse' && !this.texts.has(query)) {
+    if (this.isEnforced && !this.texts.has(query)) {
       const message = 'This service executes only the documents that its operators have approved';
       throw new ServiceError('DOCUMENT_NOT_TRUSTED', message);
     }
@@ -54,7 +57,7 @@ export class TrustedDocuments {
 
   /** Logs a document that is executed, and would be refused. */
   note(sha256: string, text: string): void {
-    if (this.mode !== 'log' || this.texts.has(text) || this.logged.has(sha256)) return;
+    if (!this.isLogged || this.texts.has(text) || this.logged.has(sha256)) return;
     this.logged.set(sha256, true);
     this.logger.warn(`A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256}`);
   }

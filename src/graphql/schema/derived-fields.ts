@@ -61,12 +61,12 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
     mapSchema(schema, {
       [MapperKind.OBJECT_TYPE]: (type) => {
         const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map((field) => [field.name, outputField(field, schema)]);
+        const derived = derivedFieldsOf(type, config).map((field) => [field.name, outputField(field, schema)] as const);
         return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
       },
       [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
         const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map((field) => [field.name, inputField(field, schema)]);
+        const derived = derivedFieldsOf(type, config).map((field) => [field.name, inputField(field, schema)] as const);
         return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
       },
     }),
@@ -183,7 +183,7 @@ function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): Graph
   const shared = Object.entries(first?.toConfig().fields ?? {}).filter(([name]) =>
     others.every((other) => signatureOf(other.getFields()[name]) === signatureOf(fields[name])),
   );
-  return Object.fromEntries(shared.map(([name, { resolve: _, ...field }]) => [name, field]));
+  return Object.fromEntries(shared.map(([name, { resolve, ...field }]) => [name, field]));
 }
 
 function signatureOf(field: GraphQLField<unknown, unknown> | undefined): string | null {
