@@ -1,6 +1,6 @@
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
-import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import {
   DiscoveryModule,
   ApplicationConfig,
@@ -14,7 +14,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { findDocumentErrors, parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
+import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor, PreviewShares } from './execution/operations.js';
 import { Responses, writeResult } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
@@ -105,7 +105,6 @@ export class GraphQLModule implements OnModuleInit {
     private readonly host: HttpAdapterHost,
     private readonly endpoint: Endpoint,
     private readonly schemas: GraphQLSchemaHost,
-    @Inject(CONFIG) private readonly config: Config,
     private readonly trusted: TrustedDocuments,
   ) {}
 
@@ -115,6 +114,6 @@ export class GraphQLModule implements OnModuleInit {
     // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
     this.endpoint.register(adapter.getInstance<FastifyInstance>());
-    this.trusted.check((text) => findDocumentErrors(this.schemas.schema, text, this.config));
+    this.trusted.check(this.schemas.schema);
   }
 }

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import type { GraphQLRequestContextDidResolveOperation } from '@apollo/server';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { type Config, ConfigError } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Limit, Limits, SHARED_COUNTS } from '../../limits/limits.js';
 import type { SharedCounts } from '../../limits/shared-counts.js';
+import { findDocumentErrors } from '../analysis/document-rules.js';
 import type { RequestContext } from './request-context.js';
 import type { RequestParameters } from './request-state.js';
 
@@ -25,7 +27,8 @@ export class TrustedDocuments {
   private readonly isEnforced: boolean;
   private readonly logged = new LRUCache<string, true>({ max: MAX_LOGGED });
 
-  constructor(@Inject(CONFIG) { trustedDocuments: given }: Config) {
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    const { trustedDocuments: given } = config;
     this.byId = given?.documents ?? new Map<string, string>();
     this.texts = new Set(this.byId.values());
     this.isLogged = given?.isEnforced === false;
@@ -62,14 +65,12 @@ export class TrustedDocuments {
     this.logger.warn(`A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256}`);
   }
 
-  /**
-   * Checks all documents before the first request.
-   * @param findErrors returns the errors of a document
-   * @throws ConfigError with all errors of all documents
-   */
-  check(findErrors: (text: string) => readonly string[]): void {
+  /** Checks all documents before the first request. Throws ConfigError with all errors of all documents. */
+  check(schema: GraphQLSchema): void {
     const problems = [...this.byId].flatMap(([id, text]) =>
-      findErrors(text).map((error) => `TRUSTED_DOCUMENTS: «${id}» is not valid: ${error}`),
+      findDocumentErrors(schema, text, this.config).map(
+        (error) => `TRUSTED_DOCUMENTS: «${id}» is not valid: ${error}`,
+      ),
     );
     if (problems.length > 0) throw new ConfigError(problems);
   }
