@@ -33,7 +33,10 @@ import { Endpoint } from './http/endpoint.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
 /** What the options of Apollo need. */
-@Module({ providers: [PersistedDocuments, TrustedDocuments], exports: [PersistedDocuments, TrustedDocuments] })
+@Module({
+  providers: [PersistedDocuments, TrustedDocuments],
+  exports: [PersistedDocuments, TrustedDocuments],
+})
 class DocumentsModule {}
 
 /** The GraphQL endpoint: the schema that Nest builds, and the steps of a request before and in Apollo. */
@@ -43,7 +46,14 @@ class DocumentsModule {}
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
       imports: [DiscoveryModule, DocumentsModule],
-      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService, PersistedDocuments, Database],
+      inject: [
+        CONFIG,
+        ApplicationConfig,
+        ExternalContextCreator,
+        DiscoveryService,
+        PersistedDocuments,
+        Database,
+      ],
       useFactory: (
         config: Config,
         application: ApplicationConfig,

@@ -18,10 +18,7 @@ const LONGEST_NAME = 256;
 
 /** The rules of documents beside those of the specification. */
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {
-  return [
-    NameLengthRule,
-    ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
-  ];
+  return [NameLengthRule, ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule])];
 }
 
 function NameLengthRule(context: ValidationContext): ASTVisitor {

@@ -242,7 +242,12 @@ function largestOf(pages: readonly Page[], count: 'nodes' | 'values'): Page {
 }
 
 /** What exceeds a limit, and where most of it is; null if nothing does. */
-export function excessOf(what: string, count: number, limit: number, where: string | null = null): string | null {
+export function excessOf(
+  what: string,
+  count: number,
+  limit: number,
+  where: string | null = null,
+): string | null {
   if (count <= limit) return null;
   return `This operation has ${count} ${what}: at most ${limit} are allowed${where === null ? '' : `. ${where}`}`;
 }

@@ -5,6 +5,7 @@ import {
   type FragmentDefinitionNode,
   getNamedType,
   getNullableType,
+  type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLSchema,
@@ -229,8 +230,7 @@ class Walk {
       if (value?.kind === Kind.VARIABLE) {
         const { value: name } = value.name;
         const given = this.variables[name];
-        if (typeof given !== 'boolean')
-          throw new BadUserInputError(`$${name} must be true or false`, name);
+        if (typeof given !== 'boolean') throw new BadUserInputError(`$${name} must be true or false`, name);
         this.conditions.add(`${name}:${given}`);
       }
       return keeps(directive, this.variables);
@@ -337,16 +337,19 @@ class Walk {
     for (const [name, given] of Object.entries(value as Variables)) {
       const member = type.getFields()[name];
       if (member === undefined || given === undefined || (given === null && !nullRemoves)) continue;
-      for (const each of dependenciesOf(member) ?? []) this.dependencies.add(each);
-      const access = member.extensions['access'] as Access | undefined;
-      if (access !== undefined && decideAccess(access, this.principal) !== 'granted') {
-        const requiredScopes = scopesOf(access);
-        const message = scopeNeeded(`The input ${type.name}.${name}`, requiredScopes);
-        const details = { argument: name, requiredScopes, grantedScopes: grantedScopes(this.principal) };
-        this.guardedInput ??= new ServiceError('INSUFFICIENT_SCOPE', message, details);
-      }
+      this.enterMember(member, type.name);
       this.visitInput(member.type, given, nullRemoves);
     }
+  }
+
+  private enterMember(member: GraphQLInputField, type: string): void {
+    for (const each of dependenciesOf(member) ?? []) this.dependencies.add(each);
+    const access = member.extensions['access'] as Access | undefined;
+    if (access === undefined || decideAccess(access, this.principal) === 'granted') return;
+    const requiredScopes = scopesOf(access);
+    const message = scopeNeeded(`The input ${type}.${member.name}`, requiredScopes);
+    const details = { argument: member.name, requiredScopes, grantedScopes: grantedScopes(this.principal) };
+    this.guardedInput ??= new ServiceError('INSUFFICIENT_SCOPE', message, details);
   }
 
   private narrow(
@@ -361,7 +364,9 @@ class Walk {
 }
 
 /** What a field or a member of an input declares by @CachePolicy. */
-function dependenciesOf({ extensions }: {
+function dependenciesOf({
+  extensions,
+}: {
   readonly extensions: Readonly<Record<string, unknown>>;
 }): readonly CacheDependency[] | undefined {
   return extensions['dependsOn'] as readonly CacheDependency[] | undefined;

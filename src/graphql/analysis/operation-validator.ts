@@ -138,7 +138,10 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     return decision;
   }
 
-  private schemaFor(whole: GraphQLSchema, principal: NonNullable<RequestContext['principal']>): GraphQLSchema {
+  private schemaFor(
+    whole: GraphQLSchema,
+    principal: NonNullable<RequestContext['principal']>,
+  ): GraphQLSchema {
     const name = nameOfScopes(principal);
     const scoped = this.schemas.get(name) ?? scopedSchema(whole, principal);
     this.schemas.set(name, scoped);

@@ -45,7 +45,12 @@ export class PersonalDataSearch {
         isPersonal(type) ? field.extensions['personal'] !== false : isPersonal(field),
       );
       const add = (value: string | null, ...given: readonly SelectedField[]) => {
-        this.places.push({ path, keys, value, fields: [...new Set(given.map((each) => this.indexOf(each)))] });
+        this.places.push({
+          path,
+          keys,
+          value,
+          fields: [...new Set(given.map((each) => this.indexOf(each)))],
+        });
       };
       if (!isPersonal(type)) for (const field of fields) add(keyOf(field), field);
       else if (fields.length > 0) add(null, ...fields);

@@ -256,7 +256,9 @@ export class Compiler {
     const decided = visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
     const compiled = compileQuery(
       this.schemaFor(schema),
-      visit(decided, { VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }) }),
+      visit(decided, {
+        VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }),
+      }),
       operationName,
       // Values come from models with declared types, so built-in scalars need no serialization. Custom scalars are still serialized.
       { disableLeafSerialization: true, disablingCapturingStackErrors: true },

@@ -7,7 +7,12 @@ import {
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type FormattedExecutionResult, getOperationAST, type GraphQLError } from 'graphql';
+import {
+  type FormattedExecutionResult,
+  getOperationAST,
+  type GraphQLError,
+  type GraphQLFormattedError,
+} from 'graphql';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { completeChallenge } from '../../http/challenges.js';
@@ -151,13 +156,20 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     // A request by `documentId` is answered as the draft of GraphQL over HTTP says, and not as by Apollo Server.
     const isNamed = request.parameters?.reference?.member === 'documentId';
     if (isNamed && errors[0]?.extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND') http.status = 400;
+    const isRefused = !('data' in singleResult);
+    this.finishRefusal(http, isRefused ? error?.originalError : undefined, errors);
+  }
+
+  private finishRefusal(
+    http: GraphQLResponse['http'],
+    refusal: Error | undefined,
+    errors: readonly GraphQLFormattedError[],
+  ): void {
     // Apollo's own status is for errors of other plugins.
-    const isForeign = !('data' in singleResult) && http.status === 500 && error?.originalError !== undefined;
-    const rejection = isForeign ? toRejection(error.originalError) : unavailabilityOf(errors);
-    if (rejection !== null) {
-      http.status = rejection.status;
-      for (const [name, value] of Object.entries(rejection.headers)) http.headers.set(name, value);
-    }
+    const isForeign = http.status === 500 && refusal !== undefined;
+    const rejection = isForeign ? toRejection(refusal) : unavailabilityOf(errors);
+    if (rejection !== null) http.status = rejection.status;
+    for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
     const challenge = http.headers.get('www-authenticate');
     if (challenge === undefined) return;
     const given = { 'www-authenticate': challenge };

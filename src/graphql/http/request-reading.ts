@@ -167,8 +167,7 @@ function readSearch(url: string): RequestParameters {
   const parameters: Record<string, unknown> = {};
   for (const name of [...MEMBERS.map(([each]) => each), 'documentId']) {
     const [text = null, ...others] = given.getAll(name);
-    if (others.length > 0)
-      throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
+    if (others.length > 0) throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
     const isJson = name === 'variables' || name === 'extensions';
     parameters[name] = isJson ? readJson(name, text) : text;
   }

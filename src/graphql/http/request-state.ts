@@ -14,7 +14,7 @@ export const GRAPHQL_PATH = '/graphql/v1';
 /** Whether a request is for the endpoint itself. The router also accepts other spellings of its path. */
 export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
   const { url } = request;
-  // Fastify makes the options anew each time.
+  // Fastify builds these options for each call.
   return (
     url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || request.routeOptions.url === GRAPHQL_PATH
   );

@@ -21,7 +21,7 @@ export class RateLimit {
 
   @Shown(
     () => Int,
-      'The maximum number of nodes that this operation can return: the page sizes of its connections, ' +
+    'The maximum number of nodes that this operation can return: the page sizes of its connections, ' +
       'multiplied where connections are nested.',
   )
   nodeCount!: number;
@@ -31,7 +31,7 @@ export class RateLimit {
 
   @Shown(
     () => String,
-      'The connection or list that requests most of the nodes, as its path in the response, such as ' +
+    'The connection or list that requests most of the nodes, as its path in the response, such as ' +
       '`users.nodes.groups`. Null if the operation requests no nodes.',
     { nullable: true },
   )
@@ -39,7 +39,7 @@ export class RateLimit {
 
   @Shown(
     () => String,
-      'The message of the error QUERY_TOO_COMPLEX that the operation would cause because of its depth, nodes or ' +
+    'The message of the error QUERY_TOO_COMPLEX that the operation would cause because of its depth, nodes or ' +
       'values. Null if it would not, and therefore without `dryRun`.',
     { nullable: true },
   )

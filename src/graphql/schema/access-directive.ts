@@ -55,9 +55,10 @@ const audienceOf = ({ extensions }: Described) => extensions?.['visibleTo'] as F
 
 /** Adds the directives `@access` and `@visibleTo` to the schema, and the scopes of fields to their descriptions. */
 export function describeAccess(schema: GraphQLSchema): GraphQLSchema {
-  let hasAudiences = false;
+  const audiences = new Set<FieldAudience>();
   const describe = <Field extends Described>(field: Field): Field => {
-    if (audienceOf(field) !== undefined) hasAudiences = true;
+    const audience = audienceOf(field);
+    if (audience !== undefined) audiences.add(audience);
     const scopes = scopesIn(field);
     if (scopes.length === 0) return field;
     const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
@@ -69,7 +70,7 @@ export function describeAccess(schema: GraphQLSchema): GraphQLSchema {
     [MapperKind.INTERFACE_FIELD]: describe,
     [MapperKind.INPUT_OBJECT_FIELD]: describe,
   }).toConfig();
-  const directives = hasAudiences ? [ACCESS_DIRECTIVE, AUDIENCE_DIRECTIVE] : [ACCESS_DIRECTIVE];
+  const directives = audiences.size > 0 ? [ACCESS_DIRECTIVE, AUDIENCE_DIRECTIVE] : [ACCESS_DIRECTIVE];
   return new GraphQLSchema({ ...config, directives: [...config.directives, ...directives] });
 }
 

@@ -67,7 +67,9 @@ export class PageInfo {
   @Shown(() => Boolean, 'Whether there are elements before this page.')
   hasPreviousPage!: boolean;
 
-  @Shown(() => String, 'The cursor of the first element of this page. Null on an empty page.', { nullable: true })
+  @Shown(() => String, 'The cursor of the first element of this page. Null on an empty page.', {
+    nullable: true,
+  })
   startCursor!: string | null;
 
   @Shown(

@@ -61,12 +61,16 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
     mapSchema(schema, {
       [MapperKind.OBJECT_TYPE]: (type) => {
         const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map((field) => [field.name, outputField(field, schema)] as const);
+        const derived = derivedFieldsOf(type, config).map(
+          (field) => [field.name, outputField(field, schema)] as const,
+        );
         return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
       },
       [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
         const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map((field) => [field.name, inputField(field, schema)] as const);
+        const derived = derivedFieldsOf(type, config).map(
+          (field) => [field.name, inputField(field, schema)] as const,
+        );
         return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
       },
     }),

@@ -128,7 +128,7 @@ function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Ca
   // Members of classes can have other names in the schema.
   const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
   return (parent, args, context, info) => {
-    const given = [parent, rename(args), context, info];
+    const given: readonly unknown[] = [parent, rename(args), context, info];
     const values = parameters.map(({ at, member }) =>
       member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
     );

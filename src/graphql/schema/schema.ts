@@ -4,6 +4,7 @@ import {
   type GraphQLField,
   type GraphQLFieldConfig,
   GraphQLObjectType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   isIntrospectionType,
   isNonNullType,
@@ -83,7 +84,8 @@ function accessProblem({ type, extensions }: GraphQLField<unknown, unknown>, isR
   const access = extensions['access'] as Access | undefined;
   if (access === undefined)
     return 'does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess';
-  if (access.kind === 'inherited' && isRoot) return 'is a root field and has nothing to inherit its access from';
+  if (access.kind === 'inherited' && isRoot)
+    return 'is a root field and has nothing to inherit its access from';
   return access.kind === 'scopes' && isNonNullType(type)
     ? 'needs a scope and must be nullable, so that the rest of an answer survives without it'
     : null;
@@ -99,7 +101,11 @@ export function scopedSchema(whole: GraphQLSchema, principal: Principal): GraphQ
       const message = scopeNeeded(`The field ${type}.${name}`, requiredScopes);
       const details = { requiredScopes, grantedScopes: grantedScopes(principal) };
       const error = new ServiceError('INSUFFICIENT_SCOPE', message, details);
-      return { ...field, resolve: (_source, _given, context, info) => context.withhold(error, info) };
+      return {
+        ...field,
+        resolve: (_source: unknown, _given: unknown, context: RequestContext, info: GraphQLResolveInfo) =>
+          context.withhold(error, info),
+      };
     },
   });
 }

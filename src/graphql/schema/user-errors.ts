@@ -36,7 +36,7 @@ export class UserError {
 
   @Shown(
     () => [String],
-      'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
+    'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
   )
   path!: string[];
 }
