@@ -8,7 +8,7 @@ import { codingFor } from './compression.js';
 import type { FastifyRequest } from 'fastify';
 import type { DocumentReference, RequestParameters, RequestState } from './request-state.js';
 import { RejectionError } from '../../http/rejection.js';
-import { parse as parseJsonSafely } from 'secure-json-parse';
+import { parse as parseJson } from 'secure-json-parse';
 
 /** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
@@ -129,17 +129,29 @@ export function readParameters({ method, bodyText, url }: FastifyRequest): Reque
   return method === 'POST' ? read(parseBody(bodyText)) : readSearch(url);
 }
 
-/** Parses JSON without names that modify prototypes. */
-function parseJson(text: string): unknown {
-  return parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
+/**
+ * Parses JSON that means the same to every parser: no duplicate names (RFC 8259 §4), and none that modify prototypes.
+ * Throws SyntaxError, or RangeError for a text that nests deeper than the call stack.
+ */
+export function parseStrictJson(text: string): unknown {
+  const value: unknown = parseJson(text, { protoAction: 'error', constructorAction: 'error' });
+  if (countMembers(text) !== countMembers(JSON.stringify(value)))
+    throw new SyntaxError('Two members have one name');
+  return value;
+}
+
+/** The members of all objects: texts that a colon follows. The text must be valid JSON. */
+function countMembers(text: string): number {
+  const texts = [...text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)];
+  return texts.filter(([, colon]) => colon !== undefined).length;
 }
 
 function parseBody(text: string | null): unknown {
   if (text === null || text === '') throw new ServiceError('BAD_REQUEST', 'The body is empty');
   try {
-    return parseJson(text);
+    return parseStrictJson(text);
   } catch {
-    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, or it has a member named __proto__');
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, or it contains duplicate keys');
   }
 }
 
@@ -176,7 +188,7 @@ function readSearch(url: string): RequestParameters {
 
 function readJson(name: string, text: string | null): unknown {
   try {
-    return text === null || text === '' ? null : parseJson(text);
+    return text === null || text === '' ? null : parseStrictJson(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
   }
