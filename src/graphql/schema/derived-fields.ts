@@ -1,15 +1,19 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { Extensions } from '@nestjs/graphql';
 import {
+  GraphQLBoolean,
   GraphQLInputObjectType,
   type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
   GraphQLFloat,
+  type GraphQLInputFieldConfigMap,
   type GraphQLInputType,
+  GraphQLInt,
   type GraphQLNamedType,
   GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  GraphQLString,
   type GraphQLType,
   type NamedTypeNode,
   parseType,
@@ -21,10 +25,9 @@ import { type Field, type FieldAudience, pluralOf } from '../../common/field.js'
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
-import { filterTypeOf } from '../../database/fields/filters.js';
+import { type FilterType, filterTypeOf } from '../../database/fields/filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
-import { VALUE_FILTER_TYPES } from './value-filter-types.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -111,14 +114,56 @@ function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-/** Types that a schema has only if a derived field uses them. */
-const ADDED_TYPES = new Map<string, GraphQLNamedType>(
-  [GraphQLFloat, DateTime, Url, ...VALUE_FILTER_TYPES].map((type) => [type.name, type]),
-);
+const SCALARS = [GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLString, DateTime, Url] as const;
 
-/** @throws Error if the schema does not have the type */
-function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
-  const types = { getType: (name: string) => schema.getType(name) ?? ADDED_TYPES.get(name) };
+const AND = 'All conditions must hold. An object without a value never matches.';
+
+const numbers = (type: 'Int' | 'Float') => ({
+  is: [type, 'The exact value.'],
+  in: [`[${type}!]`, 'One of these values, up to 100.'],
+  min: [type, 'The smallest value.'],
+  max: [type, 'The greatest value.'],
+});
+
+/** What filters by custom fields compare, and the types and descriptions of their members. */
+const VALUE_FILTERS: Readonly<Record<FilterType, readonly [string, Readonly<Record<string, string[]>>]>> = {
+  StringFilter: [
+    'a text, compared as the directory compares it: repeated spaces and forms of the same character are ignored, and what the description of the member of the filter says. Only the first 512 characters count',
+    {
+      is: ['String', 'The whole text.'],
+      in: ['[String!]', 'One of these texts, up to 100.'],
+      startsWith: ['String', 'The beginning of the text, up to 128 characters.'],
+    },
+  ],
+  IntFilter: ['a number', numbers('Int')],
+  FloatFilter: ['a number', numbers('Float')],
+  BooleanFilter: ['a boolean', { is: ['Boolean', 'The value.'] }],
+  DateTimeFilter: [
+    'an instant',
+    { since: ['DateTime', 'The earliest instant.'], until: ['DateTime', 'The latest instant.'] },
+  ],
+};
+
+/** Types that a schema has only if a derived field uses them. */
+const ADDED_TYPES = new Map<string, GraphQLNamedType>(SCALARS.map((type) => [type.name, type]));
+for (const [name, [what, members]] of Object.entries(VALUE_FILTERS)) {
+  const fields = Object.entries(members).map(([member, [type = '', description]]) => [
+    member,
+    { type: typeIn(null, type) as GraphQLInputType, description },
+  ]);
+  ADDED_TYPES.set(
+    name,
+    new GraphQLInputObjectType({
+      name,
+      description: `Selects objects by ${what}. ${AND}`,
+      fields: Object.fromEntries(fields) as GraphQLInputFieldConfigMap,
+    }),
+  );
+}
+
+/** @throws Error if neither the schema nor the table of types above has the type */
+function typeIn(schema: GraphQLSchema | null, text: string): GraphQLType {
+  const types = { getType: (name: string) => schema?.getType(name) ?? ADDED_TYPES.get(name) };
   const type = typeFromAST(types as GraphQLSchema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
