@@ -52,15 +52,14 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
 
 /** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */
 async function checkDocuments(config: Config): Promise<Finding[]> {
-  const [{ buildServedSchema }, { findDocumentErrors }, { TrustedDocuments }] = await Promise.all([
+  const [{ buildServedSchema }, { TrustedDocuments }] = await Promise.all([
     import('../schema.js'),
-    import('../graphql/analysis/document-rules.js'),
     import('../graphql/http/persisted-documents.js'),
   ]);
   const what = 'trusted documents';
   const schema = await buildServedSchema(config);
   try {
-    await new TrustedDocuments(config).check((text) => findDocumentErrors(schema, text, config));
+    new TrustedDocuments(config).check(schema);
   } catch (error) {
     if (error instanceof ConfigError) return error.problems.map((each) => problem(what, each));
     throw error;

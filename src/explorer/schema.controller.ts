@@ -3,7 +3,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { compressed, compressionFor } from '../graphql/http/compression.js';
+import { codingFor, compressed } from '../graphql/http/compression.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import { printSdl } from '../graphql/schema/access-directive.js';
 import { matchesEtag } from '../http/entity-tags.js';
@@ -30,9 +30,7 @@ export class SchemaController {
       void reply.code(304).send();
       return;
     }
-    const coding = compressionFor(request.raw);
-    const plain = { headers: {}, body: this.text };
-    const { headers, body } = coding === null ? plain : await compressed(plain, coding);
+    const { headers, body } = await compressed(this.text, codingFor(request.raw));
     void reply.headers(headers).send(body);
   }
 }

@@ -9,8 +9,9 @@ import {
   type ReturnTypeFunc,
 } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { InheritAccess, RequireScopes } from '../auth/access.js';
+import { RequireScopes } from '../auth/access.js';
 import type { FieldChange } from '../common/field.js';
+import { Shown } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { DateTime } from '../graphql/schema/scalars.js';
@@ -22,9 +23,6 @@ import { formatOf } from './values.js';
 /** A member of an input. */
 const Given = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
   Field(type, { description, ...options });
-
-/** A field of a payload, or of an object below it. */
-const Shown = (...given: Parameters<typeof Given>) => applyDecorators(InheritAccess(), Given(...given));
 
 @ObjectType({ description: 'A value that the change would replace.' })
 export class PreviewedChange {

@@ -343,4 +343,31 @@ describe('a plugin of Apollo', () => {
       await app.close();
     }
   });
+
+  it('may add to every response, also to a cached one', async () => {
+    @Plugin()
+    class Stamp implements ApolloServerPlugin<RequestContext> {
+      requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+        return Promise.resolve({
+          willSendResponse: ({ response: { body } }) => {
+            if (body.kind === 'single') body.singleResult.extensions = { stamped: true };
+            return Promise.resolve();
+          },
+        });
+      }
+    }
+    @Module({ providers: [Stamp] })
+    class StampModule {}
+    const app = await createAppWith(StampModule, database);
+    try {
+      const url = `${await app.getUrl()}/graphql/v1?query={buildInfo{__typename}}`;
+      for (let time = 0; time < 3; time++)
+        expect(await (await fetch(url)).json()).toEqual({
+          data: { buildInfo: { __typename: 'BuildInfo' } },
+          extensions: { stamped: true },
+        });
+    } finally {
+      await app.close();
+    }
+  });
 });

@@ -239,19 +239,13 @@ describe('an application with a module of another author', () => {
     });
   });
 
-  describe('has guards on its root fields', () => {
-    it.each([
-      ['caller', 'caller'],
-      ['failure', 'failure'],
-      ['buildInfo', 'buildInfo { version }'],
-    ])('ScopesGuard: %s', async (name, selection) => {
-      const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
-      await sendRequest(`{ ${selection} }`, { authorization: reader });
-      expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual([name]);
-      canActivate.mockReturnValue(false);
-      expect(await sendRequest(`{ ${selection} pet { name } }`, { authorization: reader })).toMatchObject({
-        code: 'FORBIDDEN',
-      });
+  it('has ScopesGuard on the root fields that Nest calls', async () => {
+    const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
+    await sendRequest('{ caller }', { authorization: reader });
+    expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual(['caller']);
+    canActivate.mockReturnValue(false);
+    expect(await sendRequest('{ caller pet { name } }', { authorization: reader })).toMatchObject({
+      code: 'FORBIDDEN',
     });
   });
 

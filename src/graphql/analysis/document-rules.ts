@@ -12,18 +12,13 @@ import {
   type ValidationRule,
 } from 'graphql';
 import type { Config } from '../../config/config.js';
-import { ConnectionArgumentsRule } from './connection-arguments.js';
 
 /** Maximum length of a name that a client chooses: aliases are repeated in each object of a response, and in each path. */
 const LONGEST_NAME = 256;
 
 /** The rules of documents beside those of the specification. */
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {
-  return [
-    ConnectionArgumentsRule,
-    NameLengthRule,
-    ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
-  ];
+  return [NameLengthRule, ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule])];
 }
 
 function NameLengthRule(context: ValidationContext): ASTVisitor {

@@ -2,7 +2,6 @@ import { buildSchema, getOperationAST, type GraphQLInputObjectType, isObjectType
 import type { Principal, Scope } from '../../auth/principal.js';
 import { readConfig } from '../../config/config.js';
 import { evaluatePolicy } from './operation-policy.js';
-import { unfoldOperation } from './unfold-operation.js';
 
 const schema = buildSchema(`
   type Query { users(filter: Filter, ids: [Id!]): Page }
@@ -41,7 +40,7 @@ function check(query: string, variables: Record<string, unknown>, principal: Pri
   const document = parse(query);
   const definition = getOperationAST(document);
   if (!definition) throw new Error('There is no operation');
-  evaluatePolicy(unfoldOperation(schema, document, definition), variables, principal, config);
+  evaluatePolicy({ schema, document, definition, variables }, variables, principal, config);
 }
 
 describe('an input that requires a scope', () => {

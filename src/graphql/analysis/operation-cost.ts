@@ -1,18 +1,31 @@
 import { Extensions } from '@nestjs/graphql';
 import {
+  type FieldNode,
   getArgumentValues,
   getNamedType,
   getNullableType,
   GraphQLError,
   type GraphQLField,
+  type GraphQLObjectType,
   isCompositeType,
   isListType,
+  Kind,
 } from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/limits.js';
-import { isConnection, LARGEST_PAGE } from './connection-arguments.js';
-import type { Operation, SelectedField, Variables } from './operation.js';
 
+/** A field that an operation selects, with fragments resolved. */
+export interface SelectedField {
+  readonly parentType: GraphQLObjectType;
+  readonly field: GraphQLField<unknown, unknown>;
+  /** The response keys from the root. */
+  readonly path: readonly string[];
+  /** All nodes of the syntax tree that select the field there. */
+  readonly nodes: FieldNode[];
+}
+
+/** The largest page size. It is part of the API contract. */
+const LARGEST_PAGE = 100;
 const NODES_PER_POINT = 100;
 /** Maximum number of values of a response for each node that an operation may request. Fields of pages have about 20. */
 const VALUES_PER_NODE = 25;
@@ -24,7 +37,7 @@ const LONGEST_LIST = 1000;
 const LIST_SIZE = 10;
 
 /** Characters of a text, or of a list of texts, in an argument that count as one value for each parent of its field. */
-export const CHARACTERS_OF_VALUE = 100;
+const CHARACTERS_OF_VALUE = 100;
 /** The characters of an element of a list beside its text. */
 const ELEMENT = 4;
 
@@ -35,6 +48,8 @@ export interface OperationCost {
   /** The path of the connection or list with most of the nodes; null if there is none. */
   readonly largestConnection: string | null;
   readonly points: number;
+  /** Maximum number of values of the response. Infinity if it has lists of any size. */
+  readonly values: number;
   /** Why the operation is too complex; null if it is not. */
   readonly rejection: string | null;
 }
@@ -85,6 +100,7 @@ export class CostCount {
   private deepest: readonly string[] = [];
   /** The points of lists in arguments. */
   private listed = 0;
+  private hasOpenLists = false;
 
   constructor(private readonly limits: LimitsConfig) {
     const page = { path: [], nodes: 0, values: 0 };
@@ -97,12 +113,13 @@ export class CostCount {
    * @returns how often the fields below it occur
    */
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
-    const { field, responsePath: path } = selected;
+    const { field, path } = selected;
     this.listed += product(at.nodes, pointsOfLists(given, field.name));
     if (path.length > this.deepest.length) this.deepest = path;
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
+    if (isOpenList) this.hasOpenLists = true;
     const nodes = product(at.nodes, size ?? 1);
     // An empty page is a value, too, and so are its totals.
     const values = product(at.values, isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
@@ -113,14 +130,8 @@ export class CostCount {
     return { nodes, values, page, isPage };
   }
 
-  /** @throws ServiceError QUERY_TOO_COMPLEX for what is repeated too often */
-  total({ aliases, directives }: Operation, rootFields: number): OperationCost {
+  get total(): OperationCost {
     const { pages, deepest, limits } = this;
-    const repetition =
-      excessOf('aliases', aliases, limits.aliases) ??
-      excessOf('directives', directives, limits.directives) ??
-      excessOf('root fields', rootFields, limits.rootFields);
-    if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
     const nodeCount = sumOf(pages, ({ nodes }) => nodes);
     const values = sumOf(pages, (page) => page.values);
     const largest = largestOf(pages, 'nodes');
@@ -131,6 +142,7 @@ export class CostCount {
       nodeLimit: limits.nodes,
       largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
       points: Math.max(1, sumOf([Math.ceil(nodeCount / NODES_PER_POINT), this.listed], Number)),
+      values: this.hasOpenLists ? Infinity : values,
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
         excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
@@ -139,8 +151,8 @@ export class CostCount {
   }
 }
 
-/** What the arguments of a nested field count, as values. Only long texts and lists do: see shapeOf in operation-validator.ts. */
-export function weightOf(value: unknown): number {
+/** What the arguments of a nested field count, as values. Only long texts and lists do. */
+function weightOf(value: unknown): number {
   if (typeof value === 'string' || Array.isArray(value))
     return Math.floor(charactersIn(value) / CHARACTERS_OF_VALUE);
   return typeof value === 'object' && value !== null ? sumOf(Object.values(value), weightOf) : 0;
@@ -165,10 +177,10 @@ function product(left: number, right: number): number {
 
 /** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
 export function coerceArguments(
-  { field, fieldNodes }: SelectedField,
-  variables: Variables,
+  { field, nodes }: SelectedField,
+  variables: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const [node] = fieldNodes;
+  const [node] = nodes;
   if (node === undefined || field.args.length === 0) return {};
   try {
     return getArgumentValues(field, node, variables);
@@ -180,23 +192,28 @@ export function coerceArguments(
   }
 }
 
-/** Checks page sizes in variables. ConnectionArgumentsRule has already checked those in the document. */
-function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
-  const { first, last } = values as { first?: number | null; last?: number | null };
-  const given = [first, last].filter((size) => size !== undefined && size !== null);
-  const [size] = given;
-  if (given.length !== 1 || size === undefined) {
-    throw new BadUserInputError(
-      `${parentType.name}.${field.name} takes exactly one of first and last`,
-      'first',
-    );
-  }
-  if (size < 0 || size > LARGEST_PAGE) {
-    const argument = size === first ? 'first' : 'last';
-    const message = `${argument} of ${parentType.name}.${field.name} must be from 0 to ${LARGEST_PAGE}`;
-    throw new BadUserInputError(message, argument);
-  }
-  return size;
+/** A field with `first` and `last` is a connection, which takes exactly one of them. */
+export function isConnection({ args }: GraphQLField<unknown, unknown>): boolean {
+  return ['first', 'last'].every((size) => args.some(({ name }) => name === size));
+}
+
+/** @throws ServiceError for wrong sizes: GRAPHQL_VALIDATION_FAILED if no variables can make them right */
+function pageSize({ parentType, field, nodes }: SelectedField, values: Record<string, unknown>): number {
+  const sizes = ['first', 'last'].filter((each) => (values[each] ?? null) !== null);
+  const [name = 'first'] = sizes;
+  const size = Number(values[name]);
+  if (sizes.length === 1 && size >= 0 && size <= LARGEST_PAGE) return size;
+  const isCertain = nodes[0]?.arguments?.every(
+    ({ name: { value: each }, value }) => !/^(first|last)$/.test(each) || value.kind !== Kind.VARIABLE,
+  );
+  const coordinate = `${parentType.name}.${field.name}`;
+  throw new ServiceError(
+    isCertain === false ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
+    sizes.length === 1
+      ? `${name} of ${coordinate} must be from 0 to ${LARGEST_PAGE}`
+      : `${coordinate} takes exactly one of first and last`,
+    { argument: name },
+  );
 }
 
 /** The size of a list: the length of an argument, or a maximum. Null: the list does not count. */
@@ -225,7 +242,12 @@ function largestOf(pages: readonly Page[], count: 'nodes' | 'values'): Page {
 }
 
 /** What exceeds a limit, and where most of it is; null if nothing does. */
-function excessOf(what: string, count: number, limit: number, where: string | null = null): string | null {
+export function excessOf(
+  what: string,
+  count: number,
+  limit: number,
+  where: string | null = null,
+): string | null {
   if (count <= limit) return null;
   return `This operation has ${count} ${what}: at most ${limit} are allowed${where === null ? '' : `. ${where}`}`;
 }

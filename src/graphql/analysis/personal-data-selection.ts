@@ -1,7 +1,6 @@
-import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
 import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
 import { nameOfOriginal } from '../schema/preview-types.js';
-import type { SelectedField } from './operation.js';
+import type { SelectedField } from './operation-cost.js';
 
 /** The personal data that an operation selects, shared by all requests with the same decision. */
 export interface PersonalDataSelection {
@@ -17,19 +16,10 @@ interface Place {
   readonly path: readonly string[];
   /** The fields shown of each object: indexes into `fields`. */
   readonly fields: readonly number[];
-  /** Which of the objects at the path count; null if all do. */
-  readonly isShown: ((object: Shown) => boolean) | null;
-}
-
-type Shown = Readonly<Record<string, unknown>>;
-
-/** The location of the objects of one level in a response. */
-export interface Level {
-  /** Response keys from the root to the objects. */
-  readonly path: readonly string[];
-  /** The same path, or a shorter one to the same number of objects. */
-  readonly counted: readonly string[];
-  readonly isAbstract: boolean;
+  /** The keys that an object has if it counts: others at the same path are of another type. */
+  readonly keys: readonly string[];
+  /** The key of the only field, whose value may be missing; null: each object counts. */
+  readonly value: string | null;
 }
 
 /** Finds the personal data that an operation selects, level by level. */
@@ -43,37 +33,28 @@ export class PersonalDataSearch {
   }
 
   /**
-   * @param shown the fields of the level that are not withheld
-   * @param all all that its document selects
+   * @param shown the fields that a level shows
+   * @param isAbstract whether the objects of the level are of several types
    */
-  addLevel(shown: readonly SelectedField[], all: Map<string, SelectedField>, level: Level): void {
-    const types = new Map<GraphQLObjectType, SelectedField[]>();
-    for (const selected of shown)
-      types.set(selected.parentType, [...(types.get(selected.parentType) ?? []), selected]);
-    for (const [type, own] of types) {
-      if (isPersonal(type)) {
-        const mark = level.isAbstract ? findMark(own, all) : null;
-        const isShown = mark === null ? null : (object: Shown) => object[mark] !== undefined;
-        const personal = own.filter(({ field }) => field.extensions['personal'] !== false);
-        if (personal.length > 0) this.addPlace(level, isShown, personal);
-        continue;
-      }
-      for (const selected of own.filter(({ field }) => isPersonal(field))) {
-        const key = keyOf(selected);
-        const isThere = (object: Shown) => object[key] !== undefined && object[key] !== null;
-        const isOneEach = isNonNullType(selected.field.type) && !level.isAbstract;
-        this.addPlace(level, isOneEach ? null : isThere, [selected]);
-      }
+  addLevel(shown: readonly SelectedField[], path: readonly string[], isAbstract: boolean): void {
+    for (const type of new Set(shown.map(({ parentType }) => parentType))) {
+      const own = shown.filter(({ parentType }) => parentType === type);
+      // If fields of another type have the same keys, its objects count too: rather too many than too few.
+      const keys = isAbstract ? own.map(keyOf) : [];
+      const fields = own.filter(({ field }) =>
+        isPersonal(type) ? field.extensions['personal'] !== false : isPersonal(field),
+      );
+      const add = (value: string | null, ...given: readonly SelectedField[]) => {
+        this.places.push({
+          path,
+          keys,
+          value,
+          fields: [...new Set(given.map((each) => this.indexOf(each)))],
+        });
+      };
+      if (!isPersonal(type)) for (const field of fields) add(keyOf(field), field);
+      else if (fields.length > 0) add(null, ...fields);
     }
-  }
-
-  private addPlace(
-    { path, counted }: Level,
-    isShown: Place['isShown'],
-    selected: readonly SelectedField[],
-  ): void {
-    const fields = [...new Set(selected.map((each) => this.indexOf(each)))];
-    this.places.push({ path: isShown === null ? counted : path, isShown, fields });
   }
 
   private indexOf({ parentType, field }: SelectedField): number {
@@ -83,28 +64,8 @@ export class PersonalDataSearch {
   }
 }
 
-/** A non-null field occurs once in each parent object, so the parents can be counted instead. */
-export function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
-  const isOneEach = isNonNullType(field.type) && !isListType(field.type.ofType) && !above.isAbstract;
-  return {
-    path: responsePath,
-    counted: isOneEach ? above.counted : responsePath,
-    isAbstract: isAbstractType(getNamedType(field.type)),
-  };
-}
-
-/**
- * Finds a response key that distinguishes objects of one type from objects of other types at the same path.
- * Null if no key does. Then all objects at the path count: an overestimate is preferred to an underestimate.
- */
-function findMark(own: readonly SelectedField[], all: Map<string, SelectedField>): string | null {
-  const type = own[0]?.parentType;
-  const others = new Set([...all.values()].filter(({ parentType }) => parentType !== type).map(keyOf));
-  return own.map(keyOf).find((key) => !others.has(key)) ?? null;
-}
-
-function keyOf({ responsePath }: SelectedField): string {
-  return responsePath.at(-1) ?? '';
+function keyOf({ path }: SelectedField): string {
+  return path.at(-1) ?? '';
 }
 
 /** Counts the users whose data is in a result. Null if there are none. */
@@ -114,14 +75,11 @@ export function personalDataAccessOf(
 ): PersonalDataAccess | null {
   const { fields, places, last } = selection;
   const users = fields.map(() => 0);
-  let isEmpty = true;
   for (const place of places) {
     const count = countAt(data, place, 0);
-    if (count === 0) continue;
-    isEmpty = false;
     for (const index of place.fields) users[index] = (users[index] ?? 0) + count;
   }
-  if (isEmpty) return null;
+  if (users.every((count) => count === 0)) return null;
   if (last?.users.every((count, index) => count === users[index]) === true) return last;
   selection.last = { fields, users };
   return selection.last;
@@ -129,12 +87,14 @@ export function personalDataAccessOf(
 
 function countAt(value: unknown, place: Place, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0;
-  const key = place.path[depth];
-  if (!Array.isArray(value)) {
-    if (key !== undefined) return countAt((value as Shown)[key], place, depth + 1);
-    return place.isShown === null || place.isShown(value as Shown) ? 1 : 0;
+  if (Array.isArray(value)) {
+    let count = 0;
+    for (const item of value as unknown[]) count += countAt(item, place, depth);
+    return count;
   }
-  let count = 0;
-  for (const item of value as unknown[]) count += countAt(item, place, depth);
-  return count;
+  const object = value as Readonly<Record<string, unknown>>;
+  const key = place.path[depth];
+  if (key !== undefined) return countAt(object[key], place, depth + 1);
+  const isShown = place.keys.every((each) => object[each] !== undefined);
+  return isShown && (place.value === null || (object[place.value] ?? null) !== null) ? 1 : 0;
 }

@@ -10,10 +10,11 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { PageSelection, SelectedCursors, SelectedFields } from '../../common/page.js';
+import type { PageSelection, SelectedFields } from '../../common/page.js';
 
 /** The location of a connection in a document. */
 type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
+type Fragments = Place['fragments'];
 
 /**
  * A resolver parameter with the selection of a connection. `@skip`, `@include` and the types of fragments are
@@ -22,9 +23,6 @@ type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 export const SelectedPage = createParamDecorator((_: unknown, context: ExecutionContext): PageSelection => {
   return pageSelection(GqlExecutionContext.create(context).getInfo<GraphQLResolveInfo>());
 });
-
-/** Selections by the first node that selects a connection, for as long as the document is cached. */
-const known = new WeakMap<FieldNode, { fieldNodes: readonly FieldNode[]; selection: PageSelection }>();
 
 /** A list below an object that the operation selects there once, so that both can be read together. */
 export interface SelectedList<Arguments> {
@@ -37,8 +35,21 @@ export interface SelectedObject<Arguments> {
   readonly list: SelectedList<Arguments> | null;
 }
 
-/** Selections by the first node that selects an object, for as long as the document is cached. */
-const objects = new WeakMap<FieldNode, { fields: SelectedFields; nodes: readonly FieldNode[] }>();
+/** What only nodes of a document decide, by the only node that selects a field, for as long as the document is cached. */
+class KnownSelections<Selection> {
+  private readonly known = new WeakMap<FieldNode, Selection>();
+
+  find({ fieldNodes }: Place, read: () => Selection): Selection {
+    const [only, ...others] = fieldNodes;
+    const selection = (only && others.length === 0 ? this.known.get(only) : undefined) ?? read();
+    if (only && others.length === 0) this.known.set(only, selection);
+    return selection;
+  }
+}
+
+const pages = new KnownSelections<PageSelection>();
+const rows = new KnownSelections<PageSelection>();
+const objects = new KnownSelections<{ fields: SelectedFields; nodes: readonly FieldNode[] }>();
 
 /** The selection of an object, with the `list` below it that may be read together with it. */
 export function objectSelection<Arguments>(
@@ -46,17 +57,13 @@ export function objectSelection<Arguments>(
   list: string,
 ): SelectedObject<Arguments> {
   const { fieldNodes, fragments, returnType, variableValues } = info;
-  const [first] = fieldNodes;
-  let object = first === undefined || fieldNodes.length > 1 ? undefined : objects.get(first);
-  if (object === undefined) {
+  const { fields, nodes } = objects.find(info, () => {
     // A conditional list may have a page size that has not been checked. Such a list is not read together
     // with its object.
     const isCertain = selectBelow(fieldNodes, fragments, isUnconditional).has(list);
-    const nodes = isCertain ? selectBelow(fieldNodes, fragments).get(list) : undefined;
-    object = { fields: fieldsBelow(fieldNodes, fragments), nodes: nodes ?? [] };
-    if (first !== undefined && fieldNodes.length === 1) objects.set(first, object);
-  }
-  const { fields, nodes } = object;
+    const below = isCertain ? selectBelow(fieldNodes, fragments).get(list) : undefined;
+    return { fields: fieldsBelow(fieldNodes, fragments), nodes: below ?? [] };
+  });
   const [node] = nodes;
   const field = (getNamedType(returnType) as GraphQLObjectType).getFields()[list];
   const isOne = new Set(nodes.map(({ alias, name }) => (alias ?? name).value)).size === 1;
@@ -65,61 +72,34 @@ export function objectSelection<Arguments>(
   return { fields, list: { page, selection: pageSelection({ fieldNodes: nodes, fragments }) } };
 }
 
-export function pageSelection(place: Place, read = readSelection): PageSelection {
-  const { fieldNodes } = place;
-  const [first] = fieldNodes;
-  const before = first === undefined ? undefined : known.get(first);
-  // The set of nodes that select the same field can differ between uses of a fragment, so all nodes are
-  // compared.
-  if (before !== undefined && isSame(before.fieldNodes, fieldNodes)) return before.selection;
-  const selection = read(place);
-  if (first !== undefined) known.set(first, { fieldNodes, selection });
-  return selection;
-}
-
 /** The selection of an object that is read as the only row of a page. */
-export function rowSelection(place: Place): PageSelection {
-  return pageSelection(place, ({ fieldNodes, fragments }) => {
+export function rowSelection({ fieldNodes, fragments }: Place): PageSelection {
+  return rows.find({ fieldNodes, fragments }, () => {
     const node = fieldsBelow(fieldNodes, fragments);
-    return { cacheKey: nameOf(node), ...ONE_ROW, node };
+    const nothing = { totalCount: false, hasNextPage: false, hasPreviousPage: false };
+    return { cacheKey: nameOf(node), rows: true, cursors: 'none', ...nothing, node };
   });
 }
 
-const ONE_ROW = {
-  rows: true,
-  cursors: 'none',
-  totalCount: false,
-  hasNextPage: false,
-  hasPreviousPage: false,
-} as const;
-
-function isSame(left: readonly FieldNode[], right: readonly FieldNode[]): boolean {
-  return left.length === right.length && left.every((node, index) => node === right[index]);
+export function pageSelection({ fieldNodes, fragments }: Place): PageSelection {
+  return pages.find({ fieldNodes, fragments }, () => {
+    const select = (fields: readonly FieldNode[] = []) => selectBelow(fields, fragments);
+    const connection = select(fieldNodes);
+    const pageInfo = select(connection.get('pageInfo'));
+    const edges = select(connection.get('edges'));
+    const hasEnds = pageInfo.has('startCursor') || pageInfo.has('endCursor');
+    const ends = hasEnds ? 'ends' : 'none';
+    const selection = {
+      rows: connection.has('nodes') || connection.has('edges') || hasEnds,
+      cursors: edges.has('cursor') ? 'every' : ends,
+      totalCount: connection.has('totalCount'),
+      hasNextPage: pageInfo.has('hasNextPage'),
+      hasPreviousPage: pageInfo.has('hasPreviousPage'),
+    } as const;
+    const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
+    return { cacheKey: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
+  });
 }
-
-function readSelection({ fieldNodes, fragments }: Place): PageSelection {
-  const select = (fields: readonly FieldNode[] = []) => selectBelow(fields, fragments);
-  const connection = select(fieldNodes);
-  const pageInfo = select(connection.get('pageInfo'));
-  const edges = select(connection.get('edges'));
-  const hasEnds = pageInfo.has('startCursor') || pageInfo.has('endCursor');
-  const selection = {
-    rows: connection.has('nodes') || connection.has('edges') || hasEnds,
-    cursors: cursorsOf(edges.has('cursor'), hasEnds),
-    totalCount: connection.has('totalCount'),
-    hasNextPage: pageInfo.has('hasNextPage'),
-    hasPreviousPage: pageInfo.has('hasPreviousPage'),
-  };
-  const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
-  return { cacheKey: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
-}
-
-function cursorsOf(hasEdges: boolean, hasEnds: boolean): SelectedCursors {
-  if (hasEdges) return 'every';
-  return hasEnds ? 'ends' : 'none';
-}
-
-type Fragments = Place['fragments'];
 
 function fieldsBelow(fields: readonly FieldNode[], fragments: Fragments): SelectedFields {
   const below = selectBelow(fields, fragments);
@@ -136,17 +116,14 @@ function isUnconditional({ directives = [] }: SelectionNode): boolean {
 }
 
 /** The fields selected below these fields, by name. Selections that are not taken are skipped. */
-function selectBelow(
-  fields: readonly FieldNode[],
+export function selectBelow(
+  fields: readonly { readonly selectionSet?: SelectionSetNode | undefined }[],
   fragments: Fragments,
   isTaken: (selection: SelectionNode) => boolean = () => true,
 ): Map<string, FieldNode[]> {
   const selected = new Map<string, FieldNode[]>();
   const spread = new Set<string>();
-  for (const { selectionSet } of fields) collect(selectionSet);
-  return selected;
-
-  function collect(set: SelectionSetNode | undefined): void {
+  const collect = (set: SelectionSetNode | undefined) => {
     for (const selection of set?.selections ?? []) {
       if (!isTaken(selection)) continue;
       if (selection.kind === Kind.FIELD) {
@@ -161,5 +138,7 @@ function selectBelow(
         collect(fragments[selection.name.value]?.selectionSet);
       }
     }
-  }
+  };
+  for (const { selectionSet } of fields) collect(selectionSet);
+  return selected;
 }

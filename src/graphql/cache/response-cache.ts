@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../../auth/access.js';
-import type { Principal } from '../../auth/principal.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -11,7 +10,7 @@ import { Revisions } from '../../database/revisions.js';
 import { type CacheDependency, periodOfUrls } from './cache-policy.decorator.js';
 
 export interface CachedResponse {
-  /** That of its key: see ResponseCacheKey. */
+  /** See nameOf. */
   readonly name: string;
   readonly text: string;
   /** The period of its signed URLs; null if it has none. */
@@ -47,9 +46,9 @@ export class ResponseCache {
   }
 
   /** Null if there is no response for the current revision and period. */
-  find(key: ResponseCacheKey): CachedResponse | null {
+  find(request: FastifyRequest): CachedResponse | null {
     if (this.isOff || this.revisions.current === null) return null;
-    const response = this.responses.get(key.nameFor(false)) ?? this.responses.get(key.nameFor(true));
+    const response = this.responses.get(nameOf(request, false)) ?? this.responses.get(nameOf(request, true));
     if (response === undefined || !isOfThisPeriod(response)) {
       this.misses++;
       return null;
@@ -70,15 +69,15 @@ export class ResponseCache {
    * @param dependencies those of the operation; null: every request is executed
    */
   async share<Result extends { readonly isPersonal: boolean }>(
-    key: ResponseCacheKey | null,
+    request: FastifyRequest,
     dependencies: ReadonlySet<CacheDependency> | null,
     execute: () => Promise<Result>,
   ): Promise<{ readonly result: Result; readonly isOwn: boolean }> {
     const { current, hides } = this.revisions;
-    if (this.isOff || current === null || key === null || dependencies === null)
+    if (this.isOff || current === null || dependencies === null)
       return { result: await execute(), isOwn: true };
     const isOfSubject = hides || dependencies.has('subject');
-    const name = `${current.id} ${periodOfUrls(new Date())} ${key.nameFor(isOfSubject)}`;
+    const name = `${current.id} ${periodOfUrls(new Date())} ${nameOf(request, isOfSubject)}`;
     const other = this.underWay.get(name)?.result as Promise<Result> | null | undefined;
     if (other) {
       const result = await other;
@@ -115,44 +114,12 @@ function bytesOf({ name, text }: CachedResponse): number {
   return Math.ceil(1.25 * bytes) + name.length + ENTRY_BYTES;
 }
 
-/** Identifies a request in the response cache by scopes, subject and text. */
-export class ResponseCacheKey {
-  private shared: string | null = null;
-  private own: string | null = null;
-
-  private constructor(
-    private readonly principal: Principal | null,
-    private readonly text: string,
-  ) {}
-
-  static of({ principal, bodyText, url }: FastifyRequest): ResponseCacheKey {
-    return new ResponseCacheKey(principal, bodyText === null ? `url ${url}` : `body ${bodyText}`);
-  }
-
-  /** Equal requests whose callers get the same have the same name: those of one subject, or all with the same scopes. */
-  nameFor(isOfSubject: boolean): string {
-    const { principal } = this;
-    if (!isOfSubject || principal === null) return (this.shared ??= this.nameOf(''));
-    return (this.own ??= this.nameOf(partsOf(principal).subject));
-  }
-
-  private nameOf(subject: string): string {
-    const scopes = this.principal === null ? '-' : partsOf(this.principal).scopes;
-    return `${scopes}\n${subject}\n${this.text}`;
-  }
-}
-
-/** The key parts of each principal, cached because a principal sends many requests. */
-const principals = new WeakMap<Principal, { scopes: string; subject: string }>();
-
-function partsOf(principal: Principal): { scopes: string; subject: string } {
-  let caller = principals.get(principal);
-  if (caller === undefined) {
-    // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
-    const { subject, limitedTo } = principal;
-    const limit = limitedTo ? ` in ${limitedTo.join()}` : '';
-    caller = { scopes: `${nameOfScopes(principal)}${limit}`, subject: `of ${JSON.stringify(subject)}` };
-    principals.set(principal, caller);
-  }
-  return caller;
+/** Equal requests whose callers get the same have the same name: those of one subject, or all with the same scopes. */
+export function nameOf({ principal, bodyText, url }: FastifyRequest, isOfSubject: boolean): string {
+  const text = bodyText === null ? `url ${url}` : `body ${bodyText}`;
+  if (principal === null) return `-\n\n${text}`;
+  const { subject, limitedTo } = principal;
+  const limit = limitedTo ? ` in ${limitedTo.join()}` : '';
+  // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
+  return `${nameOfScopes(principal)}${limit}\n${isOfSubject ? JSON.stringify(subject) : ''}\n${text}`;
 }

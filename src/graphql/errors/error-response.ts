@@ -36,62 +36,44 @@ export const errorCounts = new Map<ErrorCode, number>();
 
 /** The error for the client, masked and logged once if it is not intended for clients. */
 export function formatError(
-  formatted: GraphQLFormattedError,
+  { message, locations, path, extensions }: GraphQLFormattedError,
   error: unknown,
   requestId: string,
 ): GraphQLFormattedError {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error;
-  const place = {
-    ...(formatted.locations === undefined ? {} : { locations: formatted.locations }),
-    ...(formatted.path === undefined ? {} : { path: formatted.path }),
-  };
   const known = asServiceError(original);
-  if (known !== null) {
-    countError(known.code);
-    return {
-      message: known.message,
-      ...place,
-      extensions: { ...extensionsOf(known.code, known.details), requestId },
-    };
-  }
-  const code = codeOf(formatted);
+  const code = known?.code ?? codeOf(message, extensions?.['code']);
   countError(code);
-  if (code !== 'INTERNAL_SERVER_ERROR') {
-    return { message: formatted.message, ...place, extensions: { code, requestId } };
-  }
-  logger.error(
-    `Request ${requestId} failed: ${original instanceof Error ? (original.stack ?? original.message) : 'no error object'}`,
-  );
+  const isDefect = known === null && code === 'INTERNAL_SERVER_ERROR';
+  if (isDefect) logDefect(original, requestId);
+  const shown = isDefect ? 'The request failed: report its id to the operators' : message;
   return {
-    message: 'The request failed: report its id to the operators',
-    ...place,
-    extensions: { code, requestId },
+    message: known?.message ?? shown,
+    ...(locations && { locations }),
+    ...(path && { path }),
+    extensions: { ...extensionsOf(code, known?.details ?? {}), requestId },
   };
 }
 
 /** The error for Apollo, with the status and the headers of the rejection. It is logged here if it is not intended for clients. */
 export function toGraphQLError(error: unknown, requestId: string): GraphQLError {
   const { status, headers, code, message, details } = toRejection(error);
-  if (status === 500)
-    logger.error(`Request ${requestId} failed: ${error instanceof Error ? error.stack : ''}`);
+  if (status === 500) logDefect(error, requestId);
   const http = { status, headers: new HeaderMap(Object.entries(headers)) };
   const originalError = new ServiceError(code as ErrorCode, message, details);
   return new GraphQLError(message, { originalError, extensions: { http } });
+}
+
+function logDefect(error: unknown, requestId: string): void {
+  const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
+  logger.error(`Request ${requestId} failed: ${reason}`);
 }
 
 export function countError(code: ErrorCode): void {
   errorCounts.set(code, (errorCounts.get(code) ?? 0) + 1);
 }
 
-/** Removes the names that graphql-js suggests. A regular expression would be slow on long messages. */
-export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
-  const { message } = error;
-  const start = message.endsWith('?') ? message.lastIndexOf('Did you mean ') : -1;
-  return start === -1 ? error : { ...error, message: message.slice(0, start).trimEnd() };
-}
-
-function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
-  const code = extensions?.['code'];
+function codeOf(message: string, code: unknown): ErrorCode {
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';
   // The parser counts tokens and reports too many of them as a syntax error.
   if (code === 'GRAPHQL_PARSE_FAILED' && message.includes('Parsing aborted')) return 'QUERY_TOO_COMPLEX';

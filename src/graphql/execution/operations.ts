@@ -1,40 +1,39 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type ASTNode,
+  type DirectiveNode,
   type DocumentNode,
   execute,
   type ExecutionResult,
   GraphQLError,
-  type GraphQLNamedType,
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
-  OperationTypeNode,
+  type OperationDefinitionNode,
+  separateOperations,
   visit,
 } from 'graphql';
 import type { RequestContext } from '../http/request-context.js';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import type { LimitsConfig } from '../../config/settings/limits.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { timeLimitsFor } from '../../database/connections/pool-options.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { CompiledQuery, ValidatedOperation } from '../http/request-state.js';
-import { decideConditions, type Operation, type Variables } from '../analysis/operation.js';
+import { keeps, type OperationRequest, type Variables } from '../analysis/operation-policy.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */
 const CHARACTERS_PER_NODE = 1000;
 /** The limit where few nodes are allowed: introspection has several hundred thousand. */
 const MIN_CHARACTERS = 5_000_000;
+/** Characters of a value of a query. The mirror has no longer texts. */
+const LONGEST_TEXT = 10_000;
 /** The characters of a number, a boolean or null, and those of an error beside its path, and beside a long message. */
 const SHORT = 5;
 const ERROR = 200;
-
-/** Attempts to read one revision without a transaction. */
-const MAX_ATTEMPTS = 3;
 
 /**
  * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
@@ -100,16 +99,11 @@ export class Executor {
       : this.query(operation, context);
   }
 
-  /**
-   * Executes a query, again if it has read from two revisions: that is rare, and statements without a transaction
-   * are faster. After the last attempt it runs in one transaction.
-   */
+  /** Executes a query, again in a transaction if it has read from two revisions: that is rare, and statements without one are faster. */
   private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const result = await this.executeOnce(operation, context);
-      if (context.revisions.size < 2) return result;
-      context.reset();
-    }
+    const result = await this.executeOnce(operation, context);
+    if (context.revisions.size < 2) return result;
+    context.reset();
     return this.executeInTransaction(operation, context);
   }
 
@@ -132,27 +126,21 @@ export class Executor {
   }
 
   private async executeOnce(
-    operation: ValidatedOperation,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
-    const result = await this.run(operation, context);
-    rejectLargeResult(result, context, this.config.limits);
-    return result;
-  }
-
-  private async run(
-    { compiled, schema, document, variables: coerced }: ValidatedOperation,
+    { compiled, schema, document, variables: coerced, cost }: ValidatedOperation,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
-    const { variables, definition } = contextValue.parsed;
-    if (compiled !== null) {
-      const result = await compiled(contextValue, coerced, variables);
-      if (!hasSeveralErrors(result)) return result;
+    const { variables: variableValues, definition } = contextValue.parsed;
+    let result = compiled === null ? null : await compiled(contextValue, coerced, variableValues);
+    if (result === null || hasSeveralErrors(result)) {
       contextValue.reset();
+      const operationName = definition.name?.value;
+      result = await execute({ schema, document, contextValue, variableValues, operationName });
     }
-    const operationName = definition.name?.value;
-    const given = { schema, document, contextValue, variableValues: variables, operationName };
-    return execute(given);
+    const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
+    // Most results are too small to be counted.
+    if (compiled === null || cost.values * LONGEST_TEXT > limit)
+      rejectLargeResult(result, contextValue, limit);
+    return result;
   }
 }
 
@@ -163,16 +151,15 @@ export class Executor {
  */
 function rejectLargeResult(
   { data, errors = [] }: ExecutionResult,
-  { withheldAt }: Pick<RequestContext, 'withheldAt'>,
-  { nodes }: Pick<LimitsConfig, 'nodes'>,
+  { withheld }: RequestContext,
+  limit: number,
 ): void {
-  const limit = Math.max(MIN_CHARACTERS, nodes * CHARACTERS_PER_NODE);
   let count = countCharacters(data, limit);
   for (const { message, path } of errors) {
     if (count > limit) break;
     count += ERROR + message.length + countCharacters(path, limit);
   }
-  for (const paths of withheldAt.values()) count += paths.length * ERROR + countCharacters(paths, limit);
+  for (const { paths } of withheld.values()) count += paths.length * ERROR + countCharacters(paths, limit);
   if (count <= limit) return;
   throw new ServiceError(
     'QUERY_TOO_COMPLEX',
@@ -208,42 +195,19 @@ function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
 
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
-/** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
-const MOST_FIELDS = 500;
 /** Compiled functions of one operation, one for each combination of its `@skip` and `@include`. */
 const MOST_VARIANTS = 8;
 
 /** The type of all variables for graphql-jit, which coerces differently. graphql-js coerces the values. */
-const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
+const COERCED = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
+const COERCED_NODE = {
+  kind: Kind.NAMED_TYPE,
+  name: { kind: Kind.NAME, value: COERCED.name },
+} as const;
 
 interface Variant {
   times: number;
   query: CompiledQuery | null;
-}
-
-/** Schemas, each with one more type. */
-class SchemasWithType {
-  private readonly known = new WeakMap<GraphQLSchema, GraphQLSchema>();
-
-  constructor(private readonly type: GraphQLNamedType) {}
-
-  find(schema: GraphQLSchema): GraphQLSchema {
-    let extended = this.known.get(schema);
-    if (extended === undefined) {
-      const { types, ...config } = schema.toConfig();
-      extended = new GraphQLSchema({ ...config, types: [...types, this.type] });
-      this.known.set(schema, extended);
-    }
-    return extended;
-  }
-}
-
-/** The document with this type for all variables. */
-function withVariablesOf({ name }: GraphQLNamedType, document: DocumentNode): DocumentNode {
-  const type = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: name } } as const;
-  return visit(document, {
-    VariableDefinition: ({ kind, variable, loc }) => ({ kind, variable, type, loc }),
-  });
 }
 
 /** The names of variables inside of objects and lists. */
@@ -262,68 +226,60 @@ export class Compiler {
   /** Executions before an operation is compiled. Most operations that are sent once never repeat. */
   worthwhileAfter = 1;
   /** An operation lives as long as its cached document. */
-  private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
-  private readonly extended = new SchemasWithType(Coerced);
+  private readonly variants = new WeakMap<OperationDefinitionNode, Map<string, Variant>>();
+  /** Schemas, each with COERCED. */
+  private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-  /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
-  find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
-    if (!isCompilable(operation)) return null;
-    const variant = this.variantOf(operation, variables);
-    if (variant === null) return null;
-    if (variant.times++ === this.worthwhileAfter) variant.query = this.compile(schema, operation, variables);
+  /**
+   * The compiled function, from the second request on; null if graphql-js has to execute the operation.
+   * @param variables coerced
+   * @param conditions what `@skip` and `@include` decide by
+   */
+  find(request: OperationRequest, variables: Variables, conditions: string): CompiledQuery | null {
+    const variants = this.variants.get(request.definition) ?? new Map<string, Variant>();
+    this.variants.set(request.definition, variants);
+    const variant = variants.get(conditions) ?? { times: 0, query: null };
+    if (variants.size < MOST_VARIANTS) variants.set(conditions, variant);
+    if (variant.times++ === this.worthwhileAfter) variant.query = this.compile(request, variables);
     return variant.query;
   }
 
   /** Compiles an operation without waiting for a second request. */
-  compile(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
-    const { definition } = operation;
-    const document = decideConditions(operation, variables);
-    if (document === null) return null;
+  compile({ schema, document, definition }: OperationRequest, variables: Variables): CompiledQuery | null {
     const operationName = definition.name?.value;
+    // graphql-jit decides conditions wrongly for a fragment that is spread twice. Other operations may use other variables.
+    const decide = ({ directives = [], ...node }: { readonly directives?: readonly DirectiveNode[] }) => {
+      if (directives.length === 0) return undefined;
+      return directives.every((each) => keeps(each, variables)) ? { ...node, directives: [] } : null;
+    };
+    const alone = separateOperations(document)[operationName ?? ''] ?? document;
+    const decided = visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
     const compiled = compileQuery(
-      this.extended.find(schema),
-      withVariablesOf(Coerced, document),
+      this.schemaFor(schema),
+      visit(decided, {
+        VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }),
+      }),
       operationName,
-      {
-        // Values come from models with declared types, so built-in scalars need no serialization. Custom
-        // scalars are still serialized.
-        disableLeafSerialization: true,
-        disablingCapturingStackErrors: true,
-      },
+      // Values come from models with declared types, so built-in scalars need no serialization. Custom scalars are still serialized.
+      { disableLeafSerialization: true, disablingCapturingStackErrors: true },
     );
     if (!isCompiledQuery(compiled)) return null;
     const query = compiled.query as JitQuery;
-    const members = variablesInside(document);
+    const members = variablesInside(decided);
     // graphql-js omits an input field whose variable has no value; graphql-jit sets it to null.
     return (contextValue, coerced, sent) =>
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
-        : execute({ schema, document, operationName, contextValue, variableValues: sent });
+        : execute({ schema, document: decided, operationName, contextValue, variableValues: sent });
   }
 
-  private variantOf(operation: Operation, variables: Variables): Variant | null {
-    let variants = this.variants.get(operation);
-    if (variants === undefined) {
-      variants = new Map();
-      this.variants.set(operation, variants);
+  private schemaFor(schema: GraphQLSchema): GraphQLSchema {
+    let extended = this.extended.get(schema);
+    if (extended === undefined) {
+      const { types, ...config } = schema.toConfig();
+      extended = new GraphQLSchema({ ...config, types: [...types, COERCED] });
+      this.extended.set(schema, extended);
     }
-    const name = operation.conditionVariables.map((each) => String(variables[each])).join();
-    let variant = variants.get(name);
-    if (variant === undefined) {
-      if (variants.size === MOST_VARIANTS) return null;
-      variant = { times: 0, query: null };
-      variants.set(name, variant);
-    }
-    return variant;
+    return extended;
   }
-}
-
-/** Introspection is too rare to compile, and mutations depend on the order of execution. */
-function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: Operation): boolean {
-  return (
-    definition.operation === OperationTypeNode.QUERY &&
-    fieldCount <= MOST_FIELDS &&
-    !introspects &&
-    !hasPrototypeKey
-  );
 }

@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { ResponseCache, ResponseCacheKey } from '../cache/response-cache.js';
 
 /** The interval of measurements. */
 const INTERVAL_MS = 100;
@@ -17,15 +15,6 @@ const MAX_OPERATIONS = 1000;
 const OVERLOAD_RATIO = 3;
 /** Up to this number of rejections in an interval, reading rejected requests costs almost nothing. */
 const FEW_REJECTIONS = 50;
-
-/** The state that the load shedder reports to metrics. */
-interface LoadState {
-  readonly underWay: number;
-  /** The maximum number of operations in progress. */
-  readonly limit: number;
-  /** Number of rejections since the start. */
-  readonly rejected: number;
-}
 
 /**
  * Accepts as many operations as can be answered in time (docs/adr/0023). While the process is busy, the
@@ -69,7 +58,8 @@ export class LoadShedder {
     this.fewestWithin = Math.min(this.fewestWithin, this.underWay);
   }
 
-  get state(): LoadState {
+  /** For metrics: operations in progress, the most of them, and rejections since the start. */
+  get state() {
     const { underWay, limit, rejected } = this;
     return { underWay, limit, rejected };
   }
@@ -96,23 +86,4 @@ export class LoadShedder {
 
 export function overloaded(): ServiceUnavailableError {
   return new ServiceUnavailableError('The service is overloaded: try again in a second');
-}
-
-/** Decides whether an operation is executed now. Cached responses are always sent. */
-@Injectable()
-export class OperationAdmission {
-  constructor(
-    private readonly shedder: LoadShedder,
-    private readonly cache: ResponseCache,
-  ) {}
-
-  /** Finds the cached response, or else begins an operation. Throws ServiceUnavailableError. */
-  begin(request: FastifyRequest): void {
-    request.cacheKey = ResponseCacheKey.of(request);
-    request.cached = this.cache.find(request.cacheKey);
-    // Another plugin may have rejected the operation in the meantime.
-    if (request.cached !== null || request.isAnswered) return;
-    if (!this.shedder.begin(performance.now())) throw overloaded();
-    request.isUnderWay = true;
-  }
 }

@@ -1,14 +1,80 @@
 import { hash } from 'node:crypto';
+import type { GraphQLRequestContextDidResolveOperation } from '@apollo/server';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { type Config, ConfigError } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { RejectionError } from '../../http/rejection.js';
 import { Limit, Limits, SHARED_COUNTS } from '../../limits/limits.js';
 import type { SharedCounts } from '../../limits/shared-counts.js';
-import type { FastifyRequest } from 'fastify';
-import type { DocumentReference, RequestParameters } from './request-state.js';
+import { findDocumentErrors } from '../analysis/document-rules.js';
+import type { RequestContext } from './request-context.js';
+import type { RequestParameters } from './request-state.js';
+
+/** Other documents that are remembered as logged. */
+const MAX_LOGGED = 1000;
+
+/** The documents of TRUSTED_DOCUMENTS, which clients may send (docs/adr/0047). */
+@Injectable()
+export class TrustedDocuments {
+  private readonly logger = new Logger('GraphQL');
+  private readonly byId: ReadonlyMap<string, string>;
+  private readonly texts: ReadonlySet<string>;
+  /** Whether other documents are logged. */
+  private readonly isLogged: boolean;
+  /** Whether other documents are refused. */
+  private readonly isEnforced: boolean;
+  private readonly logged = new LRUCache<string, true>({ max: MAX_LOGGED });
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    const { trustedDocuments: given } = config;
+    this.byId = given?.documents ?? new Map<string, string>();
+    this.texts = new Set(this.byId.values());
+    this.isLogged = given?.isEnforced === false;
+    this.isEnforced = given?.isEnforced === true;
+  }
+
+  /**
+   * Replaces the id of a trusted document by its text, and checks the hash of every other one.
+   * @throws ServiceError DOCUMENT_NOT_TRUSTED
+   * @throws BadUserInputError if the hash is malformed, or not that of the text
+   */
+  resolve(parameters: RequestParameters): RequestParameters {
+    const { query, reference } = parameters;
+    const trusted = reference === null ? undefined : this.byId.get(reference.id);
+    if (trusted !== undefined && (query === '' || query === trusted))
+      return { ...parameters, query: trusted, reference: null };
+    if (this.isEnforced && !this.texts.has(query)) {
+      const message = 'This service executes only the documents that its operators have approved';
+      throw new ServiceError('DOCUMENT_NOT_TRUSTED', message);
+    }
+    if (reference === null) return parameters;
+    const { id, member } = reference;
+    if (!/^[0-9a-f]{64}$/.test(id))
+      throw new BadUserInputError(`${member} must be a SHA-256 of 64 lower-case hexadecimal digits`, member);
+    if (query !== '' && hash('sha256', query) !== id)
+      throw new BadUserInputError('provided sha does not match query', member);
+    return parameters;
+  }
+
+  /** Logs a document that is executed, and would be refused. */
+  note(sha256: string, text: string): void {
+    if (!this.isLogged || this.texts.has(text) || this.logged.has(sha256)) return;
+    this.logged.set(sha256, true);
+    this.logger.warn(`A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256}`);
+  }
+
+  /** Checks all documents before the first request. Throws ConfigError with all errors of all documents. */
+  check(schema: GraphQLSchema): void {
+    const problems = [...this.byId].flatMap(([id, text]) =>
+      findDocumentErrors(schema, text, this.config).map(
+        (error) => `TRUSTED_DOCUMENTS: «${id}» is not valid: ${error}`,
+      ),
+    );
+    if (problems.length > 0) throw new ConfigError(problems);
+  }
+}
 
 /** Bytes of all documents of a process. */
 const MAX_BYTES = 20_000_000;
@@ -19,186 +85,55 @@ const DAY_SECONDS = 86_400;
 const OVERHEAD_BYTES = 300;
 
 const bytesOf = (text: string) => 2 * text.length + OVERHEAD_BYTES;
+/** Apollo's key is a prefix and the SHA-256. */
+const nameOf = (key: string) => `document:${key.slice(-64)}`;
 
-function sha256Of(text: string): string {
-  return hash('sha256', text);
-}
-
-/** Automatic persisted queries by SHA-256: in the memory of the process, and for a day in Redis, if there is one. */
+/** Apollo's cache of persisted queries by SHA-256: in the memory of the process, and for a day in Redis, if there is one. */
 @Injectable()
-export class DocumentStore {
+export class PersistedDocuments {
   private readonly texts = new LRUCache<string, string>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf });
   private readonly limit = new Limit('documents', MAX_BYTES_PER_PRINCIPAL, DAY_SECONDS);
 
   constructor(
+    private readonly trusted: TrustedDocuments,
     private readonly limits: Limits,
     @Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null,
   ) {}
 
-  /** The text; null if it is unknown. It is synchronous if this process knows it. */
-  find(sha256: string): string | null | Promise<string | null> {
-    const text = this.texts.get(sha256) ?? null;
-    return text !== null || this.shared === null ? text : this.findShared(sha256, this.shared);
-  }
-
-  /** Keeps the text, unless the principal has registered too much today. A text that this process knows costs nothing. */
-  async keep(sha256: string, text: string, principal: string): Promise<void> {
-    if (this.texts.get(sha256) !== text) {
-      const { isTaken } = await this.limits.takeOne(this.limit, principal, bytesOf(text));
-      if (!isTaken) return;
-      this.texts.set(sha256, text);
-    }
-    // Also if this process knows it: another process has not found it in Redis, where its day has ended.
-    await this.shared?.keepText(keyOf(sha256), text, DAY_SECONDS);
-  }
-
-  private async findShared(sha256: string, shared: SharedCounts): Promise<string | null> {
-    const text = await shared.findText(keyOf(sha256));
+  async get(key: string): Promise<string | undefined> {
+    const known = this.texts.get(nameOf(key));
+    if (known !== undefined || this.shared === null) return known;
+    const text = await this.shared.findText(nameOf(key));
     // Others may write to Redis.
-    if (text === null || sha256Of(text) !== sha256) return null;
-    this.texts.set(sha256, text);
+    if (text === null || nameOf(hash('sha256', text)) !== nameOf(key)) return undefined;
+    this.texts.set(nameOf(key), text);
     return text;
   }
-}
 
-function keyOf(sha256: string): string {
-  return `document:${sha256}`;
-}
-
-/** Other documents that are remembered as logged. */
-const MAX_LOGGED = 1000;
-
-/** The documents of TRUSTED_DOCUMENTS, which clients may send (docs/adr/0047). */
-@Injectable()
-export class TrustedDocuments {
-  private readonly logger = new Logger('GraphQL');
-  /** Null: all documents are trusted. */
-  private readonly byId: ReadonlyMap<string, string> | null;
-  private readonly texts: ReadonlySet<string>;
-  /** Whether other documents are refused. */
-  readonly isEnforced: boolean;
-  private readonly logged = new LRUCache<string, true>({ max: MAX_LOGGED });
-
-  constructor(@Inject(CONFIG) { trustedDocuments }: Config) {
-    this.byId = trustedDocuments?.documents ?? null;
-    this.texts = new Set(this.byId?.values());
-    this.isEnforced = trustedDocuments?.isEnforced ?? false;
+  /** Also sends a known text to Redis: another process has not found it there, where its day has ended. */
+  async set(key: string, text: string): Promise<void> {
+    this.texts.set(nameOf(key), text);
+    await this.shared?.keepText(nameOf(key), text, DAY_SECONDS);
   }
 
-  get trustsAll(): boolean {
-    return this.byId === null;
-  }
-
-  find(id: string): string | null {
-    return this.byId?.get(id) ?? null;
+  delete(key: string): Promise<boolean> {
+    return Promise.resolve(this.texts.delete(nameOf(key)));
   }
 
   /**
-   * Decides about a text that a client has sent.
-   * @throws ServiceError DOCUMENT_NOT_TRUSTED
+   * Lets Apollo register the document of an operation that the policy allows, for principals only, unless the principal has
+   * registered too much today. A text that this process knows costs nothing.
    */
-  admit(text: string): void {
-    if (this.byId === null || this.texts.has(text)) return;
-    if (this.isEnforced) throw notTrusted();
-    const sha256 = sha256Of(text);
-    if (this.logged.has(sha256)) return;
-    this.logged.set(sha256, true);
-    this.logger.warn(`A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256}`);
+  async admit({
+    source,
+    queryHash,
+    metrics,
+    contextValue: { principal },
+  }: GraphQLRequestContextDidResolveOperation<RequestContext>): Promise<void> {
+    this.trusted.note(queryHash, source);
+    if (metrics.persistedQueryRegister !== true || this.texts.has(nameOf(queryHash))) return;
+    metrics.persistedQueryRegister =
+      principal !== null &&
+      (await this.limits.takeOne(this.limit, principal.countedAs, bytesOf(source))).isTaken;
   }
-
-  /**
-   * Checks all documents before the first request.
-   * @param findErrors returns the errors of a document
-   * @throws ConfigError with all errors of all documents
-   */
-  async check(findErrors: (text: string) => readonly string[] | Promise<readonly string[]>): Promise<void> {
-    const problems: string[] = [];
-    for (const [id, text] of this.byId ?? [])
-      for (const error of await findErrors(text))
-        problems.push(`TRUSTED_DOCUMENTS: «${id}» is not valid: ${error}`);
-    if (problems.length > 0) throw new ConfigError(problems);
-  }
-}
-
-function notTrusted(): ServiceError {
-  const message = 'This service executes only the documents that its operators have approved';
-  return new ServiceError('DOCUMENT_NOT_TRUSTED', message);
-}
-
-const SHA256 = /^[0-9a-f]{64}$/;
-
-/** The steps that find the document that a request names, and register it (docs/adr/0047). */
-@Injectable()
-export class PersistedDocuments {
-  /** Whether there are documents that are not trusted. */
-  readonly isRestricted: boolean;
-
-  constructor(
-    private readonly store: DocumentStore,
-    private readonly trusted: TrustedDocuments,
-  ) {
-    this.isRestricted = !trusted.trustsAll;
-  }
-
-  /**
-   * Finds the text of the document.
-   * @throws RejectionError PERSISTED_QUERY_NOT_FOUND: the client sends it again, with its text
-   * @throws BadUserInputError if the hash is malformed, or not that of the text
-   * @throws ServiceError DOCUMENT_NOT_TRUSTED
-   */
-  resolve(request: FastifyRequest): void | Promise<void> {
-    const { parameters } = request;
-    if (parameters === null) throw new Error('Earlier steps are missing');
-    const { query, reference } = parameters;
-    const trusted = reference === null ? null : this.trusted.find(reference.id);
-    if (trusted !== null && (query === '' || query === trusted)) {
-      request.parameters = { ...parameters, query: trusted };
-      return;
-    }
-    if (query !== '') this.trusted.admit(query);
-    if (reference === null) return;
-    if (query === '') return this.find(reference, parameters, request);
-    checkHash(reference);
-    if (sha256Of(query) !== reference.id)
-      throw new BadUserInputError('provided sha does not match query', reference.member);
-    request.registers = reference.id;
-  }
-
-  /** Registers the document of an operation that the policy allows, for principals only. */
-  register({ registers, principal, parameters }: FastifyRequest): void | Promise<void> {
-    if (registers === null || principal === null || parameters === null) return;
-    return this.store.keep(registers, parameters.query, principal.countedAs);
-  }
-
-  private find(
-    reference: DocumentReference,
-    parameters: RequestParameters,
-    request: FastifyRequest,
-  ): void | Promise<void> {
-    if (this.trusted.isEnforced) throw notTrusted();
-    checkHash(reference);
-    const use = (text: string | null) => {
-      if (text === null) throw notFound(reference);
-      // Another process, or this one before a restart, may have registered it.
-      this.trusted.admit(text);
-      request.parameters = { ...parameters, query: text };
-    };
-    const text = this.store.find(reference.id);
-    if (text instanceof Promise) return text.then(use);
-    use(text);
-  }
-}
-
-function checkHash({ id, member }: DocumentReference): void {
-  if (SHA256.test(id)) return;
-  throw new BadUserInputError(`${member} must be a SHA-256 of 64 lower-case hexadecimal digits`, member);
-}
-
-/** Apollo's clients recognize the message, and expect 200, as of Apollo Server. A request by `documentId` expects 400. */
-function notFound({ member }: DocumentReference): RejectionError {
-  const [status, message] =
-    member === 'documentId'
-      ? [400, 'No document has this id: send it in `query` with its hash in `extensions.persistedQuery`']
-      : [200, 'PersistedQueryNotFound'];
-  return new RejectionError(status, 'PERSISTED_QUERY_NOT_FOUND', message);
 }

@@ -7,8 +7,10 @@ import type { Viewer } from '../../database/visibility/viewer.js';
 import { VisibleReader } from '../../database/database.js';
 import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
-import type { OperationRequest, PathKey, ResponsePath } from '../analysis/operation.js';
+import type { OperationRequest } from '../analysis/operation-policy.js';
 import DataLoader from 'dataloader';
+import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
+import type { ServiceError } from '../../common/errors.js';
 
 /** Batches the reads of one level, so that each level of an operation costs one statement. */
 export class Batches {
@@ -37,14 +39,20 @@ export class Batches {
   }
 }
 
+/** A selection that needs another scope, with its places in the response. An error at each place would cost thirty times as much. */
+export interface Withheld {
+  readonly error: GraphQLError;
+  readonly paths: (readonly (string | number)[])[];
+}
+
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements PageReader {
   reader: PageReader = this;
   batches = new Batches(this);
   /** Null before the operation was charged. */
   cost: OperationCost | null = null;
-  /** The paths at which each field was withheld because of a missing scope. Each is an error of the response. */
-  withheldAt = new Map<PathKey, ResponsePath[]>();
+  /** By the response keys that lead to the selection. */
+  withheld = new Map<string, Withheld>();
   private operation: OperationRequest | null = null;
   private readRevisions = new Set<string | null>();
   private preview: PreviewTransaction | null = null;
@@ -115,7 +123,21 @@ export class RequestContext implements PageReader {
     this.readRevisions = new Set();
     this.reader = this.preview ?? this;
     this.batches = new Batches(this.reader);
-    this.withheldAt = new Map();
+    this.withheld = new Map();
+  }
+
+  /** Notes a place at which a field is null because of a missing scope. */
+  withhold(originalError: ServiceError, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
+    const place = responsePathAsArray(path);
+    const key = `${place.filter((step) => typeof step === 'string').join('.')} ${parentType.name}`;
+    const known = this.withheld.get(key);
+    if (known !== undefined) {
+      known.paths.push(place);
+      return null;
+    }
+    const error = new GraphQLError(originalError.message, { nodes: fieldNodes, path: place, originalError });
+    this.withheld.set(key, { error, paths: [place] });
+    return null;
   }
 
   /** Makes all further reads use this transaction. */

@@ -1,22 +1,23 @@
-import type { FastifyRequest } from 'fastify';
-import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { DocumentNode, ExecutionResult, GraphQLSchema, OperationTypeNode } from 'graphql';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import type { Principal } from '../../auth/principal.js';
 import type { MirrorRead } from '../../database/revisions.js';
 import type { RejectedRequest } from '../../http/rejection.js';
-import type { OperationLabel, Variables } from '../analysis/operation.js';
-import type { PolicyDecision } from '../analysis/operation-policy.js';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import type { CachedResponse, ResponseCacheKey } from '../cache/response-cache.js';
+import type { PolicyDecision, Variables } from '../analysis/operation-policy.js';
+import type { CachedResponse } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
-import type { Compression } from './compression.js';
+import type { Coding } from './compression.js';
 import type { RequestContext } from './request-context.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
 
 /** Whether a request is for the endpoint itself. The router also accepts other spellings of its path. */
-export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
+export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'>): boolean {
+  const { url } = request;
+  // Fastify builds these options for each call.
+  return (
+    url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || request.routeOptions.url === GRAPHQL_PATH
+  );
 }
 
 /** A document that a request names, besides its text or instead of it. */
@@ -36,12 +37,19 @@ export interface RequestParameters {
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
 
-export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
+/** The label of an operation in logs and metrics. It contains no data of the request. */
+export interface OperationLabel {
+  readonly type: `${OperationTypeNode}`;
+  /** The operation name from the client; null if there is none, or if it is too long. */
+  readonly name: string | null;
+  /** Its root field; `several` for more than one, or `schema` if it selects introspection only. */
+  readonly field: string;
+}
+
+export interface ValidatedOperation extends PolicyDecision {
   readonly document: DocumentNode;
   /** The schema restricted to the scopes of the token. */
   readonly schema: GraphQLSchema;
-  /** What its result depends on; null if it cannot be cached. */
-  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
   readonly variables: Variables;
   /** Null if graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
@@ -63,19 +71,16 @@ export class RequestState {
   /** The media type of the response; null before the head is read. */
   responseType: string | null = null;
   /** How the response is compressed; null if it is not. */
-  compression: Compression | null = null;
+  compression: Coding | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null = null;
   /** The body as it was sent; null if there is none. */
   bodyText: string | null = null;
   parameters: RequestParameters | null = null;
-  /** The SHA-256 under which the document is registered; null if it is not. */
-  registers: string | null = null;
   /** Whether the load shedder counts the request as an operation in progress. */
   isUnderWay = false;
   /** Whether Apollo has a response. */
   isAnswered = false;
-  cacheKey: ResponseCacheKey | null = null;
   cached: CachedResponse | null = null;
   validated: ValidatedOperation | null = null;
   /** The label for logs and metrics; null if there is no operation. */
@@ -94,5 +99,3 @@ declare module 'fastify' {
   // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- only an interface can be merged
   interface FastifyRequest extends RequestState {}
 }
-
-export type EndpointRequest = FastifyRequest;

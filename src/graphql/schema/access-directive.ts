@@ -5,16 +5,11 @@ import {
   GraphQLList,
   GraphQLNonNull,
   GraphQLSchema,
+  type GraphQLObjectType,
   GraphQLString,
-  isInputObjectType,
-  isInterfaceType,
-  isObjectType,
   lexicographicSortSchema,
   parse,
   printSchema,
-  type ConstValueNode,
-  type DefinitionNode,
-  type TypeNode,
 } from 'graphql';
 import { type Access, scopesOf } from '../../auth/access.js';
 import type { FieldAudience } from '../../common/field.js';
@@ -52,43 +47,31 @@ interface Described {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** The sentence that says which scopes a field needs. */
-function describeScopes(scopes: readonly string[]): string {
-  const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
-  return `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.`;
-}
+const scopesIn = ({ extensions }: Described): readonly string[] => {
+  const access = extensions?.['access'] as Access | undefined;
+  return access === undefined ? [] : scopesOf(access);
+};
+const audienceOf = ({ extensions }: Described) => extensions?.['visibleTo'] as FieldAudience | undefined;
 
 /** Adds the directives `@access` and `@visibleTo` to the schema, and the scopes of fields to their descriptions. */
 export function describeAccess(schema: GraphQLSchema): GraphQLSchema {
+  const audiences = new Set<FieldAudience>();
   const describe = <Field extends Described>(field: Field): Field => {
-    const scopes = scopesOfField(field);
+    const audience = audienceOf(field);
+    if (audience !== undefined) audiences.add(audience);
+    const scopes = scopesIn(field);
     if (scopes.length === 0) return field;
-    return { ...field, description: `${field.description ?? ''} ${describeScopes(scopes)}`.trimStart() };
+    const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
+    const needed = `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.`;
+    return { ...field, description: `${field.description ?? ''} ${needed}`.trimStart() };
   };
-  const described = mapSchema(schema, {
+  const config = mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: describe,
     [MapperKind.INTERFACE_FIELD]: describe,
     [MapperKind.INPUT_OBJECT_FIELD]: describe,
-  });
-  const config = described.toConfig();
-  const directives = hasAudiences(schema) ? [ACCESS_DIRECTIVE, AUDIENCE_DIRECTIVE] : [ACCESS_DIRECTIVE];
+  }).toConfig();
+  const directives = audiences.size > 0 ? [ACCESS_DIRECTIVE, AUDIENCE_DIRECTIVE] : [ACCESS_DIRECTIVE];
   return new GraphQLSchema({ ...config, directives: [...config.directives, ...directives] });
-}
-
-function scopesOfField({ extensions }: Described): readonly string[] {
-  const access = extensions?.['access'] as Access | undefined;
-  return access === undefined ? [] : scopesOf(access);
-}
-
-function hasAudiences(schema: GraphQLSchema): boolean {
-  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
-  return types.some((type) =>
-    Object.values(type.getFields()).some((field) => audienceOfField(field) !== undefined),
-  );
-}
-
-function audienceOfField({ extensions }: Described): FieldAudience | undefined {
-  return extensions?.['visibleTo'] as FieldAudience | undefined;
 }
 
 /**
@@ -97,36 +80,26 @@ function audienceOfField({ extensions }: Described): FieldAudience | undefined {
  */
 export function printSdl(schema: GraphQLSchema): string {
   const text = printSchema(lexicographicSortSchema(schema));
-  const nodes = parse(text).definitions.flatMap((definition) => fieldsIn(definition, schema));
   let printed = '';
   let end = 0;
-  for (const [{ type, defaultValue }, field] of nodes) {
-    const directives = directivesOf(field);
-    if (directives === '') continue;
-    const at = (defaultValue ?? type).loc?.end ?? end;
-    printed += `${text.slice(end, at)}${directives}`;
-    end = at;
+  for (const definition of parse(text).definitions) {
+    if (!('fields' in definition)) continue;
+    const type = schema.getType(definition.name.value) as Pick<GraphQLObjectType, 'getFields'>;
+    for (const node of definition.fields ?? []) {
+      const directives = directivesOf(type.getFields()[node.name.value] ?? {});
+      if (directives === '') continue;
+      const last = ('defaultValue' in node ? node.defaultValue : undefined) ?? node.type;
+      printed += `${text.slice(end, last.loc?.end)}${directives}`;
+      end = last.loc?.end ?? end;
+    }
   }
   return `${printed}${text.slice(end)}\n`;
 }
 
 function directivesOf(field: Described): string {
-  const scopes = scopesOfField(field);
-  const audience = audienceOfField(field);
+  const scopes = scopesIn(field);
+  const audience = audienceOf(field);
   const access =
     scopes.length === 0 ? '' : ` @access(scopes: ${JSON.stringify(scopes).replaceAll(',', ', ')})`;
   return audience === undefined ? access : `${access} @visibleTo(audience: "${audience}")`;
-}
-
-interface FieldNode {
-  readonly type: TypeNode;
-  readonly defaultValue?: ConstValueNode | undefined;
-}
-
-function fieldsIn(definition: DefinitionNode, schema: GraphQLSchema): (readonly [FieldNode, Described])[] {
-  if (!('fields' in definition)) return [];
-  const type = schema.getType(definition.name.value);
-  if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) return [];
-  const fields: Readonly<Record<string, Described>> = type.getFields();
-  return (definition.fields ?? []).map((node) => [node, fields[node.name.value] ?? {}]);
 }

@@ -1,8 +1,20 @@
-import type { Type } from '@nestjs/common';
-import { ArgsType, Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ArgsType,
+  Field,
+  type FieldOptions,
+  Int,
+  ObjectType,
+  registerEnumType,
+  type ReturnTypeFunc,
+} from '@nestjs/graphql';
 import { InheritAccess } from '../../auth/access.js';
 import type { PageArguments } from '../../common/page.js';
 import type { Page } from '../../database/paging/page.js';
+
+/** A field for everyone who may read the object. */
+export const Shown = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
+  applyDecorators(InheritAccess(), Field(type, { description, ...options }));
 
 export enum OrderDirection {
   ASC = 'ASC',
@@ -49,27 +61,22 @@ export class ConnectionArguments implements PageArguments {
 
 @ObjectType({ description: 'The position of a page within its connection.' })
 export class PageInfo {
-  @InheritAccess()
-  @Field(() => Boolean, { description: 'Whether there are elements after this page.' })
+  @Shown(() => Boolean, 'Whether there are elements after this page.')
   hasNextPage!: boolean;
 
-  @InheritAccess()
-  @Field(() => Boolean, { description: 'Whether there are elements before this page.' })
+  @Shown(() => Boolean, 'Whether there are elements before this page.')
   hasPreviousPage!: boolean;
 
-  @InheritAccess()
-  @Field(() => String, {
+  @Shown(() => String, 'The cursor of the first element of this page. Null on an empty page.', {
     nullable: true,
-    description: 'The cursor of the first element of this page. Null on an empty page.',
   })
   startCursor!: string | null;
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'The cursor of the last element of this page, for the argument `after` of the next page. Null on an empty page.',
-  })
+  @Shown(
+    () => String,
+    'The cursor of the last element of this page, for the argument `after` of the next page. Null on an empty page.',
+    { nullable: true },
+  )
   endCursor!: string | null;
 }
 
@@ -138,62 +145,37 @@ class PlacedPage implements PageInfo {
   }
 }
 
-interface ConnectionDescriptions {
-  readonly connection: string;
-  readonly nodes: string;
-  readonly edge: string;
-  readonly node: string;
-}
-
 /** Declares the edge and connection types of a node type (Relay cursor connections specification). */
 export function connectionTypes<Node extends object>(
   name: string,
   node: () => Type<Node> | object,
-  descriptions: ConnectionDescriptions,
+  descriptions: Readonly<Record<'connection' | 'nodes' | 'edge' | 'node', string>>,
 ): { ConnectionType: Type<Connection<Node>> } {
   const nodeType = node as () => Type<Node>;
-  const EdgeType = edgeType(name, nodeType, descriptions);
+
+  @ObjectType(`${name}Edge`, { description: descriptions.edge })
+  class EdgeType {
+    @Shown(() => String, 'The cursor of this element, for the arguments `after` and `before`.')
+    cursor!: string;
+
+    @Shown(nodeType, descriptions.node)
+    node!: Node;
+  }
 
   @ObjectType(`${name}Connection`, { description: descriptions.connection })
   class ConnectionType {
-    @InheritAccess()
-    @Field(() => [nodeType()], { description: descriptions.nodes })
+    @Shown(() => [nodeType()], descriptions.nodes)
     nodes!: Node[];
 
-    @InheritAccess()
-    @Field(() => [EdgeType], { description: 'The elements of this page, each with its cursor.' })
+    @Shown(() => [EdgeType], 'The elements of this page, each with its cursor.')
     edges!: Edge<Node>[];
 
-    @InheritAccess()
-    @Field(() => PageInfo, { description: 'The position of this page within the connection.' })
+    @Shown(() => PageInfo, 'The position of this page within the connection.')
     pageInfo!: PageInfo;
 
-    @InheritAccess()
-    @Field(() => Int, {
-      description: 'The number of elements on all pages. Computed only if selected.',
-    })
+    @Shown(() => Int, 'The number of elements on all pages. Computed only if selected.')
     totalCount!: number;
   }
 
   return { ConnectionType: ConnectionType as unknown as Type<Connection<Node>> };
-}
-
-function edgeType<Node>(
-  name: string,
-  node: () => Type<Node>,
-  descriptions: ConnectionDescriptions,
-): Type<Edge<Node>> {
-  @ObjectType(`${name}Edge`, { description: descriptions.edge })
-  class EdgeType {
-    @InheritAccess()
-    @Field(() => String, {
-      description: 'The cursor of this element, for the arguments `after` and `before`.',
-    })
-    cursor!: string;
-
-    @InheritAccess()
-    @Field(node, { description: descriptions.node })
-    node!: Node;
-  }
-  return EdgeType;
 }

@@ -1,16 +1,19 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { Extensions } from '@nestjs/graphql';
 import {
-  type GraphQLInputFieldConfigMap,
+  GraphQLBoolean,
   GraphQLInputObjectType,
-  type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
   GraphQLFloat,
+  type GraphQLInputFieldConfigMap,
   type GraphQLInputType,
+  GraphQLInt,
   type GraphQLNamedType,
   GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  GraphQLString,
   type GraphQLType,
   type NamedTypeNode,
   parseType,
@@ -22,10 +25,9 @@ import { type Field, type FieldAudience, pluralOf } from '../../common/field.js'
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
-import { filterTypeOf } from '../../database/fields/filters.js';
+import { type FilterType, filterTypeOf } from '../../database/fields/filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
-import { VALUE_FILTER_TYPES } from './value-filter-types.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -58,52 +60,24 @@ export function DeriveFields(derive: Derive): ClassDecorator {
 
 /** Adds the fields of tables to types, and then those that types share to their interfaces. */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  return addSharedFields(deriveFields(schema, config));
-}
-
-function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  return mapSchema(schema, {
-    [MapperKind.OBJECT_TYPE]: (type) => {
-      const derived = derivedFieldsOf(type, config);
-      if (derived.length === 0) return type;
-      const fields: GraphQLFieldConfigMap<unknown, unknown> = Object.fromEntries(
-        derived.map((field) => [
-          field.name,
-          {
-            type: outputTypeOf(field, schema),
-            ...textsOf(field),
-            args: argumentsOf(field, schema),
-            extensions: { access: accessOf(field.scopes), ...extensionsOf(field) },
-          },
-        ]),
-      );
-      const own = type.toConfig();
-      return new GraphQLObjectType({ ...own, fields: { ...own.fields, ...fields } });
-    },
-    [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
-      const derived = derivedFieldsOf(type, config);
-      if (derived.length === 0) return type;
-      const fields: GraphQLInputFieldConfigMap = Object.fromEntries(
-        derived.map((field) => [
-          field.name,
-          {
-            type: typeIn(schema, field.type) as GraphQLInputType,
-            ...textsOf(field),
-            extensions: {
-              ...(field.scopes === undefined ? {} : { access: accessOf(field.scopes) }),
-              ...extensionsOf(field),
-            },
-          },
-        ]),
-      );
-      const own = type.toConfig();
-      return new GraphQLInputObjectType({ ...own, fields: { ...own.fields, ...fields } });
-    },
-  });
-}
-
-function textsOf({ description, deprecationReason }: DerivedField) {
-  return { description, deprecationReason };
+  return addSharedFields(
+    mapSchema(schema, {
+      [MapperKind.OBJECT_TYPE]: (type) => {
+        const { fields, ...own } = type.toConfig();
+        const derived = derivedFieldsOf(type, config).map(
+          (field) => [field.name, outputField(field, schema)] as const,
+        );
+        return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+      },
+      [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
+        const { fields, ...own } = type.toConfig();
+        const derived = derivedFieldsOf(type, config).map(
+          (field) => [field.name, inputField(field, schema)] as const,
+        );
+        return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+      },
+    }),
+  );
 }
 
 function derivedFieldsOf(
@@ -114,43 +88,82 @@ function derivedFieldsOf(
 }
 
 /** A field that is withheld without a scope, or null for some viewers, is nullable. */
-function outputTypeOf({ type, scopes, visibleTo }: DerivedField, schema: GraphQLSchema): GraphQLOutputType {
+function outputField(field: DerivedField, schema: GraphQLSchema): GraphQLFieldConfig<unknown, unknown> {
+  const { type, scopes, visibleTo, argumentsOf: root } = field;
   const isNullable = scopes !== undefined || visibleTo !== undefined;
-  return typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType;
-}
-
-function argumentsOf(
-  { argumentsOf: root }: DerivedField,
-  schema: GraphQLSchema,
-): GraphQLFieldConfigArgumentMap {
-  if (root === undefined) return {};
-  return schema.getQueryType()?.toConfig().fields[root]?.args ?? {};
-}
-
-function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
-  const { visibleTo, isPersonal, resolver, mostNodes } = field;
+  const args = root === undefined ? undefined : schema.getQueryType()?.toConfig().fields[root]?.args;
   return {
-    ...(resolver === undefined ? {} : { resolver }),
-    ...(mostNodes === undefined ? {} : { mostNodes }),
-    ...(visibleTo === undefined
-      ? {}
-      : { visibleTo, dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
-    ...(isPersonal === undefined ? {} : { personal: isPersonal }),
+    ...inputField(field, schema),
+    type: typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType,
+    args: args ?? {},
+    extensions: { access: { kind: 'inherited' } satisfies Access, ...extensionsOf(field) },
   };
 }
 
-function accessOf(scopes: readonly string[] | undefined): Access {
-  return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes };
+function inputField(field: DerivedField, schema: GraphQLSchema) {
+  const { type, description, deprecationReason } = field;
+  const extensions = extensionsOf(field);
+  return { type: typeIn(schema, type) as GraphQLInputType, description, deprecationReason, extensions };
 }
 
-/** Types that a schema has only if a derived field uses them. */
-const ADDED_TYPES = new Map<string, GraphQLNamedType>(
-  [GraphQLFloat, DateTime, Url, ...VALUE_FILTER_TYPES].map((type) => [type.name, type]),
-);
+function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
+  const { scopes, visibleTo, isPersonal: personal, resolver, mostNodes } = field;
+  const access: Access | undefined = scopes && { kind: 'scopes', scopes };
+  const dependsOn: CacheDependency[] | undefined = visibleTo && ['mirror', 'subject'];
+  const given = Object.entries({ access, resolver, mostNodes, visibleTo, dependsOn, personal });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
 
-/** @throws Error if the schema does not have the type */
-function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
-  const types = { getType: (name: string) => schema.getType(name) ?? ADDED_TYPES.get(name) };
+const SCALARS = [GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLString, DateTime, Url] as const;
+
+const AND = 'All conditions must hold. An object without a value never matches.';
+
+const numbers = (type: 'Int' | 'Float') => ({
+  is: [type, 'The exact value.'],
+  in: [`[${type}!]`, 'One of these values, up to 100.'],
+  min: [type, 'The smallest value.'],
+  max: [type, 'The greatest value.'],
+});
+
+/** What filters by custom fields compare, and the types and descriptions of their members. */
+const VALUE_FILTERS: Readonly<Record<FilterType, readonly [string, Readonly<Record<string, string[]>>]>> = {
+  StringFilter: [
+    'a text, compared as the directory compares it: repeated spaces and forms of the same character are ignored, and what the description of the member of the filter says. Only the first 512 characters count',
+    {
+      is: ['String', 'The whole text.'],
+      in: ['[String!]', 'One of these texts, up to 100.'],
+      startsWith: ['String', 'The beginning of the text, up to 128 characters.'],
+    },
+  ],
+  IntFilter: ['a number', numbers('Int')],
+  FloatFilter: ['a number', numbers('Float')],
+  BooleanFilter: ['a boolean', { is: ['Boolean', 'The value.'] }],
+  DateTimeFilter: [
+    'an instant',
+    { since: ['DateTime', 'The earliest instant.'], until: ['DateTime', 'The latest instant.'] },
+  ],
+};
+
+/** Types that a schema has only if a derived field uses them. */
+const ADDED_TYPES = new Map<string, GraphQLNamedType>(SCALARS.map((type) => [type.name, type]));
+for (const [name, [what, members]] of Object.entries(VALUE_FILTERS)) {
+  const fields = Object.entries(members).map(([member, [type = '', description]]) => [
+    member,
+    { type: typeIn(null, type) as GraphQLInputType, description },
+  ]);
+  ADDED_TYPES.set(
+    name,
+    new GraphQLInputObjectType({
+      name,
+      description: `Selects objects by ${what}. ${AND}`,
+      fields: Object.fromEntries(fields) as GraphQLInputFieldConfigMap,
+    }),
+  );
+}
+
+/** @throws Error if neither the schema nor the table of types above has the type */
+function typeIn(schema: GraphQLSchema | null, text: string): GraphQLType {
+  const types = { getType: (name: string) => schema?.getType(name) ?? ADDED_TYPES.get(name) };
   const type = typeFromAST(types as GraphQLSchema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
@@ -215,25 +228,11 @@ function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): Graph
   unknown,
   unknown
 > {
-  const fields = Object.values(first?.getFields() ?? {}).filter((field) =>
-    others.every((other) => signatureOf(other.getFields()[field.name]) === signatureOf(field)),
+  const fields = first?.getFields() ?? {};
+  const shared = Object.entries(first?.toConfig().fields ?? {}).filter(([name]) =>
+    others.every((other) => signatureOf(other.getFields()[name]) === signatureOf(fields[name])),
   );
-  const configs = first?.toConfig().fields ?? {};
-  return Object.fromEntries(
-    fields.map(({ name, type, description, deprecationReason, extensions: { access, visibleTo } }) => {
-      const args = configs[name]?.args ?? {};
-      return [
-        name,
-        {
-          type,
-          args,
-          description,
-          deprecationReason,
-          extensions: { access, ...(visibleTo ? { visibleTo } : {}) },
-        },
-      ];
-    }),
-  );
+  return Object.fromEntries(shared.map(([name, { resolve, ...field }]) => [name, field]));
 }
 
 function signatureOf(field: GraphQLField<unknown, unknown> | undefined): string | null {

@@ -2,7 +2,6 @@ import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   getNamedType,
   type GraphQLFieldConfig,
-  type GraphQLFieldConfigMap,
   GraphQLList,
   type GraphQLNamedType,
   GraphQLNonNull,
@@ -33,61 +32,48 @@ export function nameOfOriginal({ name, extensions }: Pick<GraphQLNamedType, 'nam
  * same code.
  */
 export function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
-  const payloads = new Set(
-    Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ type }) => getNamedType(type).name),
-  );
-  const previews = new PreviewTypes();
-  return mapSchema(schema, {
-    [MapperKind.OBJECT_TYPE]: (type) => (payloads.has(type.name) ? previews.payloadOf(type) : type),
-  });
-}
-
-class PreviewTypes {
-  private readonly known = new Map<string, GraphQLObjectType>();
-
-  /** The payload with previews of its objects. */
-  payloadOf(type: GraphQLObjectType): GraphQLObjectType {
-    return new GraphQLObjectType({ ...type.toConfig(), fields: () => this.fieldsOf(type) });
-  }
-
-  private fieldsOf(type: GraphQLObjectType): GraphQLFieldConfigMap<unknown, unknown> {
-    const fields = Object.entries(type.toConfig().fields as Record<string, FieldConfig>);
-    return Object.fromEntries(
-      fields.map(([name, field]) => [name, { ...field, type: this.previewIn(field.type) }]),
-    );
-  }
-
-  private previewIn(type: GraphQLOutputType): GraphQLOutputType {
-    if (isNonNullType(type)) return new GraphQLNonNull(this.previewIn(type.ofType));
-    if (isListType(type)) return new GraphQLList(this.previewIn(type.ofType));
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+  const payloads = new Set(mutations.map(({ type }) => getNamedType(type).name));
+  const previews = new Map<string, GraphQLObjectType>();
+  const previewIn = (type: GraphQLOutputType): GraphQLOutputType => {
+    if (isNonNullType(type)) return new GraphQLNonNull(previewIn(type.ofType));
+    if (isListType(type)) return new GraphQLList(previewIn(type.ofType));
     if (isAbstractType(type)) throw new Error(`${type.name} is below a payload and has no type for previews`);
-    return isObjectType(type) && leadsToNode(type) ? this.previewOf(type) : type;
-  }
-
-  private previewOf(type: GraphQLObjectType): GraphQLObjectType {
-    const known = this.known.get(type.name);
+    return isObjectType(type) && leadsToNode(type) ? previewOf(type) : type;
+  };
+  const fieldsOf = (type: GraphQLObjectType) =>
+    Object.fromEntries(
+      Object.entries(type.toConfig().fields).map(([name, field]) => [
+        name,
+        { ...field, type: previewIn(field.type) },
+      ]),
+    );
+  const previewOf = (type: GraphQLObjectType): GraphQLObjectType => {
+    const known = previews.get(type.name);
     if (known !== undefined) return known;
-    const config = type.toConfig();
-    const name = previewName(type.name);
+    const { description, extensions, ...config } = type.toConfig();
+    // `GroupConnection` becomes `GroupPreviewConnection`, and `User` becomes `UserPreview`.
+    const name = type.name.replace(/(?=(?:Connection|Edge)$)|$/, 'Preview');
     const preview = new GraphQLObjectType({
       ...config,
       name,
-      description: `${config.description ?? ''} It has the values after a previewed change, and is not a \`${type.name}\`.`,
+      description: `${description ?? ''} It has the values after a previewed change, and is not a \`${type.name}\`.`,
       interfaces: [],
-      extensions: { ...config.extensions, previewOf: type.name },
+      extensions: { ...extensions, previewOf: type.name },
       fields: () => {
-        const fields = this.fieldsOf(type);
-        return isNode(type) ? { ...fields, nodeId: nodeIdIn(name, fields['nodeId']) } : fields;
+        const { nodeId, ...fields } = fieldsOf(type);
+        return { ...fields, ...(nodeId && { nodeId: isNode(type) ? nodeIdIn(name, nodeId) : nodeId }) };
       },
     });
-    this.known.set(type.name, preview);
+    previews.set(type.name, preview);
     return preview;
-  }
-}
-
-/** `GroupConnection` becomes `GroupPreviewConnection`, and `User` becomes `UserPreview`. */
-function previewName(name: string): string {
-  return name.replace(/(?=(?:Connection|Edge)$)|$/, 'Preview');
+  };
+  return mapSchema(schema, {
+    [MapperKind.OBJECT_TYPE]: (type) =>
+      payloads.has(type.name)
+        ? new GraphQLObjectType({ ...type.toConfig(), fields: () => fieldsOf(type) })
+        : type,
+  });
 }
 
 function isNode(type: GraphQLObjectType): boolean {
@@ -104,11 +90,7 @@ function leadsToNode(type: GraphQLObjectType, seen = new Set<string>()): boolean
   });
 }
 
-function nodeIdIn(name: string, field: FieldConfig | undefined): FieldConfig {
-  if (field === undefined) throw new Error(`${name} has no nodeId`);
-  return {
-    ...field,
-    description: NODE_ID,
-    resolve: (object) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid),
-  };
+function nodeIdIn(name: string, field: FieldConfig): FieldConfig {
+  const resolve = (object: unknown) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid);
+  return { ...field, description: NODE_ID, resolve };
 }

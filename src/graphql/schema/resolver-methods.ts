@@ -1,5 +1,4 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
-import { ForbiddenException, type Type } from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   GUARDS_METADATA,
@@ -7,7 +6,6 @@ import {
   PIPES_METADATA,
 } from '@nestjs/common/constants.js';
 import type { ApplicationConfig, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
 import { GqlParamtype } from '@nestjs/graphql/dist/enums/gql-paramtype.enum.js';
 import { createArgsMapper } from '@nestjs/graphql/dist/utils/map-args-to-props.util.js';
@@ -30,10 +28,10 @@ export interface NestResolvers {
   readonly discovery: DiscoveryService;
 }
 
-/** What Nest can run around a method. A cached response would skip the first two. */
-const OBSERVERS = [GUARDS_METADATA, INTERCEPTORS_METADATA];
+/** What Nest can run around a method. */
 const ENHANCERS = [
-  ...OBSERVERS,
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
   PIPES_METADATA,
   EXCEPTION_FILTERS_METADATA,
   FIELD_RESOLVER_MIDDLEWARE_METADATA,
@@ -42,51 +40,41 @@ const ENHANCERS = [
 /**
  * Connects the fields of the schema with the methods of their resolvers. Nest's pipeline runs around a method with a guard, an
  * interceptor, a pipe, a filter or field middleware, and around one with other parameters than Nest's own. Every other method is
- * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036). Fields with a guard or an
- * interceptor are not cached.
+ * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036): the policy has decided what
+ * ScopesGuard would. Fields behind the pipeline are not cached.
  */
 export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
-  const { isObserved, isEnhanced } = globalsOf(nest.application);
+  const isEnhanced = hasForeignGlobals(nest.application);
   const wrappers = nest.discovery.getProviders();
-  const guard = wrappers.find(({ metatype }) => metatype === ScopesGuard)?.instance as ScopesGuard;
-  const roots = [schema.getQueryType()?.name, schema.getMutationType()?.name];
   return mapSchema(schema, {
-    [MapperKind.OBJECT_FIELD]: (field: Field, _name, typeName) => {
+    [MapperKind.OBJECT_FIELD]: (field: Field) => {
       const method = field.extensions?.['resolver'] as ResolverMethod | undefined;
       if (method === undefined) return field;
       const provider = providerOf(method, wrappers);
-      const connected = isObserved || has(OBSERVERS, method) ? uncached(field) : field;
-      if (provider === null) return connected;
+      // A cached response would skip what runs around the method.
       if (isEnhanced || has(ENHANCERS, method)) {
         // Nest has made no resolver for a derived field.
-        return { ...connected, resolve: field.resolve ?? behindEnhancers(provider, method, nest) };
+        if (field.resolve !== undefined || provider === null) return uncached(field);
+        return { ...uncached(field), resolve: behindEnhancers(provider, method, nest) };
       }
-      const call = callerOf(provider, method);
-      if (call === null) return connected;
-      const resolve = roots.includes(typeName) ? behindScopes(call, provider, method, guard) : call;
-      return { ...connected, resolve };
+      const resolve = provider && callerOf(provider, method);
+      return resolve === null ? field : { ...field, resolve };
     },
   });
 }
 
 /** Whether there are global enhancers beside those of this service. */
-function globalsOf(application: ApplicationConfig) {
-  const isForeign = (each: unknown) =>
-    !(each instanceof OAuthGuard || each instanceof ScopesGuard || each instanceof RethrowFilter);
-  const observers = [
+function hasForeignGlobals(application: ApplicationConfig): boolean {
+  return [
     ...application.getGlobalGuards(),
     ...application.getGlobalRequestGuards(),
     ...application.getGlobalInterceptors(),
     ...application.getGlobalRequestInterceptors(),
-  ].filter(isForeign);
-  const others = [
     ...application.getGlobalPipes(),
     ...application.getGlobalRequestPipes(),
     ...application.getGlobalFilters(),
     ...application.getGlobalRequestFilters(),
-  ].filter(isForeign);
-  const isObserved = observers.length > 0;
-  return { isObserved, isEnhanced: isObserved || others.length > 0 };
+  ].some((each) => ![OAuthGuard, ScopesGuard, RethrowFilter].some((own) => each instanceof own));
 }
 
 /** The only instance of the class of a method; null if there is none, or one for each request. */
@@ -139,31 +127,12 @@ function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Ca
   }
   // Members of classes can have other names in the schema.
   const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
-  return (...[parent, args, ...rest]: Given) => {
-    const given: readonly unknown[] = [parent, rename(args), ...rest];
+  return (parent, args, context, info) => {
+    const given: readonly unknown[] = [parent, rename(args), context, info];
     const values = parameters.map(({ at, member }) =>
       member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
     );
     return method.apply(provider, values);
-  };
-}
-
-/**
- * A root field behind ScopesGuard, which is synchronous: Nest's promises cost more than a small resolver. OAuthGuard has already
- * identified the principal.
- */
-function behindScopes(
-  call: Call,
-  provider: Provider,
-  { class: type, name }: ResolverMethod,
-  guard: ScopesGuard,
-) {
-  const method = provider[name] as Method;
-  return (...given: Given) => {
-    const context = new ExecutionContextHost(given, type as Type, method);
-    context.setType('graphql');
-    if (!guard.canActivate(context)) throw new ForbiddenException();
-    return call(...given);
   };
 }
 

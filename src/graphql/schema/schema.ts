@@ -1,18 +1,20 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   getNamedType,
+  type GraphQLField,
   type GraphQLFieldConfig,
   GraphQLObjectType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   isIntrospectionType,
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { type Access, decideAccess, nameOfScopes } from '../../auth/access.js';
-import type { Principal } from '../../auth/principal.js';
-import { isConnection } from '../analysis/connection-arguments.js';
-import { unboundedSize } from '../analysis/operation-cost.js';
-import { pathKey } from '../analysis/operation.js';
+import { type Access, decideAccess, scopesOf } from '../../auth/access.js';
+import { scopeNeeded } from '../../auth/authentication.error.js';
+import { grantedScopes, type Principal } from '../../auth/principal.js';
+import { ServiceError } from '../../common/errors.js';
+import { isConnection, unboundedSize } from '../analysis/operation-cost.js';
 import type { Config } from '../../config/config.js';
 import { describeAccess } from './access-directive.js';
 import { addDerivedFields } from './derived-fields.js';
@@ -62,72 +64,48 @@ function withoutDefaultResolver(
 }
 
 function undeclaredFields(schema: GraphQLSchema): string[] {
-  const problems: string[] = [];
-  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
-  const connections = objects.flatMap((type) => Object.values(type.getFields()).filter(isConnection));
-  const pages = new Set(connections.map(({ type }) => getNamedType(type).name));
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    const isRoot = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
-      type,
+  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type));
+  const fieldsOf = (type: GraphQLObjectType) => Object.values(type.getFields());
+  const pages = types.flatMap(fieldsOf).filter(isConnection);
+  const pageTypes = new Set(pages.map(({ type }) => getNamedType(type).name));
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  return types
+    .filter((type) => !isIntrospectionType(type))
+    .flatMap((type) =>
+      fieldsOf(type).flatMap((field) =>
+        [unboundedSize(field, pageTypes.has(type.name)), accessProblem(field, roots.includes(type))].flatMap(
+          (problem) => (problem === null ? [] : [`${type.name}.${field.name} ${problem}`]),
+        ),
+      ),
     );
-    for (const field of Object.values(type.getFields())) {
-      const coordinate = `${type.name}.${field.name}`;
-      const unbounded = unboundedSize(field, pages.has(type.name));
-      if (unbounded !== null) problems.push(`${coordinate} ${unbounded}`);
-      const access = field.extensions['access'] as Access | undefined;
-      if (access === undefined) {
-        problems.push(
-          `${coordinate} does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess`,
-        );
-      } else if (access.kind === 'inherited' && isRoot) {
-        problems.push(`${coordinate} is a root field and has nothing to inherit its access from`);
-      } else if (access.kind === 'scopes' && isNonNullType(field.type)) {
-        problems.push(
-          `${coordinate} needs a scope and must be nullable, so that the rest of an answer survives without it`,
-        );
-      }
-    }
-  }
-  return problems;
 }
 
-/** Schemas restricted to the scopes of a token: other fields return null. One for each set of scopes. */
-export class ScopedSchemas {
-  private readonly views = new Map<string, GraphQLSchema>();
-
-  constructor(private readonly whole: GraphQLSchema) {}
-
-  for(principal: Principal): GraphQLSchema {
-    const name = nameOfScopes(principal);
-    let view = this.views.get(name);
-    if (view === undefined) {
-      view = mapSchema(this.whole, {
-        [MapperKind.OBJECT_FIELD]: (field) =>
-          decideAccess(field.extensions?.['access'] as Access, principal) === 'granted'
-            ? field
-            : { ...field, resolve: withhold },
-      });
-      this.views.set(name, view);
-    }
-    return view;
-  }
+function accessProblem({ type, extensions }: GraphQLField<unknown, unknown>, isRoot: boolean): string | null {
+  const access = extensions['access'] as Access | undefined;
+  if (access === undefined)
+    return 'does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess';
+  if (access.kind === 'inherited' && isRoot)
+    return 'is a root field and has nothing to inherit its access from';
+  return access.kind === 'scopes' && isNonNullType(type)
+    ? 'needs a scope and must be nullable, so that the rest of an answer survives without it'
+    : null;
 }
 
-/** Records a path at which the field was withheld. Each is the path of an error. */
-const withhold: NonNullable<GraphQLFieldConfig<unknown, RequestContext>['resolve']> = (
-  _source,
-  _arguments,
-  context,
-  info,
-) => {
-  const path: (string | number)[] = [];
-  for (let step: typeof info.path | undefined = info.path; step !== undefined; step = step.prev)
-    path.unshift(step.key);
-  const names = path.filter((step) => typeof step === 'string');
-  const key = pathKey(names, info.parentType.name, info.fieldName);
-  const paths = context.withheldAt.get(key);
-  if (paths === undefined) context.withheldAt.set(key, [path]);
-  else paths.push(path);
-  return null;
-};
+/** The schema for tokens with the scopes of a principal, in which all other fields are null, and note where they occur. */
+export function scopedSchema(whole: GraphQLSchema, principal: Principal): GraphQLSchema {
+  return mapSchema(whole, {
+    [MapperKind.OBJECT_FIELD]: (field: GraphQLFieldConfig<unknown, RequestContext>, name, type) => {
+      const access = field.extensions?.['access'] as Access;
+      if (decideAccess(access, principal) === 'granted') return field;
+      const requiredScopes = scopesOf(access);
+      const message = scopeNeeded(`The field ${type}.${name}`, requiredScopes);
+      const details = { requiredScopes, grantedScopes: grantedScopes(principal) };
+      const error = new ServiceError('INSUFFICIENT_SCOPE', message, details);
+      return {
+        ...field,
+        resolve: (_source: unknown, _given: unknown, context: RequestContext, info: GraphQLResolveInfo) =>
+          context.withhold(error, info),
+      };
+    },
+  });
+}

@@ -1,9 +1,9 @@
-import { Field, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { ObjectType, registerEnumType } from '@nestjs/graphql';
 import type { GraphQLFieldResolver } from 'graphql';
-import { InheritAccess } from '../../auth/access.js';
 import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
+import { Shown } from './connection.js';
 
 /** The codes of failures that a client can foresee. */
 export enum UserErrorCode {
@@ -28,19 +28,16 @@ registerEnumType(UserErrorCode, {
 
 @ObjectType({ description: 'An expected failure of a mutation.' })
 export class UserError {
-  @InheritAccess()
-  @Field(() => UserErrorCode, { description: 'The kind of the failure.' })
+  @Shown(() => UserErrorCode, 'The kind of the failure.')
   code!: UserErrorCode;
 
-  @InheritAccess()
-  @Field(() => String, { description: 'The failure in English, for people. It may change.' })
+  @Shown(() => String, 'The failure in English, for people. It may change.')
   message!: string;
 
-  @InheritAccess()
-  @Field(() => [String], {
-    description:
-      'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
-  })
+  @Shown(
+    () => [String],
+    'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
+  )
   path!: string[];
 }
 

@@ -2,7 +2,6 @@ import { Injectable, Inject, Optional } from '@nestjs/common';
 import { TokenCache } from '../../auth/oauth.guard.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
-import { Documents } from '../../graphql/analysis/documents.js';
 import { SignedUrls } from '../../media/signing/signed-urls.js';
 import type { LabelledValue, Metric, MetricGroup } from './registry.js';
 import type pg from 'pg';
@@ -70,8 +69,8 @@ export class DatabaseMetrics implements MetricGroup {
 export class CacheMetrics implements MetricGroup {
   readonly metrics: readonly Metric[];
 
-  constructor(responses: ResponseCache, documents: Documents, tokens: TokenCache, signedUrls: SignedUrls) {
-    const caches = { responses, documents, tokens, signed_urls: signedUrls };
+  constructor(responses: ResponseCache, tokens: TokenCache, signedUrls: SignedUrls) {
+    const caches = { responses, tokens, signed_urls: signedUrls };
     const read = (property: keyof CacheStatistics) => () =>
       Object.entries(caches).flatMap(([cache, { statistics }]): LabelledValue[] => {
         const value = statistics[property];

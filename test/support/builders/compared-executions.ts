@@ -17,10 +17,10 @@ export class ComparedExecutions {
     const compiler = app.get(Compiler);
     compiler.worthwhileAfter = 0;
     const compile = compiler.compile.bind(compiler);
-    compiler.compile = (schema, operation, conditions) => {
-      const compiled = compile(schema, operation, conditions);
+    compiler.compile = (request, variables) => {
+      const compiled = compile(request, variables);
       if (compiled === null) return null;
-      const { document, definition } = operation;
+      const { schema, document, definition } = request;
       const operationName = definition.name?.value;
       return this.inBothWays(compiled, (contextValue, variableValues) =>
         execute({ schema, document, operationName, contextValue, variableValues }),

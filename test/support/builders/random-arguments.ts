@@ -10,7 +10,7 @@ import {
   isNonNullType,
   isRequiredInputField,
 } from 'graphql';
-import { isConnection } from '../../../src/graphql/analysis/connection-arguments.js';
+import { isConnection } from '../../../src/graphql/analysis/operation-cost.js';
 
 /** Existing ids and other values that types do not describe. */
 export interface Known {

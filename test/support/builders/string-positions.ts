@@ -15,7 +15,7 @@ import {
   isRequiredInputField,
   isScalarType,
 } from 'graphql';
-import { isConnection } from '../../../src/graphql/analysis/connection-arguments.js';
+import { isConnection } from '../../../src/graphql/analysis/operation-cost.js';
 
 /** A position of the schema that accepts a text. */
 export interface StringPosition {
