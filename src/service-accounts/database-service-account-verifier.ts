@@ -121,8 +121,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     if (Math.abs(now.getTime() - (lastUsedAt?.getTime() ?? 0)) > USE_INTERVAL_MS) this.noteUse(id, now);
     return {
       principal: principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo }),
-      cacheFrom: 0,
-      cacheUntil: 0,
+      cacheFor: 0,
     };
   }
 

@@ -5,10 +5,9 @@ import { request as sendHttps } from 'node:https';
 import type { JSONWebKeySet, JWK } from 'jose';
 import { Logger } from '@nestjs/common';
 import { z } from 'zod';
-import { codeOf } from '../../common/finding.js';
 import type { AuthConfig, IntrospectionConfig } from '../../config/settings/auth.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { weaknessOf } from './weak-keys.js';
+import { weaknessOf } from './issuer-keys.js';
 
 const TIMEOUT_MS = 2500;
 /** A key set or an introspection is far smaller. */
@@ -109,23 +108,16 @@ export class ExternalIssuer {
     form: URLSearchParams | null = null,
     authorization: Record<string, string> = {},
   ): Promise<z.output<Schema>> {
-    const { certificates } = this.config;
-    const body = form === null ? null : String(form);
-    const headers: Record<string, string | number> = {
-      accept: 'application/json',
-      'accept-encoding': 'identity',
-      ...authorization,
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...authorization };
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const sent: IssuerRequest = {
+      method: form === null ? 'GET' : 'POST',
+      url: new URL(url),
+      headers: form === null ? headers : { ...headers, ...type },
     };
-    if (body !== null) {
-      headers['content-type'] = 'application/x-www-form-urlencoded';
-      headers['content-length'] = Buffer.byteLength(body);
-    }
-    const sent: IssuerRequest = { method: body === null ? 'GET' : 'POST', url: new URL(url), headers };
     requestChannel.publish(sent);
-    const ca = certificates === null ? {} : { ca: certificates };
     try {
-      const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await exchange(sent.url, headers, body, options);
+      const response = await this.send(sent, form?.toString());
       sent.status = response.statusCode;
       const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
       if (response.statusCode !== 200 || isEncoded) {
@@ -136,6 +128,18 @@ export class ExternalIssuer {
     } finally {
       responseChannel.publish(sent);
     }
+  }
+
+  /** On a connection of its own, because one that waits for its next request may be closed. Redirects are not followed. */
+  private async send({ method, url, headers }: IssuerRequest, body?: string): Promise<IncomingMessage> {
+    const { certificates } = this.config;
+    const ca = certificates === null ? {} : { ca: certificates };
+    const options = { ...ca, method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const request = (url.protocol === 'https:' ? sendHttps : sendHttp)(url, options).end(body);
+    // An error after the response, such as the end of the time, is one of the response too.
+    request.on('error', () => undefined);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return response;
   }
 }
 
@@ -158,27 +162,6 @@ function authorizationOf(client: IntrospectionConfig['client']): Record<string, 
   if (client === null) return {};
   const credentials = [client.clientId, client.clientSecret].map(encodeForm).join(':');
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
-}
-
-/** Sends a GET, or a POST with the form. Redirects are not followed. */
-async function exchange(
-  url: URL,
-  headers: Readonly<Record<string, string | number>>,
-  form: string | null,
-  options: { readonly ca?: string; readonly signal: AbortSignal },
-): Promise<IncomingMessage> {
-  const send = url.protocol === 'https:' ? sendHttps : sendHttp;
-  const request = send(url, { ...options, method: form === null ? 'GET' : 'POST', headers }).end(form);
-  // An error after the response, such as the end of the time, is one of the response too.
-  request.on('error', () => undefined);
-  try {
-    const [response] = (await once(request, 'response', options)) as [IncomingMessage];
-    return response;
-  } catch (error) {
-    // The issuer has closed a connection that waited for its next request.
-    if (request.reusedSocket && codeOf(error) === 'ECONNRESET') return exchange(url, headers, form, options);
-    throw error;
-  }
 }
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
