@@ -16,16 +16,24 @@ interface StartFailure {
   readonly exitCode: number;
 }
 
-/**
- * Writes why the process cannot continue: to standard error, or, as the command line asks, to standard output as JSON.
- * @returns the exit code
- */
-export function explain(error: unknown): number {
+/** Writes to standard error why the process cannot continue. Returns the exit code. */
+function explainFailure(error: unknown): number {
+  const { problems, exitCode } = describeFailure(error);
+  for (const problem of problems) console.error(problem);
+  return exitCode;
+}
+
+/** Writes the same as JSON to standard output, for programs. */
+function explainFailureAsJson(error: unknown): number {
   const failure = describeFailure(error);
-  if (process.argv.includes('--json')) printFailure(failure);
-  else for (const problem of failure.problems) console.error(problem);
+  printFailure(failure);
   return failure.exitCode;
 }
+
+/** As the command line asks, also that of the process that has started this one. */
+export const explain: (error: unknown) => number = process.argv.includes('--json')
+  ? explainFailureAsJson
+  : explainFailure;
 
 export function printFailure({ code, problems }: StartFailure): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));

@@ -19,7 +19,7 @@ import { IS_COMPLETE, statement } from '../database/statements/statement.js';
  * exist.
  */
 const FIND_LIVE = statement(`
-  select asked.id, account.id, coalesce(account.limited_scopes, account.scopes, '{read}'), account.expires_at, account.last_used_at,
+  select asked.id, account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
     coalesce(nullif(array(
       select secret.sha256 from service_account_secrets secret
       where secret.service_account_id = asked.id and (secret.expires_at is null or secret.expires_at > $2)

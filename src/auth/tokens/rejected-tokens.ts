@@ -62,7 +62,7 @@ export class RejectedTokens {
     }
     return () => {
       const { taken, until } = limit.take(network, 0);
-      limit.note(network, { isTaken: true, taken: taken - 1, until });
+      limit.note(network, { isTaken: true, taken: Math.max(0, taken - 1), until });
     };
   }
 
