@@ -74,14 +74,9 @@ function conditionOf(name: string, value: string, fields: readonly Field[], valu
   if (name === 'uuid')
     return UUID.test(value) ? lookupCondition({ table: 'users' }, 'nodeId', 'u', values.add(value)) : null;
   const field = fields.find((each) => each.name === name);
-  if (field === undefined || !isUserField(field)) return null;
+  if (field === undefined) return null;
   const isNumber = filterTypeOf(field) === 'IntFilter';
   if (isNumber && !/^\d{1,9}$/.test(value)) return null;
   const wanted = { [name]: { is: isNumber ? Number(value) : value.replaceAll('\0', '\uFFFD') } };
   return valueConditions([{ ...field, visibleTo: undefined }], wanted, values, 'u')[0] ?? null;
-}
-
-/** Whether users can be found by the values of this field of the model. */
-export function isUserField(field: Pick<Field, 'type' | 'column' | 'isFilterable'>): boolean {
-  return ['StringFilter', 'IntFilter'].includes(filterTypeOf(field) ?? '');
 }
