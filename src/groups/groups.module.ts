@@ -21,7 +21,7 @@ class GroupArguments {
 }
 
 @Resolver(() => Group)
-export class GroupsResolver {
+class GroupsResolver {
   constructor(private readonly service: GroupsService) {}
 
   @RequireScopes('read')

@@ -25,7 +25,7 @@ export class BuildInfo implements Build {
 }
 
 @Resolver()
-export class BuildInfoResolver {
+class BuildInfoResolver {
   private readonly build = readBuild();
 
   @Public()
@@ -38,7 +38,7 @@ export class BuildInfoResolver {
 
 /** Sends the report that Terminus throws if a check has failed. */
 @Catch(ServiceUnavailableException)
-export class HealthFilter implements ExceptionFilter<ServiceUnavailableException> {
+class HealthFilter implements ExceptionFilter<ServiceUnavailableException> {
   catch(error: ServiceUnavailableException, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     void reply.code(503).header('retry-after', '1').send(error.getResponse());
@@ -46,9 +46,9 @@ export class HealthFilter implements ExceptionFilter<ServiceUnavailableException
 }
 
 /** Injection token of the checks that make up readiness, in the order of the report. */
-export const READINESS_CHECKS = Symbol('READINESS_CHECKS');
+const READINESS_CHECKS = Symbol('READINESS_CHECKS');
 
-export interface ReadinessCheck {
+interface ReadinessCheck {
   check(): HealthIndicatorResult | Promise<HealthIndicatorResult>;
 }
 
@@ -56,7 +56,7 @@ export interface ReadinessCheck {
 const REUSED_MS = 200;
 
 /** Lets concurrent requests share the last result of a check. */
-export class SharedCheck implements ReadinessCheck {
+class SharedCheck implements ReadinessCheck {
   private latest: ReturnType<ReadinessCheck['check']> | null = null;
 
   constructor(private readonly own: ReadinessCheck) {}
@@ -81,7 +81,7 @@ export class SharedCheck implements ReadinessCheck {
 @Public()
 @Controller()
 @UseFilters(HealthFilter)
-export class HealthController {
+class HealthController {
   constructor(
     private readonly health: HealthCheckService,
     @Inject(READINESS_CHECKS) private readonly checks: readonly ReadinessCheck[],

@@ -29,7 +29,7 @@ const PATHS = [
 
 /** Starts the embedded OpenID provider with the service, on the same origin. */
 @Injectable()
-export class IdentityProvider implements OnModuleInit {
+class IdentityProvider implements OnModuleInit {
   private readonly logger = new Logger(IdentityProvider.name);
 
   constructor(

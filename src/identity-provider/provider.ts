@@ -51,7 +51,7 @@ export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
 /** Finds a user by id, in any spelling. Returns null when the mirror has no such user. */
 type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
-export interface ProviderOptions {
+interface ProviderOptions {
   /** The URL of this service. It may have a path, with which all links of the provider then begin. */
   readonly issuer: string;
   /** The `aud` of access tokens. */

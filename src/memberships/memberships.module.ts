@@ -33,7 +33,7 @@ class MembershipInArguments {
 }
 
 @Resolver(() => Group)
-export class GroupMembersResolver {
+class GroupMembersResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @RequireScopes('read')
@@ -91,7 +91,7 @@ function MembershipField(): MethodDecorator {
 }
 
 @Resolver(() => User)
-export class UserGroupsResolver {
+class UserGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @GroupsField()
@@ -116,7 +116,7 @@ export class UserGroupsResolver {
 }
 
 @Resolver(() => Profile)
-export class ProfileGroupsResolver {
+class ProfileGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @GroupsField()
@@ -141,7 +141,7 @@ export class ProfileGroupsResolver {
 }
 
 @Resolver(() => CurrentGroupMembershipInheritance)
-export class MembershipRoleResolver {
+class MembershipRoleResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @InheritAccess()
@@ -159,7 +159,7 @@ export class MembershipRoleResolver {
 }
 
 @Resolver()
-export class IsMemberResolver {
+class IsMemberResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @RequireScopes('read')

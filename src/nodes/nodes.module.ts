@@ -12,7 +12,7 @@ import { NodesService } from './nodes.service.js';
 const SCOPES = 'Users and groups need the scope `read`, and the profile of the token needs `profile`.';
 
 @Resolver(() => Node)
-export class NodesResolver {
+class NodesResolver {
   constructor(private readonly service: NodesService) {}
 
   @RequireToken()

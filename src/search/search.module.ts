@@ -15,7 +15,7 @@ import { SearchArguments, type SearchResult, SearchResultConnection } from './se
 import { SearchQuery } from './search.queries.js';
 
 @Resolver()
-export class SearchResolver {
+class SearchResolver {
   private readonly query: SearchQuery;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {

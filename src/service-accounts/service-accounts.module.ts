@@ -51,7 +51,7 @@ export class ServiceAccount {
 }
 
 @Resolver()
-export class ServiceAccountsResolver {
+class ServiceAccountsResolver {
   constructor(private readonly accounts: ServiceAccountsService) {}
 
   @RequireToken()

@@ -64,7 +64,7 @@ export class CurrentToken {
 }
 
 @Resolver(() => CurrentToken)
-export class CurrentTokenResolver {
+class CurrentTokenResolver {
   constructor(private readonly users: UsersService) {}
 
   @RequireToken()
@@ -98,7 +98,7 @@ class UserArguments {
 }
 
 @Resolver(() => User)
-export class UsersResolver {
+class UsersResolver {
   constructor(private readonly service: UsersService) {}
 
   @RequireScopes('read')

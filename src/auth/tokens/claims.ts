@@ -37,7 +37,7 @@ export const CLOCK_TOLERANCE = 60;
 const LATEST = 253_402_300_799;
 
 /** What the service makes of one claim. `text` is safe in a quoted string of a header (RFC 9110 §5.6.4). */
-export interface Judgment {
+interface Judgment {
   readonly claim: string;
   readonly isRight: boolean;
   readonly text: string;
@@ -172,7 +172,7 @@ function shown(value: unknown): string {
 }
 
 /** What a token says about its principal. */
-export interface TokenMeaning {
+interface TokenMeaning {
   readonly kind: PrincipalKind;
   readonly subject: string | null;
   readonly clientId: string | null;
