@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import { backOff } from './common/back-off.js';
 import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
@@ -12,8 +11,8 @@ import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
 import { isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 
-/** Milliseconds after which a process counts as started well, so that the next pause is short again. */
-const WELL_AFTER_MS = 60_000;
+/** Milliseconds between a process that did not start and the next one in its place. */
+const PAUSE_MS = 1000;
 /** Milliseconds that a process may take to end: for requests, for the database, and for an exporter of traces that nothing answers. */
 const LONGEST_END_MS = 25_000;
 
@@ -51,14 +50,13 @@ export class Cluster {
     if (this.isEnding()) return;
     // It has reported why.
     if (typeof first === 'number') process.exit(first);
-    await Promise.all(Array.from({ length: this.config.workers - 1 }, () => this.startUntilOneServes(0)));
+    await Promise.all(Array.from({ length: this.config.workers - 1 }, () => this.startUntilOneServes()));
     if (!this.isEnding()) this.logger.log(describeStart(this.config, null));
   }
 
   /** Starts a process. Resolves when it serves, or with its exit code if it ends before. */
-  private start(failures = 0): Promise<Worker | number> {
+  private start(): Promise<Worker | number> {
     const worker = cluster.fork();
-    const begun = performance.now();
     return new Promise((resolve) => {
       worker.on('message', (notice: Notice) => {
         // With the contents of all files that settings name, so that all processes have the same.
@@ -77,23 +75,20 @@ export class Cluster {
         this.logger.error(
           `A process has ended (${signal ?? `exit code ${code}`}): another one takes its place`,
         );
-        void this.startUntilOneServes(performance.now() - begun >= WELL_AFTER_MS ? 1 : failures + 1);
+        void this.startUntilOneServes();
       });
     });
   }
 
-  /** The pause grows with each failure. */
-  private async startUntilOneServes(failures: number): Promise<void> {
-    for (let failed = failures; !this.isEnding(); failed++) {
-      const pause = failed <= 1 ? 0 : backOff(failed, Math.random());
-      await sleep(pause, undefined, { signal: this.ending.signal }).catch(() => undefined);
-      if (this.isEnding()) return;
+  private async startUntilOneServes(): Promise<void> {
+    while (!this.isEnding()) {
       const { config } = this;
-      const started = await this.start(failed);
-      if (typeof started === 'number') continue;
-      if (config === this.config) return;
+      const started = await this.start();
+      if (typeof started === 'number')
+        await sleep(PAUSE_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
+      else if (config === this.config) return;
       // A reload has not seen it.
-      await this.stop(started, 'SIGHUP');
+      else await this.stop(started, 'SIGHUP');
     }
   }
 
@@ -126,7 +121,7 @@ export class Cluster {
       if (typeof started === 'number') {
         this.logger.error('A new process does not start: the present ones continue');
         this.config = former;
-        if (worker.isDead()) await this.startUntilOneServes(1);
+        if (worker.isDead()) await this.startUntilOneServes();
         else this.serving.add(worker);
         return;
       }

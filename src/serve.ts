@@ -54,11 +54,6 @@ export async function serve(config: Config): Promise<void> {
   process.exit(0);
 }
 
-/** Nest documents the parameter of its class, and its interface does not have it. */
-interface Closable {
-  close(signal?: string): Promise<void>;
-}
-
 /**
  * Serves with the preset of one kind of server. Returns the kind if the server, or the mirror, turns out to be of another one.
  * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
@@ -73,8 +68,8 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
     app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
-    const closable: Closable = app;
-    await closable.close(signal);
+    // Nest documents the parameter of its class, and its interface does not have it.
+    await (app as { close(signal?: string): Promise<void> }).close(signal);
     // It may have been opened meanwhile.
     await dataSource.opening?.catch(() => undefined);
     if (dataSource.isInitialized) await dataSource.destroy();

@@ -68,6 +68,28 @@ class GroupMembersResolver {
   ): Promise<GroupMembership | null> {
     return this.memberships.findMember(group, user, rowSelection(info), context);
   }
+
+  @RequireScopes('read')
+  @Personal()
+  @CachePolicy('mirror')
+  @Query(() => Boolean, {
+    nullable: true,
+    description:
+      'Whether a user belongs to a group, directly or through other groups. NOT_FOUND if one of them does not exist.',
+  })
+  isMember(
+    @Args('user', { description: 'The user.' }) user: UserInput,
+    @Args('group', { description: 'The group.' }) group: GroupInput,
+    @Args('role', {
+      type: () => RoleFilter,
+      nullable: true,
+      description: 'The role to check for. If omitted, any membership counts.',
+    })
+    role: RoleFilter | null,
+    @Context() context: RequestContext,
+  ): Promise<boolean> {
+    return this.memberships.isMember(user, group, role ?? null, context);
+  }
 }
 
 function GroupsField(): MethodDecorator {
@@ -158,38 +180,10 @@ class MembershipRoleResolver {
   }
 }
 
-@Resolver()
-class IsMemberResolver {
-  constructor(private readonly memberships: MembershipsService) {}
-
-  @RequireScopes('read')
-  @Personal()
-  @CachePolicy('mirror')
-  @Query(() => Boolean, {
-    nullable: true,
-    description:
-      'Whether a user belongs to a group, directly or through other groups. NOT_FOUND if one of them does not exist.',
-  })
-  isMember(
-    @Args('user', { description: 'The user.' }) user: UserInput,
-    @Args('group', { description: 'The group.' }) group: GroupInput,
-    @Args('role', {
-      type: () => RoleFilter,
-      nullable: true,
-      description: 'The role to check for. If omitted, any membership counts.',
-    })
-    role: RoleFilter | null,
-    @Context() context: RequestContext,
-  ): Promise<boolean> {
-    return this.memberships.isMember(user, group, role ?? null, context);
-  }
-}
-
 @Module({
   imports: [GroupsModule],
   providers: [
     GroupMembersResolver,
-    IsMemberResolver,
     MembershipRoleResolver,
     MembershipsService,
     ProfileGroupsResolver,
