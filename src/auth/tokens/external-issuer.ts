@@ -20,10 +20,8 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-/** RFC 7517 §5. A set without usable keys is an error, so that the known keys stay. */
-const KeySet = z
-  .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
-  .refine(({ keys }) => keys.some(({ kty }) => ['RSA', 'EC', 'OKP'].includes(kty)));
+/** RFC 7517 §5. */
+const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** Every value of `active` but `true` means not active (RFC 7662 §2.2). The other members are judged like claims. */
 const Introspection = z.looseObject({ active: z.json().transform((active) => active === true) });
@@ -32,8 +30,6 @@ export type Introspection = z.infer<typeof Introspection>;
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
   private metadata: Metadata | null = null;
-  /** Warnings about ignored keys. Each is logged once. */
-  private readonly logged = new Set<string>();
   private readonly logger = new Logger('Authentication');
 
   constructor(
@@ -45,14 +41,14 @@ export class ExternalIssuer {
     return this.config.introspection !== null;
   }
 
-  /** The current public keys of the issuer, without the weak ones. */
+  /** The current public keys of the issuer, without the weak ones. A set without usable keys is an error, so that the known keys stay. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
     try {
       const { keys } = await this.request(jwks_uri, KeySet);
-      const strong = keys.filter((key) => !this.isWeak(key));
-      if (strong.length === 0) throw new Error('All keys of the identity provider are weak');
-      return { keys: strong };
+      const usable = keys.filter((key) => ['RSA', 'EC', 'OKP'].includes(key.kty) && !this.isWeak(key));
+      if (usable.length === 0) throw new Error('The identity provider has no usable keys');
+      return { keys: usable };
     } catch (error) {
       // The issuer may have moved them, so the next attempt starts with discovery.
       this.metadata = null;
@@ -62,11 +58,8 @@ export class ExternalIssuer {
 
   private isWeak(key: JWK): boolean {
     const weakness = weaknessOf(key);
-    if (weakness === null) return false;
-    const line = `A key of the identity provider is ignored: ${weakness}`;
-    if (!this.logged.has(line)) this.logger.warn(line);
-    this.logged.add(line);
-    return true;
+    if (weakness !== null) this.logger.warn(`A key of the identity provider is ignored: ${weakness}`);
+    return weakness !== null;
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
