@@ -2,6 +2,13 @@ import cluster from 'node:cluster';
 import { type Config, configProblems, readConfig } from './config/config.js';
 import { readClients } from './identity-provider/clients.js';
 
+/** Serves requests: in this process, or in several that it starts. */
+export async function run(config: Config): Promise<void> {
+  // The rest takes a second to load: a mistake in the settings is reported before.
+  if (config.workers === 1 || cluster.isWorker) await (await import('./serve.js')).serve(config);
+  else await new (await import('./cluster.js')).Cluster(config).run();
+}
+
 /**
  * Reads the settings and checks the files that they name, before anything is opened.
  * @throws ConfigError with every problem found
@@ -17,18 +24,8 @@ export function isInTerminal(): boolean {
   return process.stdout.isTTY || process.stderr.isTTY;
 }
 
-/** A message of a process of a cluster to the first one: it needs its configuration, serves and runs, or all have to start again. */
-export type Notice = 'starts' | 'alive' | 'reload';
-
-/** Milliseconds between two messages of a process whose event loop runs. */
-export const ALIVE_MS = 10_000;
-
-/** Reports to the first process of a cluster from now on that this one serves. */
-export function noteServing(): void {
-  if (!cluster.isWorker) return;
-  notify('alive');
-  setInterval(notify, ALIVE_MS, 'alive').unref();
-}
+/** A message of a process of a cluster to the first one: it needs its configuration, serves, or all have to start again. */
+export type Notice = 'starts' | 'serves' | 'reload';
 
 export function notify(notice: Notice): void {
   // Without the first process, this one is about to end.

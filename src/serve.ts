@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -17,7 +18,7 @@ import { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { isInTerminal, noteServing, notify } from './processes.js';
+import { isInTerminal, notify } from './processes.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
@@ -53,11 +54,6 @@ export async function serve(config: Config): Promise<void> {
   process.exit(0);
 }
 
-/** Nest documents the parameter of its class, and its interface does not have it. */
-interface Closable {
-  close(signal?: string): Promise<void>;
-}
-
 /**
  * Serves with the preset of one kind of server. Returns the kind if the server, or the mirror, turns out to be of another one.
  * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
@@ -66,26 +62,21 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
   const adapter = new HttpAdapter(config, REJECTION_FORMS);
   const app = await createApp(config, adapter, true);
   const dataSource = app.get<DirectoryDataSource>(DataSource);
-  const work = begin(app, adapter, config, isKnown, ending);
-  const ended = new Promise<null>((resolve) => {
-    ending.addEventListener('abort', () => {
-      resolve(null);
-    });
-  });
+  const ended = once(ending, 'abort').then(() => null);
   try {
-    return ending.aborted ? null : await Promise.race([work, ended]);
+    return ending.aborted ? null : await Promise.race([begin(app, adapter, config, isKnown, ending), ended]);
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
     app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
-    const closable: Closable = app;
-    await closable.close(signal);
+    // Nest documents the parameter of its class, and its interface does not have it.
+    await (app as { close(signal?: string): Promise<void> }).close(signal);
     // It may have been opened meanwhile.
     await dataSource.opening?.catch(() => undefined);
     if (dataSource.isInitialized) await dataSource.destroy();
   }
 }
 
-/** Listens, at the latest when the database is found to be away, and connects in the background. */
+/** Listens, and connects in the background if it takes long. Returns as `serveKind`, and not at all otherwise. */
 async function begin(
   app: NestFastifyApplication,
   adapter: HttpAdapter,
@@ -93,21 +84,17 @@ async function begin(
   isKnown: boolean,
   ending: AbortSignal,
 ): Promise<PresetName | null> {
-  const away = new AbortController();
-  const connecting = connect(app, config, isKnown, { ending, away });
+  const connecting = connect(app, config, isKnown, ending);
   // The port may be in use, which is the first reason.
   connecting.catch(() => undefined);
-  const isConnected = await settlesWithin(SOON_MS, connecting, AbortSignal.any([ending, away.signal]));
-  if (isConnected) {
-    const other = await connecting;
-    if (other !== null) return other;
-  } else if (!away.signal.aborted) logger.log('Opening the database; it is created if it does not exist');
+  const isSoon = await settlesWithin(SOON_MS, connecting, ending);
+  if (ending.aborted) return null;
+  if (isSoon && (await connecting) !== null) return connecting;
   adapter.onlyRoutes = PROBE_ROUTES;
   await app.listen(config.port, config.host);
-  const other = await connecting;
-  if (other !== null) return other;
+  if ((await connecting) !== null) return connecting;
   adapter.onlyRoutes = null;
-  noteServing();
+  if (cluster.isWorker) notify('serves');
   const following = app.get(MirrorFollowing);
   await following.start();
   if (ending.aborted) return null;
@@ -124,15 +111,17 @@ async function connect(
   app: NestFastifyApplication,
   config: Config,
   isKnown: boolean,
-  { ending, away }: { ending: AbortSignal; away: AbortController },
+  ending: AbortSignal,
 ): Promise<PresetName | null> {
   const dataSource = app.get<DirectoryDataSource>(DataSource);
   const waiting = new Incident(logger);
-  const noteAway = (reason: string) => {
-    waiting.note(`${reason}. The service waits for it`);
-    away.abort();
-  };
-  await whileAway(() => dataSource.initialize(), ending, noteAway);
+  await whileAway(
+    () => dataSource.initialize(),
+    ending,
+    (reason) => {
+      waiting.note(`${reason}. The service waits for it`);
+    },
+  );
   waiting.end('The database is reachable');
   if (isKnown || config.directory.isServerGiven || config.directory.source.kind === 'file') return null;
   const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);

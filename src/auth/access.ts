@@ -1,13 +1,10 @@
 import { foldId } from '../common/identity.js';
 import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 import { Extensions, type GqlContextType } from '@nestjs/graphql';
-import { type Principal, type Scope, grantedScopes } from './principal.js';
+import type { Principal, Scope } from './principal.js';
 import type { BuiltInScope } from '../config/scopes.js';
-import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { GraphQLResolveInfo } from 'graphql';
-import { ServiceError } from '../common/errors.js';
-import { scopeNeeded, UnauthenticatedError } from './authentication.error.js';
 
 /** What a field or a route requires of a token. Declared beside the field, or on the controller or its method. */
 export type Access =
@@ -119,38 +116,8 @@ export const CurrentPrincipal = createParamDecorator((_: unknown, context: Execu
   principalOf(context),
 );
 
-function principalOf(context: ExecutionContext): Principal | null {
+export function principalOf(context: ExecutionContext): Principal | null {
   return context.getType<GqlContextType>() === 'graphql'
     ? context.getArgByIndex<{ principal: Principal | null }>(2).principal
     : context.switchToHttp().getRequest<FastifyRequest>().principal;
-}
-
-/** Refuses routes and root fields that the declared access does not allow, and all that declare none. A global guard. */
-@Injectable()
-export class ScopesGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    const access = declaredAccess(context.getHandler(), context.getClass());
-    if (access === undefined) return false;
-    const principal = principalOf(context);
-    switch (decideAccess(access, principal)) {
-      case 'granted':
-        return true;
-      case 'token needed':
-        throw UnauthenticatedError.tokenNeeded(nameOf(context), scopesOf(access));
-      case 'scope needed':
-        throw new ServiceError('INSUFFICIENT_SCOPE', scopeNeeded(nameOf(context), scopesOf(access)), {
-          requiredScopes: scopesOf(access),
-          grantedScopes: grantedScopes(principal),
-        });
-    }
-  }
-}
-
-function nameOf(context: ExecutionContext): string {
-  if (context.getType<GqlContextType>() === 'graphql') {
-    const { parentType, fieldName } = context.getArgByIndex<GraphQLResolveInfo>(3);
-    return `The field ${parentType.name}.${fieldName}`;
-  }
-  const { method, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
-  return `The route ${method} ${routeOptions.url}`;
 }

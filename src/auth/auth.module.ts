@@ -1,9 +1,8 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
-import { DeclaredRoutes } from './declared-routes.js';
-import { ScopesGuard } from './access.js';
+import { APP_GUARD } from '@nestjs/core';
 import { OAuthGuard, TokenCache } from './oauth.guard.js';
 import { ProtectedResourceController } from './protected-resource.controller.js';
+import { ScopesGuard } from './scopes.guard.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer-keys.js';
 import { TokenUsers } from './token-users.js';
@@ -12,12 +11,10 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 /** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */
 @Global()
 @Module({
-  imports: [DiscoveryModule],
   controllers: [ProtectedResourceController],
   providers: [
     BasicStrategy,
     BearerStrategy,
-    DeclaredRoutes,
     EmbeddedIssuer,
     OAuthGuard,
     ScopesGuard,

@@ -14,9 +14,8 @@ import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settin
 import { FailedLogins } from '../limits/failed-logins.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { BasicStrategy, BearerStrategy, parseBasic } from './strategies.js';
 import { TokenUsers } from './token-users.js';
-import { parseBasic } from './tokens/service-account-token.js';
 import type { Principal } from './principal.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 import { countFields } from '../http/malformed-requests.js';
@@ -66,39 +65,29 @@ export class TokenCache {
   private hits = 0;
   private misses = 0;
 
-  find(credentials: Credentials): VerifiedToken | undefined {
-    const token = this.verified.get(keyOf(credentials));
-    if (token === undefined || !isValid(token)) return undefined;
-    this.hits++;
-    return token;
-  }
-
   /** The cached token, or else the verified one, which is cached for as long as it says. */
-  async findOrVerify(credentials: Credentials, verify: () => Promise<VerifiedToken>): Promise<VerifiedToken> {
-    const cached = this.find(credentials);
-    if (cached !== undefined) return cached;
+  async findOrVerify(
+    { scheme, token }: Credentials,
+    verify: () => Promise<VerifiedToken>,
+  ): Promise<VerifiedToken> {
+    const key = hash('sha256', `${scheme} ${token}`, 'base64');
+    const cached = this.verified.get(key);
+    if (cached !== undefined) {
+      this.hits++;
+      return cached;
+    }
     this.misses++;
-    const token = await verify();
-    // The time to live does not depend on the clock, which can be set back.
-    const ttl = Math.ceil(token.cacheUntil - Date.now());
-    if (isValid(token)) this.verified.set(keyOf(credentials), token, Number.isFinite(ttl) ? { ttl } : {});
-    return token;
+    const verified = await verify();
+    // This time does not depend on the clock, which can be set back.
+    const ttl = Math.floor(verified.cacheFor);
+    if (ttl > 0) this.verified.set(key, verified, { ttl });
+    return verified;
   }
 
   get statistics(): CacheStatistics {
     const { hits, misses, verified } = this;
     return { hits, misses, entries: verified.size, bytes: null };
   }
-}
-
-/** The same for each spelling of the scheme and any number of spaces. */
-function keyOf({ scheme, token }: Credentials): string {
-  return hash('sha256', `${scheme} ${token}`, 'base64');
-}
-
-function isValid({ cacheFrom, cacheUntil }: VerifiedToken): boolean {
-  const now = Date.now();
-  return cacheFrom <= now && now < cacheUntil;
 }
 
 /** A rejected login is answered after this time at the earliest, which is longer than its lookup takes. */
@@ -134,34 +123,13 @@ export class OAuthGuard extends AuthGuard() {
     return access?.kind === 'public' || this.identify(context);
   }
 
-  /** The principal where no verification is necessary; undefined where `authenticate` has to decide. */
-  findCachedPrincipal(request: IncomingMessage): Principal | null | undefined {
-    let credentials: Credentials | null;
-    try {
-      credentials = readAuthorization(request);
-    } catch {
-      return undefined;
-    }
-    if (credentials === null) return null;
-    const cached = credentials.scheme === 'Basic' ? undefined : this.tokens.find(credentials);
-    return cached === undefined || this.isSubjectId
-      ? cached?.principal
-      : this.users.findKnown(cached.principal);
-  }
-
-  /** Whether tokens name users by their ids, so that nothing is looked up. */
-  private get isSubjectId(): boolean {
-    return this.config.auth.rules.userField === 'id';
-  }
-
   /**
    * Null if the request has no token.
-   * @param isAttempt false: a wrong secret is not counted as a failed login
    * @throws UnauthenticatedError if the token is not valid, even if no field needs one
    * @throws ServiceError RATE_LIMITED after too many wrong secrets from the address
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
-  async authenticate(request: IncomingMessage, address: string, isAttempt = true): Promise<Principal | null> {
+  async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
     const credentials = readAuthorization(request);
     if (credentials === null) return null;
     const { scheme, token } = credentials;
@@ -169,9 +137,9 @@ export class OAuthGuard extends AuthGuard() {
     if (isBasic) this.rejectRemoteDemo(token, request);
     const presented = { headers: { authorization: `${scheme} ${token}` }, ip: address };
     const { principal } = await this.tokens.findOrVerify(credentials, () =>
-      isBasic && isAttempt ? this.verifySecret(presented) : this.runStrategies(presented),
+      isBasic ? this.verifySecret(presented) : this.runStrategies(presented),
     );
-    return this.isSubjectId ? principal : this.users.find(principal);
+    return this.users.find(principal);
   }
 
   override handleRequest<Token>(error: unknown, token: Token | false): Token {
@@ -206,7 +174,6 @@ export class OAuthGuard extends AuthGuard() {
     try {
       return await this.failedLogins.guard(presented.ip, () => this.runStrategies(presented), isRejection);
     } catch (error) {
-      // Also beyond the limit of failed logins, whose rejection would otherwise have the duration of the lookup.
       await earliest;
       throw error;
     }

@@ -6,18 +6,9 @@ import { PROTECTED_PATHS, RESOURCE_METADATA_PATH } from '../http/challenges.js';
 import { RejectionError } from '../http/rejection.js';
 import { Public } from './access.js';
 
-/** The metadata of a protected resource (RFC 9728 §2). */
-interface ResourceMetadata {
-  readonly resource: string;
-  readonly authorization_servers: readonly string[];
-  readonly scopes_supported: readonly string[];
-  readonly bearer_methods_supported: readonly string[];
-  readonly resource_name: string;
-}
-
 const PATHS: readonly string[] = ['', ...PROTECTED_PATHS];
 
-/** Names the issuer of tokens for the API. The path of a document ends with that of its resource. */
+/** The metadata of a protected resource (RFC 9728 §2): who issues tokens for it. The path of a document ends with that of its resource. */
 @Public()
 @Controller(RESOURCE_METADATA_PATH)
 export class ProtectedResourceController {
@@ -25,7 +16,7 @@ export class ProtectedResourceController {
 
   @Get(['', '*'])
   @Header('cache-control', 'public, max-age=300')
-  getMetadata(@Req() request: FastifyRequest): ResourceMetadata {
+  getMetadata(@Req() request: FastifyRequest): object {
     const { baseUrl, basePath, auth, scopes } = this.config;
     const { '*': rest = '' } = request.params as { '*'?: string };
     const suffix = rest === '' ? '' : `/${rest}`;

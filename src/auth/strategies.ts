@@ -6,7 +6,16 @@ import { REALM } from '../http/challenges.js';
 import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
 import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
 import { UnauthenticatedError } from './authentication.error.js';
-import { parseBasic } from './tokens/service-account-token.js';
+
+/** Splits Basic credentials at the first colon (RFC 7617 §2); null if they are malformed. */
+export function parseBasic(token: string): { id: string; secret: string } | null {
+  const bytes = Buffer.from(token, 'base64');
+  // Node skips characters that are not Base64 (RFC 4648 §3.3 requires an error), so each token has one spelling only.
+  if (bytes.toString('base64') !== token) return null;
+  const decoded = bytes.toString();
+  const colon = decoded.indexOf(':');
+  return colon < 0 ? null : { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) };
+}
 
 /** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
 export abstract class ServiceAccountVerifier {

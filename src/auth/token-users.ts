@@ -34,21 +34,13 @@ export class TokenUsers {
     this.fields = config.directory.mapping.users.fields;
   }
 
-  /** The principal of a token with the id of its user; undefined if it has to be read. */
-  findKnown(principal: Principal): Principal | undefined {
-    if (principal.subject === null || principal.serviceAccountId !== null) return principal;
-    const known = this.found.get(principal);
-    return known !== undefined && known.revision === this.database.revisions.known?.id
-      ? known.principal
-      : undefined;
-  }
-
-  /** @throws ServiceUnavailableError */
+  /** The principal of a token with the id of its user. Throws ServiceUnavailableError. */
   async find(principal: Principal): Promise<Principal> {
-    const known = this.findKnown(principal);
-    if (known !== undefined) return known;
+    if (this.field === 'id' || principal.subject === null) return principal;
     const before = this.database.revisions.known?.id;
-    const subject = await findIdBy(this.database, this.field, principal.subject ?? '', this.fields);
+    const known = this.found.get(principal);
+    if (known !== undefined && known.revision === before) return known.principal;
+    const subject = await findIdBy(this.database, this.field, principal.subject, this.fields);
     const actual = Object.freeze({ ...principal, subject });
     if (before !== undefined && this.database.revisions.known?.id === before)
       this.found.set(principal, { revision: before, principal: actual });
@@ -82,14 +74,9 @@ function conditionOf(name: string, value: string, fields: readonly Field[], valu
   if (name === 'uuid')
     return UUID.test(value) ? lookupCondition({ table: 'users' }, 'nodeId', 'u', values.add(value)) : null;
   const field = fields.find((each) => each.name === name);
-  if (field === undefined || !isUserField(field)) return null;
+  if (field === undefined) return null;
   const isNumber = filterTypeOf(field) === 'IntFilter';
   if (isNumber && !/^\d{1,9}$/.test(value)) return null;
   const wanted = { [name]: { is: isNumber ? Number(value) : value.replaceAll('\0', '\uFFFD') } };
   return valueConditions([{ ...field, visibleTo: undefined }], wanted, values, 'u')[0] ?? null;
-}
-
-/** Whether users can be found by the values of this field of the model. */
-export function isUserField(field: Pick<Field, 'type' | 'column' | 'isFilterable'>): boolean {
-  return ['StringFilter', 'IntFilter'].includes(filterTypeOf(field) ?? '');
 }

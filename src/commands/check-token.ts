@@ -3,7 +3,7 @@ import { createLocalJWKSet } from 'jose';
 import { findIdBy } from '../auth/token-users.js';
 import { expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
-import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/jwt.js';
+import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/issuer-keys.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';

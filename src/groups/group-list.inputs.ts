@@ -22,7 +22,7 @@ registerEnumType(GroupOrderField, {
 });
 
 @InputType({ description: 'Selects groups by the membership of a user.' })
-export class GroupMembershipFilter {
+class GroupMembershipFilter {
   @Field(() => UserInput, {
     description: 'The user who belongs to the groups, directly or through other groups.',
   })

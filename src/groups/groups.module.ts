@@ -1,6 +1,85 @@
 import { Module } from '@nestjs/common';
-import { GroupsResolver } from './groups.resolver.js';
+import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
+import { InheritAccess, RequireScopes } from '../auth/access.js';
+import { lookupOf } from '../common/identity.js';
+import type { PageSelection } from '../common/page.js';
+import { notFound } from '../database/fields/object-table.js';
+import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
+import { GroupListArguments } from './group-list.inputs.js';
+import { Group, GroupConnection, GroupInput } from './group.model.js';
+import { GROUP_TABLE } from './group.queries.js';
 import { GroupsService } from './groups.service.js';
+
+@ArgsType()
+class GroupArguments {
+  @Field(() => GroupInput, { description: 'The group to return.' })
+  group!: GroupInput;
+}
+
+@Resolver(() => Group)
+class GroupsResolver {
+  constructor(private readonly service: GroupsService) {}
+
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if there is no such group.' })
+  async group(
+    @Args() { group: input }: GroupArguments,
+    @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Group> {
+    const group = await this.service.findSelected(input, objectSelection(info, 'members'), reader);
+    if (group === null) throw notFound(GROUP_TABLE, 'group', lookupOf(GROUP_TABLE, input).by);
+    return group;
+  }
+
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => GroupConnection, {
+    nullable: true,
+    description:
+      'All groups that the viewer may see, page by page. Rules of visibility leave out the others.',
+  })
+  groups(
+    @Args() page: GroupListArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.service.list(page, selection, reader);
+  }
+
+  @InheritAccess()
+  @ResolveField(() => GroupConnection, {
+    nullable: true,
+    description: 'The groups that directly contain this group, by name.',
+  })
+  parents(
+    @Parent() group: Group,
+    @Args() page: ConnectionArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.service.listNested('parents', group, page, selection, batches);
+  }
+
+  @InheritAccess()
+  @ResolveField(() => GroupConnection, {
+    nullable: true,
+    description: 'The groups that this group directly contains, by name.',
+  })
+  subgroups(
+    @Parent() group: Group,
+    @Args() page: ConnectionArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.service.listNested('subgroups', group, page, selection, batches);
+  }
+}
 
 @Module({
   providers: [GroupsResolver, GroupsService],

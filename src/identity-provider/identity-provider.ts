@@ -18,8 +18,7 @@ import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 import { RejectionError } from '../http/rejection.js';
 import { contentSecurityPolicy } from '../pages/policy.js';
 import { type Client, registeredClients } from './clients.js';
-import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
-import { buildProvider, type ProviderPerson } from './provider.js';
+import { buildProvider, createKeys, type ProviderKeys, type ProviderPerson, publicKeys } from './provider.js';
 
 const PATHS = [
   '/oauth2/*',
@@ -30,7 +29,7 @@ const PATHS = [
 
 /** Starts the embedded OpenID provider with the service, on the same origin. */
 @Injectable()
-export class IdentityProvider implements OnModuleInit {
+class IdentityProvider implements OnModuleInit {
   private readonly logger = new Logger(IdentityProvider.name);
 
   constructor(

@@ -1,4 +1,5 @@
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { randomBytes } from 'node:crypto';
+import { calculateJwkThumbprint, createLocalJWKSet, exportJWK, generateKeyPair, type JSONWebKeySet, type JWK, jwtVerify } from 'jose';
 import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
@@ -6,7 +7,43 @@ import { Provider } from 'oidc-provider/lib/provider.js';
 import type { ScopeDefinition } from '../config/scopes.js';
 import { PROTECTED_PATHS } from '../http/challenges.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
-import { type ProviderKeys, publicKeys } from './keys.js';
+
+/** Keys of the embedded provider. The database stores them, so that tokens and sessions survive a restart. */
+export interface ProviderKeys {
+  /** Private keys. The first one that supports an algorithm signs. */
+  readonly jwks: { readonly keys: readonly JWK[] };
+  /** Keys of the signatures of cookies. The first one signs, all verify. */
+  readonly cookieKeys: readonly string[];
+}
+
+/** The first algorithm signs access tokens. The other one is for clients that require elliptic curves. */
+const ALGORITHMS = ['RS256', 'ES256'];
+
+/** The public members of a JWK (RFC 7517 §4, RFC 7518 §6). */
+const PUBLIC_MEMBERS = ['kty', 'use', 'alg', 'kid', 'n', 'e', 'crv', 'x', 'y'] as const;
+
+export async function createKeys(): Promise<ProviderKeys> {
+  return {
+    jwks: { keys: await Promise.all(ALGORITHMS.map(createSigningKey)) },
+    cookieKeys: [randomBytes(32).toString('base64url')],
+  };
+}
+
+/** Returns the key set that verifies signatures of these keys. */
+export function publicKeys({ jwks }: ProviderKeys): JSONWebKeySet {
+  return {
+    keys: jwks.keys.map((key) => {
+      const members = PUBLIC_MEMBERS.filter((name) => key[name] !== undefined);
+      return Object.fromEntries(members.map((name) => [name, key[name]]));
+    }),
+  };
+}
+
+async function createSigningKey(alg: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = await exportJWK(privateKey);
+  return { ...jwk, use: 'sig', alg, kid: await calculateJwkThumbprint(jwk) };
+}
 
 /** The claims of OpenID Connect about a user. `sub` is the id as the directory spells it. */
 export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
@@ -14,7 +51,7 @@ export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
 /** Finds a user by id, in any spelling. Returns null when the mirror has no such user. */
 type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
-export interface ProviderOptions {
+interface ProviderOptions {
   /** The URL of this service. It may have a path, with which all links of the provider then begin. */
   readonly issuer: string;
   /** The `aud` of access tokens. */

@@ -7,16 +7,16 @@ import type { ProjectedColumns, Projection } from '../database/fields/projection
 import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
 import { type PageQuery, type PageSource, planPage } from '../database/paging/page-query.js';
 import {
+  IS_COMPLETE,
   type PageReader,
   type Reader,
-  REVISION,
   type Statement,
   statement,
 } from '../database/statements/statement.js';
 import type { SelectedList, SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
-import type { MembershipArguments } from './membership.inputs.js';
+import type { MembershipArguments } from './membership.model.js';
 import type { MembershipList } from './membership-list.js';
 
 /** A statement for any object: its identity is one of the values. */
@@ -33,11 +33,12 @@ const MOST_PLANS = 10;
 const LONGEST_KEPT = 500;
 
 export abstract class DirectoryObjects<
-  Model extends { key: number; membershipsAhead: PreloadedPage | null },
+  Model extends { key: number; entryUuid: string; membershipsAhead: PreloadedPage | null },
   ListArguments extends PageArguments,
 > {
   private readonly lookups: Readonly<Record<LookupKey, Statement>>;
   private readonly byKeys: Statement;
+  private readonly byUuids: Statement;
   /** Selections are kept with their documents. */
   private readonly plans = new WeakMap<SelectedFields, Map<string, LookupPlan>>();
 
@@ -51,10 +52,15 @@ export abstract class DirectoryObjects<
     const columns = projection.all.columns.join(', ');
     const find = (by: LookupKey) => findObject(names, by, columns);
     this.lookups = { id: find('id'), nodeId: find('nodeId'), email: find('email') };
-    this.byKeys = statement(
-      `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
-      { returnsRevision: true },
-    );
+    // One row even if no object is found, for the revision.
+    const among = (condition: string) =>
+      statement(
+        `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.${condition}
+         where ${IS_COMPLETE}`,
+        { returnsRevision: true },
+      );
+    this.byKeys = among('key = any ($1::integer[])');
+    this.byUuids = among('entry_uuid = any ($1::uuid[])');
   }
 
   /** @throws NotFoundError when an object that the filter names does not exist */
@@ -84,10 +90,24 @@ export abstract class DirectoryObjects<
   /** The object with a key, in one statement with all others that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<Model | null> {
     return batches.load<number, Model | null>(`${this.names.table} by key`, key, async (keys, reader) => {
-      const rows = await reader.read(this.byKeys, [keys]);
-      const models = new Map(rows.map((row) => this.modelOf(row)).map((model) => [model.key, model]));
-      return keys.map((each) => models.get(each) ?? null);
+      const models = await this.readAll(this.byKeys, keys, reader);
+      const byKey = new Map(models.map((model) => [model.key, model]));
+      return keys.map((each) => byKey.get(each) ?? null);
     });
+  }
+
+  /** As findByKey. */
+  findByUuid(uuid: string, batches: Batches): Promise<Model | null> {
+    return batches.load<string, Model | null>(`${this.names.table} by UUID`, uuid, async (uuids, reader) => {
+      const models = await this.readAll(this.byUuids, uuids, reader);
+      const byUuid = new Map(models.map((model) => [model.entryUuid, model]));
+      return uuids.map((each) => byUuid.get(each) ?? null);
+    });
+  }
+
+  private async readAll(query: Statement, values: readonly unknown[], reader: Reader): Promise<Model[]> {
+    const rows = await reader.read(query, [values]);
+    return rows.filter(([key]) => key !== null).map((row) => this.modelOf(row));
   }
 
   /** Reads an object with the selected page of memberships in one statement: the most frequent request. */

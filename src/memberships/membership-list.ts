@@ -10,13 +10,13 @@ import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, roleOf } from '../groups/group.model.js';
 import { BY_FAMILY_NAME } from '../users/user.queries.js';
 import {
+  CurrentGroupMembershipInheritance,
   type MembershipArguments,
+  type MembershipFilter,
   type MembershipOrder,
   MembershipOrderField,
   MembershipOrigin,
-  type MembershipFilter,
-} from './membership.inputs.js';
-import { CurrentGroupMembershipInheritance } from './membership.model.js';
+} from './membership.model.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 

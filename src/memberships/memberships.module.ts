@@ -1,19 +1,189 @@
-import { Module } from '@nestjs/common';
+import { applyDecorators, Module } from '@nestjs/common';
+import { Args, ArgsType, Context, Extensions, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
+import { Personal } from '../access-log/personal-data.decorator.js';
+import { InheritAccess, RequireScopes } from '../auth/access.js';
+import { ShortList } from '../graphql/analysis/operation-cost.js';
+import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import { Group, GroupInput, RoleFilter } from '../groups/group.model.js';
 import { GroupsModule } from '../groups/groups.module.js';
+import { Profile, User, UserInput } from '../users/user.model.js';
 import {
-  GroupMembersResolver,
-  IsMemberResolver,
-  MembershipRoleResolver,
-  ProfileGroupsResolver,
-  UserGroupsResolver,
-} from './memberships.resolver.js';
+  CurrentGroupMembershipInheritance,
+  GroupMembership,
+  GroupMembershipConnection,
+  MemberArguments,
+  UserGroupArguments,
+} from './membership.model.js';
 import { MembershipsService } from './memberships.service.js';
+
+@ArgsType()
+class MemberOfArguments {
+  @Field(() => UserInput, { description: 'The user.' })
+  user!: UserInput;
+}
+
+@ArgsType()
+class MembershipInArguments {
+  @Field(() => GroupInput, { description: 'The group.' })
+  group!: GroupInput;
+}
+
+@Resolver(() => Group)
+class GroupMembersResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @RequireScopes('read')
+  @ResolveField(() => GroupMembershipConnection, {
+    nullable: true,
+    description:
+      'The users that belong to the group, directly or through groups inside it. Each user appears once.',
+  })
+  members(
+    @Parent() group: Group,
+    @Args() page: MemberArguments,
+    @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listMembers(group, page, pageSelection(info), batches);
+  }
+
+  @RequireScopes('read')
+  @Personal()
+  @Extensions({ mostNodes: 1 })
+  @ResolveField(() => GroupMembership, {
+    nullable: true,
+    description:
+      'The membership of a user in the group. Null if the user does not belong to it. NOT_FOUND if there is no such user, and ' +
+      'FORBIDDEN if the viewer may not see the members.',
+  })
+  membership(
+    @Parent() group: Group,
+    @Args() { user }: MemberOfArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findMember(group, user, rowSelection(info), context);
+  }
+
+  @RequireScopes('read')
+  @Personal()
+  @CachePolicy('mirror')
+  @Query(() => Boolean, {
+    nullable: true,
+    description:
+      'Whether a user belongs to a group, directly or through other groups. NOT_FOUND if one of them does not exist.',
+  })
+  isMember(
+    @Args('user', { description: 'The user.' }) user: UserInput,
+    @Args('group', { description: 'The group.' }) group: GroupInput,
+    @Args('role', {
+      type: () => RoleFilter,
+      nullable: true,
+      description: 'The role to check for. If omitted, any membership counts.',
+    })
+    role: RoleFilter | null,
+    @Context() context: RequestContext,
+  ): Promise<boolean> {
+    return this.memberships.isMember(user, group, role ?? null, context);
+  }
+}
+
+function GroupsField(): MethodDecorator {
+  const description =
+    'The groups to which the user belongs, directly or through groups inside them. Each group appears once.';
+  return applyDecorators(
+    InheritAccess(),
+    ResolveField(() => GroupMembershipConnection, { nullable: true, description }),
+  );
+}
+
+function MembershipField(): MethodDecorator {
+  const description =
+    'The membership of the user in a group. Null if the user does not belong to it. NOT_FOUND if there is no such group, for ' +
+    'tokens with the scope `read` or `directory`, and FORBIDDEN if the viewer may not see its members.';
+  return applyDecorators(
+    InheritAccess(),
+    Extensions({ mostNodes: 1 }),
+    ResolveField(() => GroupMembership, { nullable: true, description }),
+  );
+}
+
+@Resolver(() => User)
+class UserGroupsResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @GroupsField()
+  groups(
+    @Parent() user: User,
+    @Args() page: UserGroupArguments,
+    @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listGroups(user, page, pageSelection(info), batches);
+  }
+
+  @MembershipField()
+  membership(
+    @Parent() user: User,
+    @Args() { group }: MembershipInArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findGroup(user, group, rowSelection(info), context);
+  }
+}
+
+@Resolver(() => Profile)
+class ProfileGroupsResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @GroupsField()
+  groups(
+    @Parent() { user }: Profile,
+    @Args() page: UserGroupArguments,
+    @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listGroups(user, page, pageSelection(info), batches);
+  }
+
+  @MembershipField()
+  membership(
+    @Parent() { user }: Profile,
+    @Args() { group }: MembershipInArguments,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<GroupMembership | null> {
+    return this.memberships.findGroup(user, group, rowSelection(info), context);
+  }
+}
+
+@Resolver(() => CurrentGroupMembershipInheritance)
+class MembershipRoleResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @InheritAccess()
+  @ShortList()
+  @ResolveField(() => [Group], {
+    description:
+      'The groups directly inside the group through which the user has the role `value`. Empty if the group itself names the user for it.',
+  })
+  inheritedFrom(
+    @Parent() role: CurrentGroupMembershipInheritance,
+    @Context() { batches }: RequestContext,
+  ): Promise<Group[]> {
+    return this.memberships.listInheritedFrom(role, batches);
+  }
+}
 
 @Module({
   imports: [GroupsModule],
   providers: [
     GroupMembersResolver,
-    IsMemberResolver,
     MembershipRoleResolver,
     MembershipsService,
     ProfileGroupsResolver,

@@ -1,24 +1,52 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { NotFoundError, ServiceError } from '../common/errors.js';
-import { findObject, notFound, type TableNames } from '../database/fields/object-table.js';
 import { grantedScopes } from '../auth/principal.js';
-import { foldId, lookupOf, type ObjectInput } from '../common/identity.js';
+import { NotFoundError, ServiceError } from '../common/errors.js';
+import { foldId, type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type Page, type PreloadedPage, readPages } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/statement.js';
+import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
-import { rankOf, type RoleFilter, type GroupInput, type Group } from '../groups/group.model.js';
-import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
+import { type Group, type GroupInput, rankOf, type RoleFilter } from '../groups/group.model.js';
+import { GROUP_TABLE, joinedGroupProjection } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
-import type { UserInput, User } from '../users/user.model.js';
+import type { User, UserInput } from '../users/user.model.js';
 import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
-import type { MembershipArguments } from './membership.inputs.js';
-import { type MembershipColumns, MembershipList, mapRole, WHOLE_ROLE } from './membership-list.js';
-import { FIND_MEMBERSHIP, findRole, type FindRoleRow } from './membership.queries.js';
-import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
+import { mapRole, type MembershipColumns, MembershipList, WHOLE_ROLE } from './membership-list.js';
+import type { CurrentGroupMembershipInheritance, GroupMembership, MembershipArguments } from './membership.model.js';
+
+/** Keys of a user and a group by their identities, and the effective role of the user in the group. */
+function findRole(users: TableNames, user: LookupKey, group: LookupKey): Statement {
+  const ofUser = lookupCondition(users, user, 'u', '$1');
+  const ofGroup = lookupCondition(GROUP_TABLE, group, 'g', '$2');
+  return statement(
+    `
+  select ids.user_key, ids.group_key, m.role, ids.members_visible_to, ids.user_id, ${REVISION}
+  from (select
+    (select u.key from users u where ${ofUser}) as user_key,
+    (select u.id_folded from users u where ${ofUser}) as user_id,
+    (select g.key from groups g where ${ofGroup}) as group_key,
+    (select g.members_visible_to from groups g where ${ofGroup}) as members_visible_to) ids
+  left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
+    { returnsRevision: true },
+  );
+}
+
+type FindRoleRow = [
+  userKey: number | null,
+  groupKey: number | null,
+  role: number | null,
+  membersVisibleTo: number | null,
+  userId: string | null,
+];
+
+/** The role of a user in a group, by their keys. */
+const FIND_MEMBERSHIP = statement(
+  `select ${WHOLE_ROLE.columns.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
+);
 
 interface Parent {
   readonly key: number;

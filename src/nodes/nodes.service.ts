@@ -1,18 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { hasScopes } from '../auth/access.js';
 import { scopeNeeded } from '../auth/authentication.error.js';
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
-import { hasScopes } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common/identity.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Node } from '../graphql/schema/node.js';
-import type { Group } from '../groups/group.model.js';
-import { groupProjection } from '../groups/group.queries.js';
+import { GroupsService } from '../groups/groups.service.js';
 import { Profile, type User } from '../users/user.model.js';
-import { userProjection } from '../users/user.queries.js';
-import { NodeQuery } from './node.queries.js';
+import { UsersService } from '../users/users.service.js';
 
 /** The scope that a token needs for objects of each type, as for the queries `user`, `group` and `profile`. */
 const SCOPES: Readonly<Record<NodeType, Scope>> = { User: 'read', Group: 'read', Profile: 'profile' };
@@ -21,11 +17,10 @@ type Request = Pick<RequestContext, 'principal' | 'batches'>;
 
 @Injectable()
 export class NodesService {
-  private readonly query: NodeQuery;
-
-  constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
-    this.query = new NodeQuery(userProjection(mapping.users.fields), groupProjection(mapping.groups.fields));
-  }
+  constructor(
+    private readonly users: UsersService,
+    private readonly groups: GroupsService,
+  ) {}
 
   /** @throws ServiceError INSUFFICIENT_SCOPE, which depends on the type only */
   async find(nodeId: string, request: Request): Promise<Node | null> {
@@ -35,8 +30,7 @@ export class NodesService {
   }
 
   /**
-   * Returns the objects in the order of their node ids, read in one statement with all others of the request. In the place of one
-   * whose type needs another scope is INSUFFICIENT_SCOPE, which GraphQL reports there, so that the others are still returned.
+   * Returns the objects in the order of their node ids, those of a table read in one statement. In the place of one whose type needs another scope is INSUFFICIENT_SCOPE, which GraphQL reports there, so that the others are still returned.
    */
   list(nodeIds: readonly string[], request: Request): Promise<(Node | ServiceError | null)[]> {
     return Promise.all(
@@ -48,17 +42,15 @@ export class NodesService {
 
   private async load(identity: NodeIdentity | null, { principal, batches }: Request): Promise<Node | null> {
     if (identity === null) return null;
-    const isGroup = identity.type === 'Group';
-    const key = `${isGroup ? 'groups' : 'users'} ${identity.entryUuid}` as const;
-    const found = await batches.load<string, User | Group | null>('nodes', key, (keys, reader) =>
-      this.query.read(keys, reader),
-    );
-    if (found === null || identity.type !== 'Profile') return found;
-    return isOwn(found, principal) ? new Profile(found as User) : null;
+    const { type, entryUuid } = identity;
+    if (type === 'Group') return this.groups.findByUuid(entryUuid, batches);
+    const user = await this.users.findByUuid(entryUuid, batches);
+    if (user === null || type === 'User') return user;
+    return isOwn(user, principal) ? new Profile(user) : null;
   }
 }
 
-function isOwn({ id }: User | Group, principal: Principal | null): boolean {
+function isOwn({ id }: User, principal: Principal | null): boolean {
   const subject = principal?.subject ?? null;
   return subject !== null && foldId(subject) === foldId(id);
 }

@@ -1,8 +1,47 @@
-import { Module } from '@nestjs/common';
-import { SearchResolver } from './search.resolver.js';
-import { SearchService } from './search.service.js';
+import { Inject, Module } from '@nestjs/common';
+import { Args, Context, Query, Resolver } from '@nestjs/graphql';
+import { RequireScopes } from '../auth/access.js';
+import type { PageSelection } from '../common/page.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { readPage } from '../database/paging/page.js';
+import { SelectedPage } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { Connection } from '../graphql/schema/connection.js';
+import { groupProjection } from '../groups/group.queries.js';
+import { userProjection } from '../users/user.queries.js';
+import { SearchArguments, type SearchResult, SearchResultConnection } from './search.model.js';
+import { SearchQuery } from './search.queries.js';
 
-@Module({
-  providers: [SearchResolver, SearchService],
-})
+@Resolver()
+class SearchResolver {
+  private readonly query: SearchQuery;
+
+  constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
+    this.query = new SearchQuery(
+      userProjection(mapping.users.fields),
+      groupProjection(mapping.groups.fields),
+    );
+  }
+
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => SearchResultConnection, {
+    nullable: true,
+    description:
+      'Users and groups by words of their name or id, best match first: an exact id, the whole name, names that begin with the text, words that begin with it, words that begin with its words, and the rest.',
+  })
+  async search(
+    @Args() page: SearchArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
+  ): Promise<Connection<SearchResult>> {
+    const columns = this.query.select(selection);
+    const found = await readPage(reader, this.query.sourceOf(page, columns), page, selection);
+    return Connection.of(found, (row) => this.query.mapRow(row, columns));
+  }
+}
+
+@Module({ providers: [SearchResolver] })
 export class SearchModule {}

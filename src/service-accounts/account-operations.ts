@@ -23,10 +23,7 @@ export type AccountChanges = Partial<
 >;
 
 /** An account as an operator sees it. */
-export interface DescribedAccount extends Omit<
-  ServiceAccountEntity,
-  'revokedAt' | 'limitedTo' | 'limitedScopes'
-> {
+export interface DescribedAccount extends Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo'> {
   /** The ids of the groups to which it is limited; the entryUUID of a deleted one. Null: it is not limited. */
   readonly groups: readonly string[] | null;
   /** The number of tokens that are valid: two during a rotation. */

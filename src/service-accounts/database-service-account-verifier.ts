@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import DataLoader from 'dataloader';
+import pLimit from 'p-limit';
 import { IsNull, LessThan, MoreThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { knownScopes, type Principal } from '../auth/principal.js';
@@ -10,7 +13,6 @@ import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
-import DataLoader from 'dataloader';
 import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 
 /**
@@ -19,7 +21,7 @@ import { IS_COMPLETE, statement } from '../database/statements/statement.js';
  * exist.
  */
 const FIND_LIVE = statement(`
-  select asked.id, account.id, coalesce(account.limited_scopes, account.scopes, '{read}'), account.expires_at, account.last_used_at,
+  select asked.id, account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
     coalesce(nullif(array(
       select secret.sha256 from service_account_secrets secret
       where secret.service_account_id = asked.id and (secret.expires_at is null or secret.expires_at > $2)
@@ -51,18 +53,18 @@ const MAX_ACCOUNTS = 100;
  * lookup sees every change that was committed before it was requested.
  */
 class LiveAccounts {
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly limit = pLimit(MAX_STATEMENTS);
+  private latest: Promise<unknown> = Promise.resolve();
   private readonly loader = new DataLoader<string, LiveRow | null>((ids) => this.read(ids), {
     cache: false,
     maxBatchSize: MAX_ACCOUNTS,
-    batchScheduleFn: (send) => {
-      this.waiting.push(send);
-      // Not at once: the loader adds the id to the batch after this call.
-      setImmediate(() => {
-        this.sendNext();
-      });
-    },
+    batchScheduleFn: (send) =>
+      void this.limit(async () => {
+        // With all that arrive in this turn.
+        await nextTurn();
+        send();
+        await this.latest.catch(() => undefined);
+      }),
   });
 
   constructor(private readonly database: Pick<Database, 'read'>) {}
@@ -73,21 +75,11 @@ class LiveAccounts {
     return id.includes('\0') ? null : this.loader.load(id);
   }
 
-  private sendNext(): void {
-    if (this.running === MAX_STATEMENTS) return;
-    this.waiting.shift()?.();
-  }
-
   private async read(ids: readonly string[]): Promise<(LiveRow | null)[]> {
-    this.running++;
-    try {
-      const rows = await this.database.read<LiveRow>(FIND_LIVE, [[...new Set(ids)], new Date()]);
-      const byId = new Map(rows.map((row) => [row[0], row]));
-      return ids.map((id) => byId.get(id) ?? null);
-    } finally {
-      this.running--;
-      this.sendNext();
-    }
+    const found = this.database.read<LiveRow>(FIND_LIVE, [[...new Set(ids)], new Date()]);
+    this.latest = found;
+    const byId = new Map((await found).map((row) => [row[0], row]));
+    return ids.map((id) => byId.get(id) ?? null);
   }
 }
 
@@ -119,11 +111,8 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = (await this.live.find(id)) ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (Math.abs(now.getTime() - (lastUsedAt?.getTime() ?? 0)) > USE_INTERVAL_MS) this.noteUse(id, now);
-    return {
-      principal: principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo }),
-      cacheFrom: 0,
-      cacheUntil: 0,
-    };
+    const principal = principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo });
+    return { principal, cacheFor: 0 };
   }
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { SECRET_PREFIX } from '../auth/tokens/service-account-token.js';
+import { SECRET_PREFIX } from '../auth/tokens/token-verifier.js';
 
 /** 256 random bits, so that the secret cannot be found from its plain hash. */
 export const SECRET_BYTES = 32;

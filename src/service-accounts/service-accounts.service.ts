@@ -25,21 +25,19 @@ export class ServiceAccountsService {
   /** The account of a service-account token; null for other tokens. */
   async findCurrent(principal: Principal | null): Promise<ServiceAccountEntity | null> {
     const id = principal?.serviceAccountId ?? null;
-    const account = id === null ? null : await this.accounts.findOneBy({ id });
-    return account === null ? null : withScopes(account);
+    return id === null ? null : this.accounts.findOneBy({ id });
   }
 
   /** The accounts that are not revoked, by id. */
-  async list(): Promise<ServiceAccountEntity[]> {
-    const accounts = await this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
-    return accounts.map(withScopes);
+  list(): Promise<ServiceAccountEntity[]> {
+    return this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
   }
 
   /** The accounts that are not revoked, by id, with their groups and tokens. */
   async describeAll(): Promise<DescribedAccount[]> {
     const accounts = await this.list();
     const [ids, tokens] = [await this.listGroupIds(accounts), await this.countTokens()];
-    return accounts.map(({ limitedTo, limitedScopes: _scopes, revokedAt: _at, ...account }) => ({
+    return accounts.map(({ limitedTo, revokedAt: _at, ...account }) => ({
       ...account,
       groups: limitedTo?.map((uuid) => ids.get(uuid) ?? uuid) ?? null,
       tokens: tokens.get(account.id) ?? 0,
@@ -80,7 +78,8 @@ export class ServiceAccountsService {
       ...account,
       contact: account.contact ?? null,
       purpose: account.purpose ?? null,
-      ...scopeColumns(limitedTo, account.scopes),
+      scopes: [...account.scopes],
+      limitedTo,
       createdAt: new Date(),
       lastUsedAt: null,
       revokedAt: null,
@@ -95,7 +94,7 @@ export class ServiceAccountsService {
     } catch (error) {
       throw await this.explainConflict(account.id, databaseError(error));
     }
-    return { account: withScopes(created), token: buildToken(account.id, secret) };
+    return { account: created, token: buildToken(account.id, secret) };
   }
 
   private async explainConflict(id: string, error: Error): Promise<Error> {
@@ -135,7 +134,7 @@ export class ServiceAccountsService {
       await addSecret(manager, id, secret);
       return locked;
     });
-    return { account: withScopes(account), token: buildToken(id, secret) };
+    return { account, token: buildToken(id, secret) };
   }
 
   /**
@@ -144,14 +143,16 @@ export class ServiceAccountsService {
    */
   async update(id: string, { groups, scopes, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
     const limitedTo = groups ? await this.findGroups(groups) : groups;
-    const account = await this.accounts.manager.transaction(async (manager) => {
+    return this.accounts.manager.transaction(async (manager) => {
       const before = await getLocked(manager, id);
-      const kept = before.limitedScopes ?? before.scopes;
-      const columns = scopeColumns(limitedTo === undefined ? before.limitedTo : limitedTo, scopes ?? kept);
-      await manager.getRepository(ServiceAccountEntity).update({ id }, { ...others, ...columns });
-      return Object.assign(before, others, columns);
+      const changes = {
+        ...others,
+        scopes: [...(scopes ?? before.scopes)],
+        limitedTo: limitedTo === undefined ? before.limitedTo : limitedTo,
+      };
+      await manager.getRepository(ServiceAccountEntity).update({ id }, changes);
+      return Object.assign(before, changes);
     });
-    return withScopes(account);
   }
 
   /** Replaces the scopes of an account that is neither revoked nor limited to groups, if there is one. */
@@ -170,21 +171,6 @@ export class ServiceAccountsService {
       await manager.getRepository(ServiceAccountSecretEntity).delete({ serviceAccountId: id });
     });
   }
-}
-
-/** Processes of the previous release do not know the limit: they find no scopes of a limited account. */
-function scopeColumns(
-  limitedTo: string[] | null,
-  scopes: readonly Scope[],
-): Pick<ServiceAccountEntity, 'scopes' | 'limitedTo' | 'limitedScopes'> {
-  return limitedTo === null
-    ? { scopes: [...scopes], limitedTo, limitedScopes: null }
-    : { scopes: [], limitedTo, limitedScopes: [...scopes] };
-}
-
-/** The account with its scopes where the API and the commands show them. */
-function withScopes(account: ServiceAccountEntity): ServiceAccountEntity {
-  return Object.assign(account, { scopes: account.limitedScopes ?? account.scopes });
 }
 
 /** @throws NotFoundError if there is no such account, or if it is revoked */

@@ -30,7 +30,7 @@ registerEnumType(UserOrderField, {
 });
 
 @InputType({ description: 'Selects users by their membership in a group.' })
-export class UserMembershipFilter {
+class UserMembershipFilter {
   @Field(() => GroupInput, {
     description: 'The group to which the users belong, directly or through other groups.',
   })
@@ -103,7 +103,7 @@ export class UserFilter {
 }
 
 @InputType({ description: 'The order of users.' })
-export class UserOrder {
+class UserOrder {
   @Field(() => UserOrderField, { defaultValue: UserOrderField.NAME, description: 'Sort field.' })
   field!: UserOrderField;
 

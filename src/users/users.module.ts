@@ -1,7 +1,155 @@
 import { Module } from '@nestjs/common';
-import { CurrentTokenResolver } from './current-token.resolver.js';
-import { UsersResolver } from './users.resolver.js';
+import { Args, ArgsType, Context, Field, ID, Info, ObjectType, Parent, Query, registerEnumType, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
+import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '../auth/access.js';
+import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
+import { ServiceError } from '../common/errors.js';
+import { lookupOf } from '../common/identity.js';
+import type { PageSelection } from '../common/page.js';
+import { notFound } from '../database/fields/object-table.js';
+import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import { DateTime } from '../graphql/schema/scalars.js';
+import { UserListArguments } from './user-list.inputs.js';
+import { Profile, User, UserConnection, UserInput } from './user.model.js';
+import { USER_TABLE } from './user.queries.js';
 import { UsersService } from './users.service.js';
+
+enum TokenKind {
+  ACCESS_TOKEN = 'ACCESS_TOKEN',
+  PERSONAL_ACCESS_TOKEN = 'PERSONAL_ACCESS_TOKEN',
+  SERVICE_ACCOUNT_TOKEN = 'SERVICE_ACCOUNT_TOKEN',
+}
+
+registerEnumType(TokenKind, {
+  name: 'TokenKind',
+  description: 'The kinds of tokens that the service accepts.',
+  valuesMap: {
+    ACCESS_TOKEN: { description: 'An access token of an application for a user who signed in.' },
+    PERSONAL_ACCESS_TOKEN: {
+      description:
+        'An access token of the client-credentials grant. A client uses it for itself, or for the user who owns ' +
+        'the client.',
+    },
+    SERVICE_ACCOUNT_TOKEN: { description: 'The token of a service account, which acts for no user.' },
+  },
+});
+
+@ObjectType({ description: 'The token of this request.' })
+export class CurrentToken {
+  constructor(readonly principal: Principal) {
+    this.kind = TokenKind[principal.kind];
+    this.scopes = grantedScopes(principal);
+    this.clientId = principal.clientId;
+    this.expiresAt = principal.expiresAt;
+  }
+
+  @InheritAccess()
+  @Field(() => TokenKind, { description: 'The kind of the token.' })
+  readonly kind: TokenKind;
+
+  @InheritAccess()
+  @Field(() => [String], { description: 'The scopes of the token that this service knows.' })
+  readonly scopes: Scope[];
+
+  @InheritAccess()
+  @Field(() => String, { nullable: true, description: 'The OAuth client to which the token was issued.' })
+  readonly clientId: string | null;
+
+  @InheritAccess()
+  @Field(() => DateTime, { nullable: true, description: 'When the token expires. Null if unknown.' })
+  readonly expiresAt: Date | null;
+}
+
+@Resolver(() => CurrentToken)
+class CurrentTokenResolver {
+  constructor(private readonly users: UsersService) {}
+
+  @RequireToken()
+  @CachePolicy('request')
+  @Query(() => CurrentToken, {
+    nullable: true,
+    description: 'The token of this request.',
+  })
+  currentToken(@CurrentPrincipal() principal: Principal | null): CurrentToken | null {
+    return principal === null ? null : new CurrentToken(principal);
+  }
+
+  @InheritAccess()
+  @CachePolicy('mirror', 'subject')
+  @ResolveField(() => ID, {
+    nullable: true,
+    description: 'The id of the user for whom the token acts. Null if there is none.',
+  })
+  userId(
+    @Parent() { principal }: CurrentToken,
+    @Context() { reader }: RequestContext,
+  ): Promise<string | null> {
+    return this.users.findIdOf(principal, reader);
+  }
+}
+
+@ArgsType()
+class UserArguments {
+  @Field(() => UserInput, { description: 'The user to return.' })
+  user!: UserInput;
+}
+
+@Resolver(() => User)
+class UsersResolver {
+  constructor(private readonly service: UsersService) {}
+
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if there is no such user.' })
+  async user(
+    @Args() { user: input }: UserArguments,
+    @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<User> {
+    const user = await this.service.findSelected(input, objectSelection(info, 'groups'), reader);
+    if (user === null) throw notFound(USER_TABLE, 'user', lookupOf(USER_TABLE, input).by);
+    return user;
+  }
+
+  @RequireScopes('directory')
+  @CachePolicy('mirror')
+  @Query(() => UserConnection, {
+    nullable: true,
+    description: 'All users that the viewer may see, page by page. Rules of visibility leave out the others.',
+  })
+  users(
+    @Args() page: UserListArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
+  ): Promise<Connection<User>> {
+    return this.service.list(page, selection, reader);
+  }
+
+  @RequireScopes('profile')
+  @CachePolicy('mirror', 'subject')
+  @Query(() => Profile, {
+    nullable: true,
+    description:
+      'The user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of the directory.',
+  })
+  async profile(
+    _given: unknown,
+    @Context() { principal, reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Profile> {
+    const id = principal?.subject ?? null;
+    const user =
+      id === null ? null : await this.service.findSelected({ id }, objectSelection(info, 'groups'), reader);
+    if (user !== null) return new Profile(user);
+    throw new ServiceError(
+      'NO_USER_CONTEXT',
+      'The token acts for no user of the directory: there is no profile',
+    );
+  }
+}
 
 @Module({
   providers: [CurrentTokenResolver, UsersResolver, UsersService],

@@ -122,7 +122,7 @@ describe('`check --token`', () => {
       expect(good.lines).toEqual(
         expect.arrayContaining([
           'ok token: typ: at+jwt is accepted',
-          'ok token: aud: urn:test:directory is this service',
+          'ok token: aud: urn:test:directory is accepted',
           'ok token: signature: by a key of the issuer',
           'ok token: scopes: read',
           'warning token: user: sub is anna, which the service looks up as id: the database cannot be read from here',

@@ -2,7 +2,7 @@ import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
 import { nodeIdOf } from '../../src/common/identity.js';
 import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
-import { createKeys, type ProviderKeys } from '../../src/identity-provider/keys.js';
+import { createKeys, type ProviderKeys } from '../../src/identity-provider/provider.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif } from '../support/builders/directory.js';

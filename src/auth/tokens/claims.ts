@@ -37,7 +37,7 @@ export const CLOCK_TOLERANCE = 60;
 const LATEST = 253_402_300_799;
 
 /** What the service makes of one claim. `text` is safe in a quoted string of a header (RFC 9110 §5.6.4). */
-export interface Judgment {
+interface Judgment {
   readonly claim: string;
   readonly isRight: boolean;
   readonly text: string;
@@ -55,22 +55,27 @@ export function judgeClaims(
   now: number,
 ): Judgment[] {
   const isJwt = header !== null;
+  const { iss, aud, sub, cnf } = claims;
+  const judge = (claim: string, value: unknown, wrong: string | null): Judgment => ({
+    claim,
+    isRight: wrong === null,
+    text: wrong ?? (given(value) ? `${shown(value)} is accepted` : 'none is accepted'),
+  });
+  const sign = signOfOther(header, claims, expected.rules);
   return [
-    ...(isJwt ? [judgeType(header, expected.rules)] : []),
-    judgeKind(header, claims, expected.rules),
-    judgeIssuer(claims['iss'], isJwt, expected),
-    judgeAudience(claims['aud'], !isJwt && expected.mayLackAudience, expected),
-    judgeSubject(claims['sub'], isJwt && expected.rules.tokenType !== 'any'),
-    ...(['exp', 'nbf', 'iat'] as const).map((claim) => judgeTime(claim, claims[claim], isJwt, now)),
+    ...(isJwt ? [judge('typ', header['typ'], wrongType(header, expected.rules))] : []),
+    judge('kind', 'this kind', sign === null ? null : `it is not an access token: ${sign}`),
+    judge('iss', iss, isJwt || given(iss) ? wrongIssuer(iss, expected) : null),
+    judge('aud', aud, isJwt || given(aud) || !expected.mayLackAudience ? wrongAudience(aud, expected) : null),
+    judge('sub', sub, wrongSubject(sub, isJwt && expected.rules.tokenType !== 'any')),
+    ...(['exp', 'nbf', 'iat'] as const).map((claim) =>
+      judge(claim, claims[claim], wrongTime(claim, claims[claim], isJwt, now)),
+    ),
     // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
-    given(claims['cnf'])
-      ? wrong('cnf', 'it is bound to a key, and no proof of that key is accepted')
-      : right('cnf', 'none: the token is bound to no key'),
+    judge('cnf', cnf, given(cnf) ? 'it is bound to a key, and no proof of that key is accepted' : null),
   ];
 }
 
-const right = (claim: string, text: string): Judgment => ({ claim, isRight: true, text });
-const wrong = (claim: string, text: string): Judgment => ({ claim, isRight: false, text });
 const given = (value: unknown): boolean => value !== undefined && value !== null;
 
 const AT_JWT = 'application/at+jwt';
@@ -80,14 +85,14 @@ function mediaTypeOf(typ: unknown): string | null {
   return (typ.includes('/') ? typ : `application/${typ}`).toLowerCase();
 }
 
-function judgeType({ typ }: Claims, { tokenType }: TokenRules): Judgment {
+function wrongType({ typ }: Claims, { tokenType }: TokenRules): string | null {
   const type = mediaTypeOf(typ);
   const isAny = tokenType === 'any';
-  if (type === AT_JWT || (isAny && (typ === undefined || type === 'application/jwt')))
-    return right('typ', typ === undefined ? 'none is accepted' : `${shown(typ)} is accepted`);
+  const isJwt = type === 'application/jwt';
+  if (type === AT_JWT || (isAny && (typ === undefined || isJwt))) return null;
   const accepted = isAny ? 'at+jwt, JWT or none is' : 'at+jwt is';
-  const hint = !isAny && type === 'application/jwt' ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
-  return wrong('typ', `its typ is ${shown(typ)}, and ${accepted} expected${hint}`);
+  const hint = isJwt ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
+  return `its typ is ${shown(typ)}, and ${accepted} expected${hint}`;
 }
 
 /**
@@ -103,27 +108,16 @@ const ACCESS_TOKENS: Readonly<Record<string, readonly string[]>> = {
   typ: ['bearer', 'access', 'access_token', 'at+jwt', AT_JWT, 'jwt'],
 };
 
-/** Whether this is an access token, and not an ID token, a refresh token, a logout token or another one. */
-function judgeKind(header: Claims | null, claims: Claims, rules: TokenRules): Judgment {
+/** What shows that this is an ID token, a refresh token, a logout token or another one; null if it is an access token. */
+function signOfOther(header: Claims | null, claims: Claims, rules: TokenRules): string | null {
   // The header of RFC 9068 says what it is.
   const isNamed = header !== null && mediaTypeOf(header['typ']) === AT_JWT;
-  const sign = isNamed && rules.tokenType === 'at+jwt' ? null : signOfOther(header, claims, rules, isNamed);
-  if (sign !== null) return wrong('kind', `it is not an access token: ${sign}`);
-  return right('kind', 'nothing says that it is another kind of token');
-}
-
-function signOfOther(
-  header: Claims | null,
-  claims: Claims,
-  rules: TokenRules,
-  isNamed: boolean,
-): string | null {
-  const isAbout = (claim: string) => {
+  if (isNamed && rules.tokenType === 'at+jwt') return null;
+  const named = Object.entries(ACCESS_TOKENS).find(([claim, names]) => {
     const name = claims[claim];
-    return !given(name) || (typeof name === 'string' && ACCESS_TOKENS[claim]?.includes(name.toLowerCase()));
-  };
-  const named = Object.keys(ACCESS_TOKENS).find((claim) => isAbout(claim) !== true);
-  if (named !== undefined) return `its ${named} is ${shown(claims[named])}`;
+    return given(name) && (typeof name !== 'string' || !names.includes(name.toLowerCase()));
+  });
+  if (named !== undefined) return `its ${named[0]} is ${shown(claims[named[0]])}`;
   if (isNamed) return null;
   // Introspections repeat what is known about the sign-in.
   const foreign = header === null ? FOREIGN : rules.foreignClaims;
@@ -137,44 +131,29 @@ function signOfOther(
   return hasClient ? null : `it names no client (${rules.clientClaims.join(', ')})`;
 }
 
-function judgeIssuer(iss: unknown, isRequired: boolean, { issuers }: Expected): Judgment {
-  if (!isRequired && !given(iss)) return right('iss', 'none: the introspection is by the issuer');
-  return typeof iss === 'string' && issuers.includes(iss)
-    ? right('iss', `${shown(iss)} is the issuer`)
-    : wrong('iss', `its iss is ${shown(iss)}, and ${shown(issuers[0])} is expected`);
+function wrongIssuer(iss: unknown, { issuers }: Expected): string | null {
+  if (typeof iss === 'string' && issuers.includes(iss)) return null;
+  return `its iss is ${shown(iss)}, and ${shown(issuers[0])} is expected`;
 }
 
-function judgeAudience(
-  aud: unknown,
-  mayBeAbsent: boolean,
-  { audiences, namedAudiences }: Expected,
-): Judgment {
-  if (mayBeAbsent && !given(aud)) return right('aud', 'none, which AUTH_INTROSPECTION_NO_AUDIENCE accepts');
-  const all = Array.isArray(aud) ? (aud as unknown[]) : [aud];
-  const ours = all.find((each) => typeof each === 'string' && audiences.includes(each));
-  if (ours !== undefined) return right('aud', `${shown(ours)} is this service`);
-  const wanted = namedAudiences.map(shown).join(' or ');
-  return wrong('aud', `its aud is ${shown(aud)}, and ${wanted} is expected`);
+function wrongAudience(aud: unknown, { audiences, namedAudiences }: Expected): string | null {
+  if ([aud].flat().some((each) => typeof each === 'string' && audiences.includes(each))) return null;
+  return `its aud is ${shown(aud)}, and ${namedAudiences.map(shown).join(' or ')} is expected`;
 }
 
-function judgeSubject(sub: unknown, isRequired: boolean): Judgment {
-  if (typeof sub === 'string' && sub !== '') return right('sub', 'it names a subject');
-  if (!isRequired && !given(sub)) return right('sub', 'none');
-  return wrong('sub', 'its sub is missing, or not a text');
+function wrongSubject(sub: unknown, isRequired: boolean): string | null {
+  const isRight = typeof sub === 'string' ? sub !== '' : !isRequired && !given(sub);
+  return isRight ? null : 'its sub is missing, or not a text';
 }
 
 /** @param isJwt whether `exp` is required, and null is a wrong value */
-function judgeTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, isJwt: boolean, now: number): Judgment {
-  if (time === undefined ? claim !== 'exp' || !isJwt : time === null && !isJwt) return right(claim, 'none');
+function wrongTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, isJwt: boolean, now: number): string | null {
+  if (time === undefined ? claim !== 'exp' || !isJwt : time === null && !isJwt) return null;
   if (typeof time !== 'number' || !(time >= 0 && time <= LATEST))
-    return wrong(claim, `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`);
+    return `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`;
   const at = new Date(time * 1000).toISOString();
-  if (claim === 'exp')
-    return time + CLOCK_TOLERANCE <= now
-      ? wrong(claim, `it has expired: its exp is ${at}`)
-      : right(claim, at);
-  const isEarly = time - CLOCK_TOLERANCE > now;
-  return isEarly ? wrong(claim, `it is not valid yet: its ${claim} is ${at}`) : right(claim, at);
+  if (claim === 'exp') return time + CLOCK_TOLERANCE <= now ? `it has expired: its exp is ${at}` : null;
+  return time - CLOCK_TOLERANCE > now ? `it is not valid yet: its ${claim} is ${at}` : null;
 }
 
 /** Values of a list, and characters of a value, that a message has. */
@@ -183,22 +162,17 @@ const LONGEST_SHOWN = 200;
 
 /** A value of a token in a message, bounded, in printable ASCII without the characters that end a quoted string. */
 function shown(value: unknown): string {
-  if (Array.isArray(value)) {
-    const more = value.length > MOST_SHOWN ? ' and more' : '';
-    const values = value.slice(0, MOST_SHOWN).map((each) => (Array.isArray(each) ? 'a list' : shown(each)));
-    return values.length === 0 ? 'empty' : values.join(' and ') + more;
-  }
-  if (!given(value)) return 'missing';
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-    return 'an object';
-  const text = String(value);
-  if (text === '') return 'empty';
-  const safe = text.slice(0, LONGEST_SHOWN).replace(/[^\x20-\x7e]|["\\]/g, '?');
-  return text.length > LONGEST_SHOWN ? `${safe}...` : safe;
+  const texts = [value ?? 'missing'].flat().map((each: unknown) => {
+    if (each === '' || typeof each === 'object') return 'no text';
+    return String(each)
+      .slice(0, LONGEST_SHOWN)
+      .replace(/[^\x20-\x7e]|["\\]/g, '?');
+  });
+  return texts.length === 0 ? 'empty' : texts.slice(0, MOST_SHOWN).join(' and ');
 }
 
 /** What a token says about its principal. */
-export interface TokenMeaning {
+interface TokenMeaning {
   readonly kind: PrincipalKind;
   readonly subject: string | null;
   readonly clientId: string | null;

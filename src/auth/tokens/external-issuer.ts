@@ -5,10 +5,9 @@ import { request as sendHttps } from 'node:https';
 import type { JSONWebKeySet, JWK } from 'jose';
 import { Logger } from '@nestjs/common';
 import { z } from 'zod';
-import { codeOf } from '../../common/finding.js';
 import type { AuthConfig, IntrospectionConfig } from '../../config/settings/auth.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { weaknessOf } from './weak-keys.js';
+import { weaknessOf } from './issuer-keys.js';
 
 const TIMEOUT_MS = 2500;
 /** A key set or an introspection is far smaller. */
@@ -21,10 +20,8 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-/** RFC 7517 §5. A set without usable keys is an error, so that the known keys stay. */
-const KeySet = z
-  .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
-  .refine(({ keys }) => keys.some(({ kty }) => ['RSA', 'EC', 'OKP'].includes(kty)));
+/** RFC 7517 §5. */
+const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** Every value of `active` but `true` means not active (RFC 7662 §2.2). The other members are judged like claims. */
 const Introspection = z.looseObject({ active: z.json().transform((active) => active === true) });
@@ -33,8 +30,6 @@ export type Introspection = z.infer<typeof Introspection>;
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
   private metadata: Metadata | null = null;
-  /** Warnings about ignored keys. Each is logged once. */
-  private readonly logged = new Set<string>();
   private readonly logger = new Logger('Authentication');
 
   constructor(
@@ -46,14 +41,14 @@ export class ExternalIssuer {
     return this.config.introspection !== null;
   }
 
-  /** The current public keys of the issuer, without the weak ones. */
+  /** The current public keys of the issuer, without the weak ones. A set without usable keys is an error, so that the known keys stay. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
     try {
       const { keys } = await this.request(jwks_uri, KeySet);
-      const strong = keys.filter((key) => !this.isWeak(key));
-      if (strong.length === 0) throw new Error('All keys of the identity provider are weak');
-      return { keys: strong };
+      const usable = keys.filter((key) => ['RSA', 'EC', 'OKP'].includes(key.kty) && !this.isWeak(key));
+      if (usable.length === 0) throw new Error('The identity provider has no usable keys');
+      return { keys: usable };
     } catch (error) {
       // The issuer may have moved them, so the next attempt starts with discovery.
       this.metadata = null;
@@ -63,11 +58,8 @@ export class ExternalIssuer {
 
   private isWeak(key: JWK): boolean {
     const weakness = weaknessOf(key);
-    if (weakness === null) return false;
-    const line = `A key of the identity provider is ignored: ${weakness}`;
-    if (!this.logged.has(line)) this.logger.warn(line);
-    this.logged.add(line);
-    return true;
+    if (weakness !== null) this.logger.warn(`A key of the identity provider is ignored: ${weakness}`);
+    return weakness !== null;
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
@@ -109,23 +101,16 @@ export class ExternalIssuer {
     form: URLSearchParams | null = null,
     authorization: Record<string, string> = {},
   ): Promise<z.output<Schema>> {
-    const { certificates } = this.config;
-    const body = form === null ? null : String(form);
-    const headers: Record<string, string | number> = {
-      accept: 'application/json',
-      'accept-encoding': 'identity',
-      ...authorization,
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...authorization };
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const sent: IssuerRequest = {
+      method: form === null ? 'GET' : 'POST',
+      url: new URL(url),
+      headers: form === null ? headers : { ...headers, ...type },
     };
-    if (body !== null) {
-      headers['content-type'] = 'application/x-www-form-urlencoded';
-      headers['content-length'] = Buffer.byteLength(body);
-    }
-    const sent: IssuerRequest = { method: body === null ? 'GET' : 'POST', url: new URL(url), headers };
     requestChannel.publish(sent);
-    const ca = certificates === null ? {} : { ca: certificates };
     try {
-      const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await exchange(sent.url, headers, body, options);
+      const response = await this.send(sent, form?.toString());
       sent.status = response.statusCode;
       const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
       if (response.statusCode !== 200 || isEncoded) {
@@ -136,6 +121,18 @@ export class ExternalIssuer {
     } finally {
       responseChannel.publish(sent);
     }
+  }
+
+  /** On a connection of its own, because one that waits for its next request may be closed. Redirects are not followed. */
+  private async send({ method, url, headers }: IssuerRequest, body?: string): Promise<IncomingMessage> {
+    const { certificates } = this.config;
+    const ca = certificates === null ? {} : { ca: certificates };
+    const options = { ...ca, method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const request = (url.protocol === 'https:' ? sendHttps : sendHttp)(url, options).end(body);
+    // An error after the response, such as the end of the time, is one of the response too.
+    request.on('error', () => undefined);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return response;
   }
 }
 
@@ -158,27 +155,6 @@ function authorizationOf(client: IntrospectionConfig['client']): Record<string, 
   if (client === null) return {};
   const credentials = [client.clientId, client.clientSecret].map(encodeForm).join(':');
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
-}
-
-/** Sends a GET, or a POST with the form. Redirects are not followed. */
-async function exchange(
-  url: URL,
-  headers: Readonly<Record<string, string | number>>,
-  form: string | null,
-  options: { readonly ca?: string; readonly signal: AbortSignal },
-): Promise<IncomingMessage> {
-  const send = url.protocol === 'https:' ? sendHttps : sendHttp;
-  const request = send(url, { ...options, method: form === null ? 'GET' : 'POST', headers }).end(form);
-  // An error after the response, such as the end of the time, is one of the response too.
-  request.on('error', () => undefined);
-  try {
-    const [response] = (await once(request, 'response', options)) as [IncomingMessage];
-    return response;
-  } catch (error) {
-    // The issuer has closed a connection that waited for its next request.
-    if (request.reusedSocket && codeOf(error) === 'ECONNRESET') return exchange(url, headers, form, options);
-    throw error;
-  }
 }
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {

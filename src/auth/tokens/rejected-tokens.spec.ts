@@ -71,15 +71,22 @@ describe('invalid opaque tokens', () => {
     expect(await judge('new')).toBe('good');
   });
 
+  it('are not counted while the issuer cannot be asked', async () => {
+    const away = () => Promise.reject(new Error('away'));
+    for (let index = 0; index < 150; index++)
+      await expect(tokens.introspect(`token-${index}`, HERE, away)).rejects.toThrow('away');
+    expect(await judge('bad')).toBe('UNAUTHENTICATED');
+  });
+
   it('that are being introspected hold up no other address, and no token that was valid', async () => {
     good.add('known').add('new');
     expect(await judge('known')).toBe('good');
     gate = new EventEmitter().setMaxListeners(200);
     const flooding = Promise.all(Array.from({ length: 120 }, (_, index) => judge(`slow-${index}`)));
     const [known, fresh] = [judge('known'), judge('new', ELSEWHERE)];
-    expect(questions).toBe(1 + 50 + 2);
+    expect(questions).toBe(1 + 100 + 2);
     gate.emit('open');
     expect(await Promise.all([known, fresh])).toEqual(['good', 'good']);
-    expect((await flooding).filter((code) => code === 'SERVICE_UNAVAILABLE')).toHaveLength(70);
+    expect((await flooding).filter((code) => code === 'RATE_LIMITED')).toHaveLength(20);
   });
 });

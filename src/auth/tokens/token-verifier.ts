@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { createLocalJWKSet } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -15,39 +15,46 @@ import {
   readMeaning,
 } from './claims.js';
 import { ExternalIssuer } from './external-issuer.js';
-import { EmbeddedIssuer, IssuerKeys } from './issuer-keys.js';
-import { decode, isJwt, mayHaveNewKey, rejectionReason, verifySignature } from './jwt.js';
+import {
+  decode,
+  EmbeddedIssuer,
+  isJwt,
+  IssuerKeys,
+  rejectionReason,
+  verifySignature,
+} from './issuer-keys.js';
 import { RejectedTokens } from './rejected-tokens.js';
-import { hasServiceAccountSecret } from './service-account-token.js';
+
+/** Identifies a secret of a service account to people and to scanners for leaked secrets. */
+export const SECRET_PREFIX = 'dirsa_';
 
 /** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
 const JWT_CACHE_SECONDS = 600;
 /** Time for which an introspection is cached. */
 const INTROSPECTION_CACHE_SECONDS = 60;
 
-/** A principal, and when it may be cached (milliseconds since 1970): the clock may be set back. */
+/** A principal, and for how many milliseconds it may be cached. */
 export interface VerifiedToken {
   readonly principal: Principal;
-  readonly cacheFrom: number;
-  readonly cacheUntil: number;
+  readonly cacheFor: number;
 }
 
 /** Verifies access tokens: JWTs by the keys of the issuer (RFC 9068), opaque ones by introspection (RFC 7662). */
 @Injectable()
 export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
-  private readonly issuerKeys: IssuerKeys | null;
+  private readonly keys: { readonly find: JWTVerifyGetKey | null };
   private readonly expected: Expected;
   private readonly rejectedTokens = new RejectedTokens();
 
   constructor(
     @Inject(CONFIG) config: Config,
-    private readonly embedded: EmbeddedIssuer,
+    embedded: EmbeddedIssuer,
   ) {
     const { issuer } = config.auth;
     const external = issuer === null ? null : new ExternalIssuer(issuer, config.auth);
     this.external = external;
-    this.issuerKeys = external === null ? null : new IssuerKeys(() => external.fetchKeys());
+    this.keys = external === null ? embedded : new IssuerKeys(() => external.fetchKeys());
     this.expected = expectedOf(config);
   }
 
@@ -61,9 +68,7 @@ export class TokenVerifier {
     if (isJwt(token)) return this.verifyJwt(token);
     if (hasServiceAccountSecret(token)) {
       // The issuer must not see it.
-      throw UnauthenticatedError.badToken(
-        'it is the token of a service account: send it as Basic, not Bearer',
-      );
+      throw UnauthenticatedError.badToken('it is the token of a service account: send it as Basic, not Bearer');
     }
     const { external } = this;
     if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
@@ -75,23 +80,14 @@ export class TokenVerifier {
       const { header, claims } = decode(token);
       // A token that cannot be valid causes no request for keys.
       this.rejectWrong(header, claims);
-      await this.verifySignature(token);
+      const { find } = this.keys;
+      if (find === null) throw UnauthenticatedError.badToken('no issuer is trusted');
+      await verifySignature(token, find);
       return this.verified(token, claims, JWT_CACHE_SECONDS);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       throw UnauthenticatedError.badToken(rejectionReason(error), { cause: error });
     }
-  }
-
-  private verifySignature(token: string): Promise<void> {
-    if (this.issuerKeys !== null) {
-      return this.issuerKeys.verify(
-        (keys) => verifySignature(token, keys),
-        (error) => mayHaveNewKey(token, error),
-      );
-    }
-    if (this.embedded.jwks === null) throw UnauthenticatedError.badToken('no issuer is trusted');
-    return verifySignature(token, createLocalJWKSet(this.embedded.jwks));
   }
 
   /** «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one. */
@@ -112,7 +108,6 @@ export class TokenVerifier {
     const { kind, subject, clientId, user, scopes } = readMeaning(claims, this.expected);
     const exp = claims['exp'];
     const expiresAt = typeof exp === 'number' ? exp * 1000 : null;
-    const now = Date.now();
     // The signature of a JWT is verified within the tolerance; an issuer that says «active» has decided.
     const tolerance = isJwt(token) ? CLOCK_TOLERANCE * 1000 : 0;
     return {
@@ -125,14 +120,18 @@ export class TokenVerifier {
         serviceAccountId: null,
         expiresAt: expiresAt === null ? null : new Date(expiresAt),
       }),
-      cacheFrom: now,
-      cacheUntil: Math.min(now + seconds * 1000, expiresAt === null ? Infinity : expiresAt + tolerance),
+      cacheFor: Math.min(seconds * 1000, expiresAt === null ? Infinity : expiresAt + tolerance - Date.now()),
     };
   }
+}
+
+/** Whether a token has the secret of a service account, in any spelling. Some clients send it as an access token. */
+function hasServiceAccountSecret(token: string): boolean {
+  return [token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX));
 }
 
 /** A token without a subject and a client, which RFC 7662 §2.2 allows, is counted on its own. JSON, because ids may contain any separator. */
 function countedAs(subject: string | null, clientId: string | null, token: string): string {
   const isAnonymous = subject === null && clientId === null;
-  return `token:${isAnonymous ? createHash('sha256').update(token).digest('base64url') : JSON.stringify([subject, clientId])}`;
+  return `token:${isAnonymous ? hash('sha256', token, 'base64url') : JSON.stringify([subject, clientId])}`;
 }

@@ -56,8 +56,7 @@ export class StreamWatch {
       return;
     }
     try {
-      const now =
-        this.guard.findCachedPrincipal(request) ?? (await this.guard.authenticate(request, address, false));
+      const now = await this.guard.authenticate(request, address);
       if (now === null || !areSame(now, principal)) stream.end();
       stream.verifiedAt = performance.now();
     } catch (error) {

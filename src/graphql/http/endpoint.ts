@@ -55,12 +55,11 @@ export class Endpoint {
     request.rateLimits = [];
     if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
     readHead(request);
-    const principal = this.guard.findCachedPrincipal(request.raw);
-    request.principal = principal === undefined ? await this.verify(request) : principal;
+    request.principal = await this.authenticate(request);
     await this.limiter.countRequest(request);
   }
 
-  private async verify(request: FastifyRequest) {
+  private async authenticate(request: FastifyRequest) {
     try {
       return await this.guard.authenticate(request.raw, request.ip);
     } catch (error) {

@@ -10,8 +10,9 @@ import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs
 import { GqlParamtype } from '@nestjs/graphql/dist/enums/gql-paramtype.enum.js';
 import { createArgsMapper } from '@nestjs/graphql/dist/utils/map-args-to-props.util.js';
 import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
-import { type ResolverMethod, ScopesGuard } from '../../auth/access.js';
+import type { ResolverMethod } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { ScopesGuard } from '../../auth/scopes.guard.js';
 import { RethrowFilter } from '../../http/rejection.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
 
