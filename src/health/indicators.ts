@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy, Inject, Logger } from '@nestjs/common
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Incident } from '../common/incident.js';
 import { Database } from '../database/database.js';
-import { settlesWithin } from '../common/settles-within.js';
+import { inTime } from '../common/settles-within.js';
 import { statement } from '../database/statements/statement.js';
 import { Revisions } from '../database/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
@@ -10,6 +10,9 @@ import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Limits } from '../limits/limits.js';
+
+/** Milliseconds for one check of readiness. */
+const CHECK_TIMEOUT_MS = 1000;
 
 /** Reports whether limits are shared. It is never down, because each process has limits of its own. */
 @Injectable()
@@ -65,7 +68,7 @@ export class IdentityProviderIndicator {
 
   private async request(issuer: string): Promise<boolean> {
     // A new client each time, because a client keeps its metadata and would send no request.
-    const reachable = await withTimeout(new ExternalIssuer(issuer, this.config.auth).discover()).then(
+    const reachable = await inTime(CHECK_TIMEOUT_MS, new ExternalIssuer(issuer, this.config.auth).discover()).then(
       () => true,
       () => false,
     );
@@ -90,15 +93,15 @@ export class MirrorIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('mirror');
     try {
-      const status = await withTimeout(this.state.get());
+      const status = await inTime(CHECK_TIMEOUT_MS, this.state.get());
       const { state, revision } = status;
       if (revision === null) {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      if (!(await withTimeout(this.database.isRead())))
+      if (!(await inTime(CHECK_TIMEOUT_MS, this.database.isRead())))
         return indicator.down({ state, ageSeconds: null, reason: 'The rules of visibility have changed' });
-      const age = await withTimeout(this.revisions.readAge());
+      const age = await inTime(CHECK_TIMEOUT_MS, this.revisions.readAge());
       // Infinity if a clock was set back and the age is unknown.
       const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);
       return indicator.up({ state, ageSeconds });
@@ -122,7 +125,7 @@ export class DatabaseIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('database');
     try {
-      await withTimeout(this.database.read(PING));
+      await inTime(CHECK_TIMEOUT_MS, this.database.read(PING));
       return indicator.up();
     } catch {
       return indicator.down(); // Without the reason, because the response is public.
@@ -147,13 +150,4 @@ export class ProcessIndicator implements OnModuleDestroy {
     const indicator = this.indicators.check('process');
     return this.ending && !this.isReplaced ? indicator.down('shutting down') : indicator.up();
   }
-}
-
-/** Time for one check of readiness. */
-const CHECK_TIMEOUT_MS = 1000;
-
-/** @throws Error if the work takes too long */
-async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
-  if (await settlesWithin(CHECK_TIMEOUT_MS, work)) return work;
-  throw new Error(`No answer within ${CHECK_TIMEOUT_MS} ms`);
 }

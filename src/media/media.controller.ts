@@ -6,8 +6,7 @@ import type { PersonalDataAccess } from '../access-log/personal-data.decorator.j
 import { readMaxStaleness, headersOfRead } from '../database/staleness.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import type { PictureKind } from './signing/signed-url.js';
-import { ReadOnlyGuard } from '../http/read-only.guard.js';
-import { PROBLEM_FORM, type RejectionForm } from '../http/rejection.js';
+import { PROBLEM_FORM, ReadOnlyGuard, type RejectionForm } from '../http/rejection.js';
 
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], users: [1] },

@@ -34,7 +34,7 @@ export class StreamAdmission {
   async admit(principal: Principal, ip: string, rateLimits: RateLimitState[]): Promise<() => void> {
     if (this.shedder.rejectsUnread(performance.now()))
       throw new ServiceError('SERVICE_UNAVAILABLE', 'The service is overloaded', { retryAfter: 1 });
-    await this.limiter.settle({ principal, ip, rateLimits });
+    await this.limiter.countRequest({ principal, ip, rateLimits });
     const { streams, streamsPerPrincipal } = this.limits;
     const { countedAs } = principal;
     const own = this.byPrincipal.get(countedAs) ?? 0;

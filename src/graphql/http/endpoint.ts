@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
-import { UnauthenticatedError } from '../../auth/authentication.error.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { headersOfRead } from '../../database/staleness.js';
 import { matchesEtag } from '../../http/entity-tags.js';
-import { toRejection } from '../../http/rejection.js';
-import { GRAPHQL_REJECTIONS } from '../errors/error-response.js';
 import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
 import { compressed } from './compression.js';
 import { LoadShedder, overloaded } from './load-shedder.js';
@@ -28,8 +25,6 @@ const REVALIDATED = {
 /** The steps of the endpoint before and behind Apollo, as hooks of Fastify. */
 @Injectable()
 export class Endpoint {
-  private readonly logger = new Logger('GraphQL');
-
   constructor(
     private readonly shedder: LoadShedder,
     private readonly guard: OAuthGuard,
@@ -57,20 +52,17 @@ export class Endpoint {
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
     if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
-    readHead(request);
-    const principal = this.guard.findCachedPrincipal(request.raw);
-    request.principal = principal === undefined ? await this.verify(request) : principal;
-    await this.limiter.countRequest(request);
-  }
-
-  private async verify(request: FastifyRequest) {
     try {
-      return await this.guard.authenticate(request.raw, request.ip);
+      readHead(request);
+      const principal = this.guard.findCachedPrincipal(request.raw);
+      request.principal =
+        principal === undefined ? await this.guard.authenticate(request.raw, request.ip) : principal;
     } catch (error) {
-      // Requests with invalid tokens count against their address.
-      if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
+      // Rejected requests count against their address.
+      await this.limiter.countRequest(request);
       throw error;
     }
+    await this.limiter.countRequest(request);
   }
 
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
@@ -84,12 +76,11 @@ export class Endpoint {
 
   private async finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
     Reflect.deleteProperty(request, 'method');
-    const late = await this.settle(request, reply);
     const { rateLimits, mirrorRead } = request;
     const limits = rateLimitHeaders(rateLimits ?? []);
     if (limits !== null) void reply.headers(limits);
     if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
-    if (late !== null || typeof payload !== 'string') return late ?? payload;
+    if (typeof payload !== 'string') return payload;
     if (isUnchanged(request, reply, payload)) {
       void reply.code(304).removeHeader('content-type');
       // Without a body, there is no length either (RFC 9110 §8.6). For HEAD, Fastify announces one unless it is a stream.
@@ -103,27 +94,6 @@ export class Endpoint {
     const { headers, body } = await compressed({ headers: {}, body: payload }, request.compression);
     void reply.headers(headers);
     return body;
-  }
-
-  /** Counts a request that was not counted yet: one that is rejected before its cost is known. Resolves to another rejection. */
-  private async settle(request: FastifyRequest, reply: FastifyReply): Promise<string | null> {
-    if (this.limiter.isSettled(request)) return null;
-    try {
-      await this.limiter.settle(request);
-      return null;
-    } catch (error) {
-      const rejection = toRejection(error);
-      if (rejection.status === 500)
-        this.logger.error(`Request ${request.id} failed: ${error instanceof Error ? error.stack : ''}`);
-      const { type, body } = GRAPHQL_REJECTIONS.write(rejection, request.id, request);
-      void reply
-        .code(rejection.status)
-        .headers({ ...rejection.headers, 'cache-control': 'no-store' })
-        .type(type)
-        .removeHeader('content-length')
-        .removeHeader('www-authenticate');
-      return body;
-    }
   }
 }
 

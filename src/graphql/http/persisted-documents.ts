@@ -5,8 +5,8 @@ import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { type Config, ConfigError } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { RejectionError } from '../../http/rejection.js';
-import { Limit, Limits, SHARED_COUNTS } from '../../limits/limits.js';
-import type { SharedCounts } from '../../limits/shared-counts.js';
+import { Limit, Limits } from '../../limits/limits.js';
+import { SharedCounts } from '../../limits/shared-counts.js';
 import type { FastifyRequest } from 'fastify';
 import type { DocumentReference, RequestParameters } from './request-state.js';
 
@@ -32,7 +32,7 @@ export class DocumentStore {
 
   constructor(
     private readonly limits: Limits,
-    @Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null,
+    @Inject(SharedCounts) private readonly shared: SharedCounts | null,
   ) {}
 
   /** The text; null if it is unknown. It is synchronous if this process knows it. */
@@ -44,7 +44,7 @@ export class DocumentStore {
   /** Keeps the text, unless the principal has registered too much today. A text that this process knows costs nothing. */
   async keep(sha256: string, text: string, principal: string): Promise<void> {
     if (this.texts.get(sha256) !== text) {
-      const { isTaken } = await this.limits.takeOne(this.limit, principal, bytesOf(text));
+      const { isTaken } = await this.limits.take(this.limit, principal, bytesOf(text));
       if (!isTaken) return;
       this.texts.set(sha256, text);
     }
