@@ -1,14 +1,26 @@
 import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 import pLimit from 'p-limit';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
-import type { RenderingFormat } from './rendering-format.js';
-import { loadSharp } from './sharp.js';
+import { loadSharp, PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import { LONGEST_SIDE, type PictureSize } from '../signing/signed-url.js';
+
+type RenderingFormat = 'jpeg' | 'webp' | 'avif';
+
+/** Formats that a client must name, because `*` does not mean that it decodes them. */
+const ON_REQUEST = ['avif', 'webp'] as const;
+
+/** Chooses the format by the Accept header (RFC 9110 §12.5.1): JPEG if the client accepts none, which §12.5.1 allows. */
+export function chooseFormat(accept = '*/*'): RenderingFormat {
+  const named = ON_REQUEST.filter((format) => accept.toLowerCase().includes(`image/${format}`));
+  const types = [...named, 'jpeg' as const].map((format) => `image/${format}`);
+  const [preferred] = new Negotiator({ headers: { accept } }).mediaTypes(types);
+  return named.find((format) => preferred === `image/${format}`) ?? 'jpeg';
+}
 
 export interface Rendering {
   readonly sha256: Buffer;

@@ -1,0 +1,29 @@
+import { matchesEtag } from './entity-tags.js';
+
+describe('If-None-Match', () => {
+  it.each(['"abc"', 'W/"abc"', '"x", "abc"', '"x,y" , W/"abc"', ', ,"abc",', '"\xe9" ,\t"abc"', '*', ' * '])(
+    'covers the tag: %p',
+    (header) => {
+      expect(matchesEtag(header, '"abc"')).toBe(true);
+    },
+  );
+
+  it.each([
+    ...[undefined, '', 'abc', '"ab"', '"abcd"', '"*"', '"ABC"'],
+    // They do not follow the grammar.
+    ...[
+      'W/W/"abc"',
+      'w/"abc"',
+      'W/ "abc"',
+      'W/"abc"x',
+      '"abc" "x"',
+      '"abc',
+      '""abc"',
+      '*, "abc"',
+      '"abc", *',
+    ],
+    ...['"abc", "x y"', '"abc", "\x7f"', '"abc", x'],
+  ])('does not cover the tag: %p', (header) => {
+    expect(matchesEtag(header, '"abc"')).toBe(false);
+  });
+});
