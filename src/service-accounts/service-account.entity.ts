@@ -22,17 +22,12 @@ export class ServiceAccountEntity {
   @Column('text', { nullable: true })
   purpose!: string | null;
 
-  /** Empty for an account that is limited to groups: see `limitedScopes`. */
   @Column('text', { array: true })
   scopes!: Scope[];
 
   /** The entryUUIDs of the groups to which the account is limited. Null: it is not limited. */
   @Column('uuid', { name: 'limited_to', array: true, nullable: true })
   limitedTo!: string[] | null;
-
-  /** The scopes of a limited account. Processes of the previous release do not know the limit, and find no scopes. */
-  @Column('text', { name: 'limited_scopes', array: true, nullable: true })
-  limitedScopes!: Scope[] | null;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;

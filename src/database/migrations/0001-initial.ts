@@ -287,7 +287,6 @@ const SERVICE = [
     purpose text,
     scopes text[] not null,
     limited_to uuid[],
-    limited_scopes text[],
     created_at timestamptz(3) not null,
     expires_at timestamptz(3),
     last_used_at timestamptz(3),
