@@ -4,13 +4,14 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { FastifyInstance } from 'fastify';
 import { Repository } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
+import { arraysOf } from '../common/chunks.js';
 import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../common/settles-within.js';
+import { LOG_CLOCK } from '../database/statements/statement.js';
 import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
-import { addCounts, deleteExpiredDays } from './access-log.queries.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
 /** Time between two writes. A process that is killed may lose the counts of this time. */
@@ -24,10 +25,24 @@ const MAX_WAITING_ROWS = 100_000;
 /** Rows of one statement. */
 const ROWS_PER_STATEMENT = 1000;
 
-/** How often an actor had each access since the notes were last summed up. */
+/** An upsert of TypeORM overwrites, and this one adds. Processes write rows in the same order and so never deadlock. */
+const ADD = `
+  insert into access_log (day, principal, acting_for, field, requests, users)
+  select * from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    as added (day, principal, acting_for, field, requests, users)
+  order by day, principal, acting_for, field
+  on conflict on constraint access_log_pk do update
+  set requests = access_log.requests + excluded.requests, users = access_log.users + excluded.users`;
+
+/** By the guarded clock of the database: one process whose clock leaps ahead must not delete what others have counted. */
+const DELETE_EXPIRED = `
+  delete from access_log
+  where day < (select (${LOG_CLOCK} at time zone 'UTC')::date - $1::integer from mirror_state k)`;
+
 interface Notes {
   readonly actor: AuditActor;
-  times: Map<PersonalDataAccess, number>;
+  /** How often the actor had each access. */
+  readonly times: Map<PersonalDataAccess, number>;
 }
 
 /**
@@ -39,12 +54,8 @@ export class AccessLog implements OnModuleInit {
   readonly isOff: boolean;
   private readonly logger = new Logger(AccessLog.name);
   private readonly days: number;
-  /** Access tokens are cached together with their principal. A service account has a new principal for each request. */
-  private readonly ofTokens = new WeakMap<Principal, Notes>();
-  private readonly ofAccounts = new Map<string, Notes>();
-  private readonly ofSignedUrls: Notes = { actor: SIGNED_URL, times: new Map() };
-  /** The notes that are not empty. */
-  private readonly open: Notes[] = [];
+  /** By actor, since they were last summed up. */
+  private notes = new Map<string, Notes>();
   private noted = 0;
   private readonly counts = new AccessCounts(MAX_WAITING_ROWS);
   private writing: Promise<void> = Promise.resolve();
@@ -86,12 +97,12 @@ export class AccessLog implements OnModuleInit {
 
   /** Notes that a principal reads personal data. It is cheapest to pass the same object for the same access. */
   note(principal: Principal, access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(this.notesOf(principal), access);
+    if (!this.isOff) this.add(actorOf(principal), access);
   }
 
   /** Notes that the holder of a signed URL gets a picture. */
   noteSignedUrl(access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(this.ofSignedUrls, access);
+    if (!this.isOff) this.add(SIGNED_URL, access);
   }
 
   /** Writes the counts and deletes old days. Never fails: counts that cannot be written wait. */
@@ -105,32 +116,19 @@ export class AccessLog implements OnModuleInit {
     return this.writing;
   }
 
-  private add(notes: Notes, access: PersonalDataAccess): void {
-    const { times } = notes;
-    if (times.size === 0) this.open.push(notes);
-    times.set(access, (times.get(access) ?? 0) + 1);
+  private add(actor: AuditActor, access: PersonalDataAccess): void {
+    const key = `${actor.principal}\n${actor.actingFor}`;
+    let notes = this.notes.get(key);
+    if (notes === undefined) this.notes.set(key, (notes = { actor, times: new Map() }));
+    notes.times.set(access, (notes.times.get(access) ?? 0) + 1);
     if (++this.noted >= MAX_NOTES) this.sumUp();
-  }
-
-  private notesOf(principal: Principal): Notes {
-    const { serviceAccountId: account } = principal;
-    let notes = account === null ? this.ofTokens.get(principal) : this.ofAccounts.get(account);
-    if (notes === undefined) {
-      notes = { actor: actorOf(principal), times: new Map() };
-      if (account === null) this.ofTokens.set(principal, notes);
-      else this.ofAccounts.set(account, notes);
-    }
-    return notes;
   }
 
   private sumUp(): void {
     const day = dayOf(new Date());
-    for (const notes of this.open) {
-      this.counts.add(day, notes.actor, notes.times);
-      // A new map, because V8 keeps the table of a cleared one until the next full collection.
-      notes.times = new Map();
-    }
-    this.open.length = 0;
+    for (const { actor, times } of this.notes.values()) this.counts.add(day, actor, times);
+    // A new map, because V8 keeps the table of a cleared one until the next full collection.
+    this.notes = new Map();
     this.noted = 0;
   }
 
@@ -149,7 +147,10 @@ export class AccessLog implements OnModuleInit {
   private async writeRows(): Promise<void> {
     const rows = this.counts.take(ROWS_PER_STATEMENT);
     try {
-      await addCounts(this.accessLog, rows);
+      await this.accessLog.query(
+        ADD,
+        arraysOf(rows, 'day', 'principal', 'actingFor', 'field', 'requests', 'users'),
+      );
     } catch (error) {
       for (const row of rows) this.counts.addCount(row);
       throw error;
@@ -160,7 +161,7 @@ export class AccessLog implements OnModuleInit {
   private async prune(): Promise<void> {
     const today = dayOf(new Date());
     if (this.prunedOn === today) return;
-    await (this.isOff ? this.accessLog.deleteAll() : deleteExpiredDays(this.accessLog, this.days));
+    await (this.isOff ? this.accessLog.deleteAll() : this.accessLog.query(DELETE_EXPIRED, [this.days]));
     this.prunedOn = today;
   }
 }

@@ -1,23 +1,30 @@
 import {
-  Controller,
-  Get,
-  Header,
-  Inject,
-  Res,
-  UseFilters,
   type ArgumentsHost,
   Catch,
+  Controller,
   type ExceptionFilter,
+  Get,
+  Header,
+  Res,
   ServiceUnavailableException,
+  UseFilters,
 } from '@nestjs/common';
-import {
-  HealthCheck,
-  type HealthCheckResult,
-  HealthCheckService,
-  type HealthIndicatorResult,
-} from '@nestjs/terminus';
+import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
+import {
+  DatabaseIndicator,
+  IdentityProviderIndicator,
+  MirrorIndicator,
+  ProcessIndicator,
+  RedisIndicator,
+} from './indicators.js';
+
+/** Routes that machines request periodically, and that say nothing about the use of the service. */
+export const PROBE_ROUTES: ReadonlySet<string> = new Set(['/_health', '/_readiness', '/metrics']);
+
+/** Milliseconds for which a report is reused: anyone can ask, and a check takes a connection to the database. */
+const REUSED_MS = 200;
 
 /** Sends the report that Terminus throws if a check has failed. */
 @Catch(ServiceUnavailableException)
@@ -28,46 +35,20 @@ export class HealthFilter implements ExceptionFilter<ServiceUnavailableException
   }
 }
 
-/** Injection token of the checks that make up readiness, in the order of the report. */
-export const READINESS_CHECKS = Symbol('READINESS_CHECKS');
-
-export interface ReadinessCheck {
-  check(): HealthIndicatorResult | Promise<HealthIndicatorResult>;
-}
-
-/** Milliseconds for which the result of a check is reused: anyone can ask, and a check takes a connection to the database. */
-const REUSED_MS = 200;
-
-/** Lets concurrent requests share the last result of a check. */
-export class SharedCheck implements ReadinessCheck {
-  private latest: ReturnType<ReadinessCheck['check']> | null = null;
-
-  constructor(private readonly own: ReadinessCheck) {}
-
-  check(): ReturnType<ReadinessCheck['check']> {
-    this.latest ??= this.begin();
-    return this.latest;
-  }
-
-  private async begin(): Promise<HealthIndicatorResult> {
-    try {
-      return await this.own.check();
-    } finally {
-      setTimeout(() => {
-        this.latest = null;
-      }, REUSED_MS).unref();
-    }
-  }
-}
-
 /** For load balancers and orchestrators. Responses must not be cached. */
 @Public()
 @Controller()
 @UseFilters(HealthFilter)
 export class HealthController {
+  private latest: Promise<HealthCheckResult> | null = null;
+
   constructor(
     private readonly health: HealthCheckService,
-    @Inject(READINESS_CHECKS) private readonly checks: readonly ReadinessCheck[],
+    private readonly process: ProcessIndicator,
+    private readonly database: DatabaseIndicator,
+    private readonly mirror: MirrorIndicator,
+    private readonly identityProvider: IdentityProviderIndicator,
+    private readonly redis: RedisIndicator,
   ) {}
 
   /** Whether the process answers. It does not check the database, because a restart would not help. */
@@ -77,10 +58,24 @@ export class HealthController {
     void reply.send({ status: 'ok' });
   }
 
-  /** Whether this process should get requests. */
+  /** Whether this process should get requests. Its end is shown at once. */
   @Get('_readiness')
   @HealthCheck()
   readiness(): Promise<HealthCheckResult> {
-    return this.health.check(this.checks.map((each) => () => each.check()));
+    if (this.latest === null || this.process.isEnding) this.latest = this.check();
+    return this.latest;
+  }
+
+  private check(): Promise<HealthCheckResult> {
+    // Shutdown, database and mirror can fail it; issuer and Redis only report.
+    const indicators = [this.process, this.database, this.mirror, this.identityProvider, this.redis];
+    const report = this.health.check(indicators.map((each) => () => each.check()));
+    const forget = () => {
+      setTimeout(() => {
+        this.latest = null;
+      }, REUSED_MS).unref();
+    };
+    report.then(forget, forget);
+    return report;
   }
 }
