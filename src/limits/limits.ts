@@ -184,7 +184,7 @@ export class Limits {
   }
 
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
-  async take(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+  async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
     if (this.ofCluster !== null) return this.ofCluster.take(limit, subject, amount);
     try {
       const result = await this.shared?.take(limit, subject, amount);
@@ -218,7 +218,7 @@ export class FailedLogins {
    * @throws ServiceError RATE_LIMITED, which does not say that the login failed
    */
   async count(address: string): Promise<void> {
-    const result = await this.limits.take(this.limit, networkOf(address), 1);
+    const result = await this.limits.takeOne(this.limit, networkOf(address), 1);
     if (result.isTaken) return;
     this.rejections++;
     const message = 'Too many logins have failed from this address: try again later';

@@ -44,7 +44,7 @@ export class DocumentStore {
   /** Keeps the text, unless the principal has registered too much today. A text that this process knows costs nothing. */
   async keep(sha256: string, text: string, principal: string): Promise<void> {
     if (this.texts.get(sha256) !== text) {
-      const { isTaken } = await this.limits.take(this.limit, principal, bytesOf(text));
+      const { isTaken } = await this.limits.takeOne(this.limit, principal, bytesOf(text));
       if (!isTaken) return;
       this.texts.set(sha256, text);
     }

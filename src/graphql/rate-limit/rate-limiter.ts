@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Limit, Limits, networkOf } from '../../limits/limits.js';
+import { Limit, networkOf, Limits } from '../../limits/limits.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 
 /** Durations in seconds. */
@@ -31,7 +31,7 @@ interface Caller {
   readonly rateLimits: RateLimitState[] | null;
 }
 
-/** Counts requests and points per principal or address. */
+/** Counts requests and points per principal or address (docs/adr/0020). */
 @Injectable()
 export class RateLimiter {
   private readonly requests: Limit;
@@ -49,34 +49,36 @@ export class RateLimiter {
 
   /** Counts a request. Throws ServiceError RATE_LIMITED. */
   async countRequest(caller: Caller): Promise<void> {
-    const { isTaken, state } = await this.take(this.requests, caller, 1, null);
-    if (isTaken) return;
+    const state = await this.take(caller, this.requests, 1, null);
+    if (state === null) return;
     this.rejections.requests++;
     throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, state);
   }
 
   /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
   async charge(caller: Caller, { points: cost }: OperationCost, isDryRun: boolean): Promise<void> {
-    const { isTaken, state } = await this.take(this.points, caller, isDryRun ? 0 : cost, cost);
-    if (isTaken) return;
+    const state = await this.take(caller, this.points, isDryRun ? 0 : cost, cost);
+    if (state === null) return;
     this.rejections.points++;
     const { amount } = this.points;
     const message = `This operation costs ${cost} points, which is more than is left of ${amount} an hour`;
     throw rateLimited(message, state);
   }
 
+  /** Returns the state if the limit is exceeded, and null otherwise. */
   private async take(
+    caller: Caller,
     limit: Limit,
-    { principal, ip, rateLimits }: Caller,
     amount: number,
     cost: number | null,
-  ): Promise<{ isTaken: boolean; state: RateLimitState }> {
-    const count = await this.limits.take(limit, principal?.countedAs ?? networkOf(ip), amount);
+  ): Promise<RateLimitState | null> {
+    const subject = caller.principal?.countedAs ?? networkOf(caller.ip);
+    const count = await this.limits.takeOne(limit, subject, amount);
     const reset = limit.reset(count);
     const resetAt = Date.now() + 1000 * reset;
     const state = { limit, remaining: limit.remaining(count), reset, resetAt, cost };
-    rateLimits?.push(state);
-    return { isTaken: count.isTaken, state };
+    caller.rateLimits?.push(state);
+    return count.isTaken ? null : state;
   }
 }
 
@@ -85,27 +87,13 @@ function rateLimited(message: string, { reset }: RateLimitState): ServiceError {
   return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }
 
-/** Cached header texts, because the policy of a limit never changes. */
-const policies = new WeakMap<Limit, string>();
-
 /** Returns the header fields of draft-ietf-httpapi-ratelimit-headers. */
 export function rateLimitHeaders(rateLimits: readonly RateLimitState[]): Record<string, string> | null {
-  let policy = '';
-  let limits = '';
-  for (const { limit, remaining, reset, cost } of rateLimits) {
-    const separator = policy === '' ? '' : ', ';
-    policy += separator + policyOf(limit);
-    limits += `${separator}"${limit.name}";r=${remaining};t=${reset}`;
-    if (cost !== null) limits += `;directory-cost=${cost}`;
-  }
-  return policy === '' ? null : { 'ratelimit-policy': policy, ratelimit: limits };
-}
-
-function policyOf(limit: Limit): string {
-  let policy = policies.get(limit);
-  if (policy === undefined) {
-    policy = `"${limit.name}";q=${limit.amount};w=${limit.window}`;
-    policies.set(limit, policy);
-  }
-  return policy;
+  if (rateLimits.length === 0) return null;
+  const policies = rateLimits.map(({ limit }) => `"${limit.name}";q=${limit.amount};w=${limit.window}`);
+  const states = rateLimits.map(
+    ({ limit, remaining, reset, cost }) =>
+      `"${limit.name}";r=${remaining};t=${reset}${cost === null ? '' : `;directory-cost=${cost}`}`,
+  );
+  return { 'ratelimit-policy': policies.join(', '), ratelimit: states.join(', ') };
 }
