@@ -8,22 +8,10 @@ describe('If-None-Match', () => {
     },
   );
 
-  it.each([
-    ...[undefined, '', 'abc', '"ab"', '"abcd"', '"*"', '"ABC"'],
-    // They do not follow the grammar.
-    ...[
-      'W/W/"abc"',
-      'w/"abc"',
-      'W/ "abc"',
-      'W/"abc"x',
-      '"abc" "x"',
-      '"abc',
-      '""abc"',
-      '*, "abc"',
-      '"abc", *',
-    ],
-    ...['"abc", "x y"', '"abc", "\x7f"', '"abc", x'],
-  ])('does not cover the tag: %p', (header) => {
-    expect(matchesEtag(header, '"abc"')).toBe(false);
-  });
+  it.each([undefined, '', 'abc', '"ab"', '"abcd"', '"*"', '"ABC"', '"abc', '""abc"'])(
+    'does not cover the tag: %p',
+    (header) => {
+      expect(matchesEtag(header, '"abc"')).toBe(false);
+    },
+  );
 });
