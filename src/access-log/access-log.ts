@@ -9,8 +9,7 @@ import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../common/settles-within.js';
-import { LOG_CLOCK } from '../database/statements/statement.js';
-import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf } from './access-counts.js';
+import { type AccessCount, actorOf, type AuditActor, dayOf, OTHERS, SIGNED_URL } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
@@ -20,7 +19,7 @@ const WRITE_INTERVAL_MS = 5000;
 const LAST_WRITE_TIMEOUT_MS = 3000;
 /** Accesses that are noted before they are summed up. Each takes about a hundred bytes until then. */
 const MAX_NOTES = 20_000;
-/** Rows that wait for the database: about 40 MB. */
+/** Rows that wait for the database: about 40 MB. Beyond them everything is counted, but not by whom. */
 const MAX_WAITING_ROWS = 100_000;
 /** Rows of one statement. */
 const ROWS_PER_STATEMENT = 1000;
@@ -34,10 +33,9 @@ const ADD = `
   on conflict on constraint access_log_pk do update
   set requests = access_log.requests + excluded.requests, users = access_log.users + excluded.users`;
 
-/** By the guarded clock of the database: one process whose clock leaps ahead must not delete what others have counted. */
+/** By the earlier one of two clocks: one that leaps ahead must not delete what was counted. */
 const DELETE_EXPIRED = `
-  delete from access_log
-  where day < (select (${LOG_CLOCK} at time zone 'UTC')::date - $1::integer from mirror_state k)`;
+  delete from access_log where day < least((now() at time zone 'UTC')::date, $2::date) - $1::integer`;
 
 interface Notes {
   readonly actor: AuditActor;
@@ -57,7 +55,8 @@ export class AccessLog implements OnModuleInit {
   /** By actor, since they were last summed up. */
   private notes = new Map<string, Notes>();
   private noted = 0;
-  private readonly counts = new AccessCounts(MAX_WAITING_ROWS);
+  /** Counts that wait to be written, by what identifies their row. */
+  private readonly rows = new Map<string, AccessCount>();
   private writing: Promise<void> = Promise.resolve();
   private isWriting = false;
   /** The day of the last deletion of old days. */
@@ -90,7 +89,7 @@ export class AccessLog implements OnModuleInit {
     return async () => {
       clearInterval(timer);
       const isOver = await settlesWithin(LAST_WRITE_TIMEOUT_MS, this.flush());
-      if (!isOver || this.counts.size > 0)
+      if (!isOver || this.rows.size > 0)
         this.logger.warn('The last counts of the access log could not be written');
     };
   }
@@ -126,17 +125,41 @@ export class AccessLog implements OnModuleInit {
 
   private sumUp(): void {
     const day = dayOf(new Date());
-    for (const { actor, times } of this.notes.values()) this.counts.add(day, actor, times);
+    for (const { actor, times } of this.notes.values()) {
+      // By field first, because finding a row costs most.
+      const sums = new Map<string, Pick<AccessCount, 'requests' | 'users'>>();
+      for (const [{ fields, users: shown }, count] of times) {
+        for (const [index, field] of fields.entries()) {
+          const { requests = 0, users = 0 } = sums.get(field) ?? {};
+          const more = shown[index] ?? 0;
+          if (more > 0) sums.set(field, { requests: requests + count, users: users + count * more });
+        }
+      }
+      for (const [field, sum] of sums) this.addRow({ day, ...actor, field, ...sum });
+    }
     // A new map, because V8 keeps the table of a cleared one until the next full collection.
     this.notes = new Map();
     this.noted = 0;
+  }
+
+  private addRow(count: AccessCount): void {
+    const { day, principal, actingFor, field } = count;
+    // JSON, because ids may contain any separator.
+    const key = JSON.stringify([day, principal, actingFor, field]);
+    const row = this.rows.get(key);
+    if (row === undefined && this.rows.size >= MAX_WAITING_ROWS && principal !== OTHERS.principal)
+      this.addRow({ ...count, ...OTHERS });
+    else {
+      const { requests = 0, users = 0 } = row ?? {};
+      this.rows.set(key, { ...count, requests: requests + count.requests, users: users + count.users });
+    }
   }
 
   private async write(): Promise<void> {
     this.sumUp();
     try {
       await this.prune();
-      while (this.counts.size > 0) await this.writeRows();
+      while (this.rows.size > 0) await this.writeRows();
       this.incident.end('The access log is written again');
     } catch (error) {
       this.incident.note(`The access log waits to be written: ${String(error)}`);
@@ -145,14 +168,14 @@ export class AccessLog implements OnModuleInit {
 
   /** If the connection breaks after the statement and before its result, the rows count twice, which is better than not at all. */
   private async writeRows(): Promise<void> {
-    const rows = this.counts.take(ROWS_PER_STATEMENT);
+    const oldest = [...this.rows].slice(0, ROWS_PER_STATEMENT);
+    for (const [key] of oldest) this.rows.delete(key);
+    const rows = oldest.map(([, row]) => row);
+    const columns = arraysOf(rows, 'day', 'principal', 'actingFor', 'field', 'requests', 'users');
     try {
-      await this.accessLog.query(
-        ADD,
-        arraysOf(rows, 'day', 'principal', 'actingFor', 'field', 'requests', 'users'),
-      );
+      await this.accessLog.query(ADD, columns);
     } catch (error) {
-      for (const row of rows) this.counts.addCount(row);
+      for (const row of rows) this.addRow(row);
       throw error;
     }
   }
@@ -161,7 +184,9 @@ export class AccessLog implements OnModuleInit {
   private async prune(): Promise<void> {
     const today = dayOf(new Date());
     if (this.prunedOn === today) return;
-    await (this.isOff ? this.accessLog.deleteAll() : this.accessLog.query(DELETE_EXPIRED, [this.days]));
+    await (this.isOff
+      ? this.accessLog.deleteAll()
+      : this.accessLog.query(DELETE_EXPIRED, [this.days, today]));
     this.prunedOn = today;
   }
 }
