@@ -29,6 +29,13 @@ export interface Rendering {
   readonly format: RenderingFormat;
 }
 
+/** What a rendering is made of. */
+interface Source {
+  readonly rendering: Rendering;
+  readonly digest: string;
+  readonly load: () => Promise<Buffer | null>;
+}
+
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 /** Number of undecodable pictures that are remembered, so that they cost nothing and are logged once. */
@@ -60,17 +67,18 @@ export async function etagOf({ sha256, size, format }: Rendering): Promise<strin
 @Injectable()
 export class PictureRenderer {
   private readonly logger = new Logger(PictureRenderer.name);
-  private readonly renderings = new LRUCache<string, Buffer>({
+  /** Concurrent calls for one rendering share its creation, also if it is dropped meanwhile. */
+  private readonly renderings = new LRUCache<string, Buffer, Source>({
     maxSize: CACHE_BYTES,
     sizeCalculation: (bytes) => bytes.length,
+    fetchMethod: (_name, _stale, { context }) => this.make(context),
+    ignoreFetchAbort: true,
   });
-  private readonly underWay = new Map<string, Promise<Buffer | null>>();
   private readonly undecodable = new LRUCache<string, true>({ max: UNDECODABLE });
   private readonly limit = pLimit(RENDERINGS_AT_ONCE);
 
   /**
    * Returns the bytes of a rendering, or null when the picture no longer exists or cannot be decoded.
-   * Concurrent calls for one rendering share its creation.
    * @param load fetches the picture; called only when the rendering has to be created
    * @throws ServiceUnavailableError when too many renderings are waiting, and any error of `load`
    */
@@ -78,36 +86,22 @@ export class PictureRenderer {
     const digest = rendering.sha256.toString('hex');
     if (this.undecodable.has(digest)) return null;
     const name = `${digest} ${rendering.size ?? ''} ${rendering.format}`;
-    const known = this.renderings.get(name);
-    if (known !== undefined) return known;
-    let making = this.underWay.get(name);
-    if (making === undefined) {
-      making = this.make(rendering, digest, name, load).finally(() => this.underWay.delete(name));
-      this.underWay.set(name, making);
-    }
-    return making;
+    return (await this.renderings.fetch(name, { context: { rendering, digest, load } })) ?? null;
   }
 
-  private async make(
-    rendering: Rendering,
-    digest: string,
-    name: string,
-    load: () => Promise<Buffer | null>,
-  ): Promise<Buffer | null> {
+  private async make({ rendering, digest, load }: Source): Promise<Buffer | undefined> {
     if (this.limit.pendingCount >= RENDERINGS_WAITING) {
       throw new ServiceUnavailableError('Too many pictures are being prepared at the moment');
     }
     return this.limit(async () => {
       const picture = await load();
-      if (picture === null) return null;
+      if (picture === null) return undefined;
       const library = await loadSharp();
       try {
-        const bytes = await render(library, picture, rendering);
-        this.renderings.set(name, bytes);
-        return bytes;
+        return await render(library, picture, rendering);
       } catch {
         this.reportOnce(digest);
-        return null;
+        return undefined;
       }
     });
   }
