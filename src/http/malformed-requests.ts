@@ -17,8 +17,7 @@ export function findHeadProblem(request: IncomingMessage): RejectionError | null
     const message = `The URL is longer than ${MAX_URL_BYTES} bytes: send the query by POST`;
     return new RejectionError(414, 'PAYLOAD_TOO_LARGE', message);
   }
-  for (const name in headers) {
-    if ((headers[name]?.length ?? 0) <= LONGEST_PARSED_FIELD || !PARSED.test(name)) continue;
+  if (hasLongField(headers)) {
     const message = `A header field is longer than ${LONGEST_PARSED_FIELD} bytes`;
     return new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
@@ -32,6 +31,12 @@ export function findHeadProblem(request: IncomingMessage): RejectionError | null
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     return new RejectionError(417, 'BAD_REQUEST', 'The only supported expectation is 100-continue');
   return null;
+}
+
+function hasLongField(headers: IncomingMessage['headers']): boolean {
+  for (const name in headers)
+    if ((headers[name]?.length ?? 0) > LONGEST_PARSED_FIELD && PARSED.test(name)) return true;
+  return false;
 }
 
 /** How many header fields have this name, in lower case. */
@@ -86,7 +91,11 @@ export class UnparsedRequests {
     // A connection that is opened in advance and not used has sent nothing.
     if (error.code !== 'ECONNRESET' && socket.writable && socket.bytesRead > 0 && !isBegun) {
       const isOfHead = response?.req.complete !== false;
-      this.write(toRejectionError(error.code), socket, isOfHead ? randomUUID() : chooseRequestId(response.req));
+      this.write(
+        toRejectionError(error.code),
+        socket,
+        isOfHead ? randomUUID() : chooseRequestId(response.req),
+      );
     }
     socket.destroy(error);
   }

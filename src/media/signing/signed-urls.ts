@@ -17,8 +17,11 @@ interface Pictured {
   readonly pictureLevel: number | null;
 }
 
-/** URLs by the key of the user, with the id in them: the id of a user may change, and the key does not. */
-type UrlTable = Map<number, { readonly id: string; readonly url: string }>;
+interface SignedUrl {
+  /** In the URL. The id of a user may change; the key does not. */
+  readonly id: string;
+  readonly url: string;
+}
 
 /** Maximum number of cached URLs, about 30 MB. */
 const REMEMBERED = 100_000;
@@ -29,8 +32,8 @@ const REMEMBERED = 100_000;
  */
 @Injectable()
 export class SignedUrls {
-  /** Cached URLs by kind, size and audience. */
-  private readonly remembered = new Map<string, UrlTable>();
+  /** Cached URLs by kind, size and audience, and by the key of the user. */
+  private readonly remembered = new Map<string, Map<number, SignedUrl>>();
   private count = 0;
   private hits = 0;
   private misses = 0;
@@ -47,7 +50,11 @@ export class SignedUrls {
    * @param wanted the smallest size in pixels; null: the picture in its original size
    * @throws BadUserInputError for a size outside of the limits
    */
-  find(kind: PictureKind, { key, id, photoLevel, pictureLevel }: Pictured, wanted: number | null): string | null {
+  find(
+    kind: PictureKind,
+    { key, id, photoLevel, pictureLevel }: Pictured,
+    wanted: number | null,
+  ): string | null {
     const size = wanted === null ? null : nextPictureSize(wanted);
     if (size === undefined) {
       const message = `The argument size must be from 1 to ${PICTURE_SIZES.at(-1) ?? ''}`;
@@ -79,9 +86,9 @@ export class SignedUrls {
     return { hits, misses, entries: count, bytes: null };
   }
 
-  private rememberedOf(name: string): UrlTable {
+  private rememberedOf(name: string): Map<number, SignedUrl> {
     let urls = this.remembered.get(name);
-    if (urls === undefined) this.remembered.set(name, (urls = new Map()));
+    if (urls === undefined) this.remembered.set(name, (urls = new Map<number, SignedUrl>()));
     return urls;
   }
 
