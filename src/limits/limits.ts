@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { SharedCounts } from './shared-counts.js';
+import { type LimitResult, SharedCounts, type Terms } from './shared-counts.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
@@ -15,16 +15,8 @@ const MAX_SUBJECTS = 100_000;
 const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
   new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
 
-export interface LimitResult {
-  readonly isTaken: boolean;
-  /** The sum of what has been taken in this window. */
-  readonly taken: number;
-  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
-  readonly until: number;
-}
-
 /** The amount of requests, points or failed logins that each subject may take within a window. */
-export class Limit {
+export class Limit implements Terms {
   private readonly counts = boundedBySubjects<{ taken: number; until: number }>();
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
@@ -82,7 +74,7 @@ export function networkOf(address: string | undefined): string {
 }
 
 /** A question to the first process. `limits` is its number. */
-interface Question extends Pick<Limit, 'name' | 'amount' | 'window'> {
+interface Question extends Terms {
   readonly limits: number;
   readonly subject: string;
   readonly wanted: number;

@@ -5,7 +5,22 @@ import type { RedisClientType } from '@redis/client';
 import { Incident } from '../common/incident.js';
 import { inTime } from '../common/settles-within.js';
 import type { RedisConfig } from '../config/settings/service.js';
-import type { Limit, LimitResult } from './limits.js';
+
+/** A limit: what each subject may take within a window. */
+export interface Terms {
+  readonly name: string;
+  readonly amount: number;
+  /** Seconds. It begins when a subject first takes something. */
+  readonly window: number;
+}
+
+export interface LimitResult {
+  readonly isTaken: boolean;
+  /** The sum of what has been taken in this window. */
+  readonly taken: number;
+  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
+  readonly until: number;
+}
 
 /**
  * Takes an amount from a counter, all of it or nothing, atomically. A window is the lifetime of a key. It never lasts longer than
@@ -72,7 +87,7 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Like Limit.take(). Null while Redis is away; rejects if it goes away meanwhile. */
-  take(limit: Limit, subject: string, amount: number): Promise<LimitResult> | null {
+  take(limit: Terms, subject: string, amount: number): Promise<LimitResult> | null {
     return this.ask((client) => this.takeFrom(client, limit, subject, amount));
   }
 
@@ -101,7 +116,7 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   private async takeFrom(
     client: RedisClientType,
-    { name, amount: most, window }: Pick<Limit, 'name' | 'amount' | 'window'>,
+    { name, amount: most, window }: Terms,
     subject: string,
     amount: number,
   ): Promise<LimitResult> {
