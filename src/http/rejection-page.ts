@@ -1,10 +1,9 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import Negotiator from 'negotiator';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { hashSource, pageHeaders } from '../pages/policy.js';
 import { PALETTE, TEXT_STYLE } from '../pages/style.js';
 import { LONGEST_PARSED_FIELD } from './headers.js';
-import type { Rejection, RejectedRequest } from './rejection.js';
 
 const STYLE = `${PALETTE}${TEXT_STYLE}`;
 export const REJECTION_PAGE_HEADERS = pageHeaders({ 'style-src': [hashSource(STYLE)] });
@@ -13,7 +12,7 @@ export const REJECTION_PAGE_HEADERS = pageHeaders({ 'style-src': [hashSource(STY
 const TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
 /** Browsers name text/html when a person opens an address, and not when a script sends a request. */
-export function prefersPage({ raw: { method, headers } }: RejectedRequest): boolean {
+export function prefersPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const { accept = '' } = headers;
   if (method !== 'GET' && method !== 'HEAD') return false;
   // A longer field is not parsed.
@@ -27,7 +26,7 @@ export function prefersPage({ raw: { method, headers } }: RejectedRequest): bool
  */
 export function renderRejection(
   basePath: string,
-  { status, code, message }: Rejection,
+  { status, code, message }: { readonly status: number; readonly code: string; readonly message: string },
   requestId: string,
   about: string | undefined,
 ): string {

@@ -138,7 +138,7 @@ export class RejectionWriter {
       this.logger.error(`Request ${requestId} failed`, reason);
     }
     const form = this.forms.find((each) => request === null || each.matches(request)) ?? PROBLEM_FORM;
-    const about = request !== null && prefersPage(request) ? form.about?.(request) : null;
+    const about = request !== null && prefersPage(request.raw) ? form.about?.(request) : null;
     const { type, headers, body } =
       about === null
         ? form.write(rejection, requestId, request)
