@@ -11,7 +11,7 @@ import { FieldReferencesModule } from './field-references/field-references.modul
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
-import { GracefulShutdown } from './http/lifecycle.js';
+import { GracefulShutdown } from './http/http-adapter.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';

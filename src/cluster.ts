@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
 import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
-import { countForCluster } from './limits/cluster-counts.js';
+import { countForCluster } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
 import { isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';

@@ -4,7 +4,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { HttpAdapter } from './http/http-adapter.js';
-import { redirectSlashes } from './http/page-slashes.js';
 import { RethrowFilter } from './http/rejection.js';
 import { GRAPHQL_REJECTIONS } from './graphql/errors/error-response.js';
 import { PICTURE_REJECTIONS } from './media/media.controller.js';
@@ -39,7 +38,6 @@ export async function createApp(
 /** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/endpoint.ts`). */
 async function registerSteps(app: INestApplication, adapter: HttpAdapter, config: Config): Promise<void> {
   app.get(RequestWatch).register(adapter);
-  redirectSlashes(adapter.getInstance());
   if (config.monitoring.traces === null) return;
   // OpenTelemetry takes a quarter of a second to load.
   const { RequestSpans } = await import('./monitoring/tracing/request-spans.js');

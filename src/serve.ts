@@ -13,7 +13,7 @@ import { createApp, REJECTION_FORMS } from './create-app.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { ProcessIndicator } from './health/indicators.js';
-import { PROBE_ROUTES } from './health/probes.js';
+import { PROBE_ROUTES } from './health/health.controller.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';

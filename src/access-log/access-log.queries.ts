@@ -1,40 +1,8 @@
 import type { Repository } from 'typeorm';
-import { arraysOf } from '../common/chunks.js';
-import { LOG_CLOCK } from '../database/statements/statement.js';
 import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 
-export type AccessLogRepository = Repository<AccessLogEntity>;
-
-/** An upsert of TypeORM overwrites, and this one adds. Processes write rows in the same order and so never deadlock. */
-const ADD = `
-  insert into access_log (day, principal, acting_for, field, requests, users)
-  select * from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-    as added (day, principal, acting_for, field, requests, users)
-  order by day, principal, acting_for, field
-  on conflict on constraint access_log_pk do update
-  set requests = access_log.requests + excluded.requests, users = access_log.users + excluded.users`;
-
-/** Adds counts to the stored ones. */
-export async function addCounts(
-  accessLog: AccessLogRepository,
-  counts: readonly AccessCount[],
-): Promise<void> {
-  const columns = arraysOf(counts, 'day', 'principal', 'actingFor', 'field', 'requests', 'users');
-  await accessLog.query(ADD, columns);
-}
-
-/** By the guarded clock of the database: one process whose clock leaps ahead must not delete what others have counted. */
-const DELETE_EXPIRED = `
-  delete from access_log
-  where day < (select (${LOG_CLOCK} at time zone 'UTC')::date - $1::integer from mirror_state k)`;
-
-/** Deletes days that are older than this. */
-export async function deleteExpiredDays(accessLog: AccessLogRepository, days: number): Promise<void> {
-  await accessLog.query(DELETE_EXPIRED, [days]);
-}
-
-export interface CountFilter {
+interface CountFilter {
   /** First and last day. */
   readonly from: string;
   readonly to: string;
@@ -44,7 +12,7 @@ export interface CountFilter {
 
 /** Newest days first. Within a day, actors who read the most users first. */
 export async function listCounts(
-  accessLog: AccessLogRepository,
+  accessLog: Repository<AccessLogEntity>,
   filter: CountFilter,
 ): Promise<AccessCount[]> {
   const rows = await accessLog.query<(Omit<AccessCount, 'requests' | 'users'> & Record<string, string>)[]>(

@@ -4,13 +4,13 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { FastifyInstance } from 'fastify';
 import { Repository } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
+import { arraysOf } from '../common/chunks.js';
 import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../common/settles-within.js';
-import { AccessCounts, actorOf, type AuditActor, SIGNED_URL, dayOf } from './access-counts.js';
+import { type AccessCount, actorOf, type AuditActor, dayOf, OTHERS, SIGNED_URL } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
-import { addCounts, deleteExpiredDays } from './access-log.queries.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
 /** Time between two writes. A process that is killed may lose the counts of this time. */
@@ -19,15 +19,28 @@ const WRITE_INTERVAL_MS = 5000;
 const LAST_WRITE_TIMEOUT_MS = 3000;
 /** Accesses that are noted before they are summed up. Each takes about a hundred bytes until then. */
 const MAX_NOTES = 20_000;
-/** Rows that wait for the database: about 40 MB. */
+/** Rows that wait for the database: about 40 MB. Beyond them everything is counted, but not by whom. */
 const MAX_WAITING_ROWS = 100_000;
 /** Rows of one statement. */
 const ROWS_PER_STATEMENT = 1000;
 
-/** How often an actor had each access since the notes were last summed up. */
+/** An upsert of TypeORM overwrites, and this one adds. Processes write rows in the same order and so never deadlock. */
+const ADD = `
+  insert into access_log (day, principal, acting_for, field, requests, users)
+  select * from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    as added (day, principal, acting_for, field, requests, users)
+  order by day, principal, acting_for, field
+  on conflict on constraint access_log_pk do update
+  set requests = access_log.requests + excluded.requests, users = access_log.users + excluded.users`;
+
+/** By the earlier one of two clocks: one that leaps ahead must not delete what was counted. */
+const DELETE_EXPIRED = `
+  delete from access_log where day < least((now() at time zone 'UTC')::date, $2::date) - $1::integer`;
+
 interface Notes {
   readonly actor: AuditActor;
-  times: Map<PersonalDataAccess, number>;
+  /** How often the actor had each access. */
+  readonly times: Map<PersonalDataAccess, number>;
 }
 
 /**
@@ -39,14 +52,11 @@ export class AccessLog implements OnModuleInit {
   readonly isOff: boolean;
   private readonly logger = new Logger(AccessLog.name);
   private readonly days: number;
-  /** Access tokens are cached together with their principal. A service account has a new principal for each request. */
-  private readonly ofTokens = new WeakMap<Principal, Notes>();
-  private readonly ofAccounts = new Map<string, Notes>();
-  private readonly ofSignedUrls: Notes = { actor: SIGNED_URL, times: new Map() };
-  /** The notes that are not empty. */
-  private readonly open: Notes[] = [];
+  /** By actor, since they were last summed up. */
+  private notes = new Map<string, Notes>();
   private noted = 0;
-  private readonly counts = new AccessCounts(MAX_WAITING_ROWS);
+  /** Counts that wait to be written, by what identifies their row. */
+  private readonly rows = new Map<string, AccessCount>();
   private writing: Promise<void> = Promise.resolve();
   private isWriting = false;
   /** The day of the last deletion of old days. */
@@ -79,19 +89,19 @@ export class AccessLog implements OnModuleInit {
     return async () => {
       clearInterval(timer);
       const isOver = await settlesWithin(LAST_WRITE_TIMEOUT_MS, this.flush());
-      if (!isOver || this.counts.size > 0)
+      if (!isOver || this.rows.size > 0)
         this.logger.warn('The last counts of the access log could not be written');
     };
   }
 
   /** Notes that a principal reads personal data. It is cheapest to pass the same object for the same access. */
   note(principal: Principal, access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(this.notesOf(principal), access);
+    if (!this.isOff) this.add(actorOf(principal), access);
   }
 
   /** Notes that the holder of a signed URL gets a picture. */
   noteSignedUrl(access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(this.ofSignedUrls, access);
+    if (!this.isOff) this.add(SIGNED_URL, access);
   }
 
   /** Writes the counts and deletes old days. Never fails: counts that cannot be written wait. */
@@ -105,40 +115,51 @@ export class AccessLog implements OnModuleInit {
     return this.writing;
   }
 
-  private add(notes: Notes, access: PersonalDataAccess): void {
-    const { times } = notes;
-    if (times.size === 0) this.open.push(notes);
-    times.set(access, (times.get(access) ?? 0) + 1);
+  private add(actor: AuditActor, access: PersonalDataAccess): void {
+    const key = `${actor.principal}\n${actor.actingFor}`;
+    let notes = this.notes.get(key);
+    if (notes === undefined) this.notes.set(key, (notes = { actor, times: new Map() }));
+    notes.times.set(access, (notes.times.get(access) ?? 0) + 1);
     if (++this.noted >= MAX_NOTES) this.sumUp();
-  }
-
-  private notesOf(principal: Principal): Notes {
-    const { serviceAccountId: account } = principal;
-    let notes = account === null ? this.ofTokens.get(principal) : this.ofAccounts.get(account);
-    if (notes === undefined) {
-      notes = { actor: actorOf(principal), times: new Map() };
-      if (account === null) this.ofTokens.set(principal, notes);
-      else this.ofAccounts.set(account, notes);
-    }
-    return notes;
   }
 
   private sumUp(): void {
     const day = dayOf(new Date());
-    for (const notes of this.open) {
-      this.counts.add(day, notes.actor, notes.times);
-      // A new map, because V8 keeps the table of a cleared one until the next full collection.
-      notes.times = new Map();
+    for (const { actor, times } of this.notes.values()) {
+      // By field first, because finding a row costs most.
+      const sums = new Map<string, Pick<AccessCount, 'requests' | 'users'>>();
+      for (const [{ fields, users: shown }, count] of times) {
+        for (const [index, field] of fields.entries()) {
+          const { requests = 0, users = 0 } = sums.get(field) ?? {};
+          const more = shown[index] ?? 0;
+          if (more > 0) sums.set(field, { requests: requests + count, users: users + count * more });
+        }
+      }
+      for (const [field, sum] of sums) this.addRow({ day, ...actor, field, ...sum });
     }
-    this.open.length = 0;
+    // A new map, because V8 keeps the table of a cleared one until the next full collection.
+    this.notes = new Map();
     this.noted = 0;
+  }
+
+  private addRow(count: AccessCount): void {
+    const { day, principal, actingFor, field } = count;
+    // JSON, because ids may contain any separator.
+    const key = JSON.stringify([day, principal, actingFor, field]);
+    const row = this.rows.get(key);
+    if (row === undefined && this.rows.size >= MAX_WAITING_ROWS && principal !== OTHERS.principal)
+      this.addRow({ ...count, ...OTHERS });
+    else {
+      const { requests = 0, users = 0 } = row ?? {};
+      this.rows.set(key, { ...count, requests: requests + count.requests, users: users + count.users });
+    }
   }
 
   private async write(): Promise<void> {
     this.sumUp();
     try {
       await this.prune();
-      while (this.counts.size > 0) await this.writeRows();
+      while (this.rows.size > 0) await this.writeRows();
       this.incident.end('The access log is written again');
     } catch (error) {
       this.incident.note(`The access log waits to be written: ${String(error)}`);
@@ -147,11 +168,14 @@ export class AccessLog implements OnModuleInit {
 
   /** If the connection breaks after the statement and before its result, the rows count twice, which is better than not at all. */
   private async writeRows(): Promise<void> {
-    const rows = this.counts.take(ROWS_PER_STATEMENT);
+    const oldest = [...this.rows].slice(0, ROWS_PER_STATEMENT);
+    for (const [key] of oldest) this.rows.delete(key);
+    const rows = oldest.map(([, row]) => row);
+    const columns = arraysOf(rows, 'day', 'principal', 'actingFor', 'field', 'requests', 'users');
     try {
-      await addCounts(this.accessLog, rows);
+      await this.accessLog.query(ADD, columns);
     } catch (error) {
-      for (const row of rows) this.counts.addCount(row);
+      for (const row of rows) this.addRow(row);
       throw error;
     }
   }
@@ -160,7 +184,9 @@ export class AccessLog implements OnModuleInit {
   private async prune(): Promise<void> {
     const today = dayOf(new Date());
     if (this.prunedOn === today) return;
-    await (this.isOff ? this.accessLog.deleteAll() : deleteExpiredDays(this.accessLog, this.days));
+    await (this.isOff
+      ? this.accessLog.deleteAll()
+      : this.accessLog.query(DELETE_EXPIRED, [this.days, today]));
     this.prunedOn = today;
   }
 }

@@ -11,7 +11,7 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
-import { FailedLogins } from '../limits/failed-logins.js';
+import { FailedLogins } from '../limits/limits.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
 import { BasicStrategy, BearerStrategy, parseBasic } from './strategies.js';
@@ -172,16 +172,17 @@ export class OAuthGuard extends AuthGuard() {
     // Starts before the lookup, so that the time of the rejection does not depend on what was found.
     const earliest = sleep(MIN_REJECTION_MS);
     try {
-      return await this.failedLogins.guard(presented.ip, () => this.runStrategies(presented), isRejection);
+      return await this.runStrategies(presented);
     } catch (error) {
-      await earliest;
+      try {
+        if (error instanceof UnauthenticatedError) await this.failedLogins.count(presented.ip);
+      } finally {
+        // Also beyond the limit of failed logins, whose rejection would otherwise have the duration of the lookup.
+        await earliest;
+      }
       throw error;
     }
   }
-}
-
-function isRejection(error: unknown): boolean {
-  return error instanceof UnauthenticatedError;
 }
 
 /** Passport has one registry in a process. Unique names keep the strategies of several applications apart. */

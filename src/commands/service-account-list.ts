@@ -1,11 +1,11 @@
-import type { DescribedAccount } from '../service-accounts/account-operations.js';
+import type { DescribedAccount } from '../service-accounts/service-accounts.service.js';
 import { printable } from '../common/printable.js';
 import { cut } from './help.js';
 
 const DAY = 86_400_000;
 /** Days before its expiry from which an account is marked. */
 const NOTICE_DAYS = 14;
-/** Maximum characters of an id in a line. secret.ts defines the format of ids. */
+/** Maximum characters of an id in a line. The table defines the format of ids. */
 const MOST_OF_ID = 24;
 
 type Ending = Pick<DescribedAccount, 'expiresAt'>;

@@ -2,9 +2,12 @@ import { type Command, Option } from 'commander';
 import type { Scope } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
-import type { AccountChanges, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import type { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
+import type {
+  AccountChanges,
+  IssuedToken,
+  ServiceAccountsService,
+} from '../service-accounts/service-accounts.service.js';
 import { addExamples, DEFAULT_WIDTH, paint, printWritten } from './help.js';
 import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
 import {
@@ -246,7 +249,7 @@ function printToken(
   );
 }
 
-function toJson(account: Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo' | 'limitedScopes'>): object {
+function toJson(account: Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo'>): object {
   const { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt } = account;
   return { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt };
 }

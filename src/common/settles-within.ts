@@ -26,3 +26,9 @@ export async function settlesWithin(
   if (!settled.signal.aborted) await nextTurn();
   return settled.signal.aborted;
 }
+
+/** The result of the work. @throws Error if it takes too long */
+export async function inTime<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
+  if (await settlesWithin(milliseconds, work)) return work;
+  throw new Error(`No answer within ${milliseconds} ms`);
+}

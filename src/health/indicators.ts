@@ -1,8 +1,9 @@
 import { Injectable, type OnModuleDestroy, Inject, Logger } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { LRUCache } from 'lru-cache';
 import { Incident } from '../common/incident.js';
 import { Database } from '../database/database.js';
-import { settlesWithin } from '../common/settles-within.js';
+import { inTime } from '../common/settles-within.js';
 import { statement } from '../database/statements/statement.js';
 import { Revisions } from '../database/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
@@ -11,30 +12,44 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Limits } from '../limits/limits.js';
 
+/** Milliseconds for one check of readiness. */
+const CHECK_TIMEOUT_MS = 1000;
+
 /** Reports whether limits are shared. It is never down, because each process has limits of its own. */
 @Injectable()
 export class RedisIndicator {
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly limits: Limits,
     private readonly indicators: HealthIndicatorService,
   ) {}
 
   check(): HealthIndicatorResult {
+    if (this.config.redis === null) return {};
     const indicator = this.indicators.check('redis');
     const { isShared: shared } = this.limits;
     return shared ? indicator.up({ shared }) : indicator.degraded({ shared });
   }
 }
 
-/** Time for which the result is cached: every balancer checks readiness every few seconds. */
-const CACHE_MS = 10_000;
+/** Milliseconds for which the answer of the issuer counts: every balancer checks readiness every few seconds. */
+const ISSUER_MS = 10_000;
 
 /** Reports whether the issuer answers. It is never down, because known keys work without the issuer. */
 @Injectable()
 export class IdentityProviderIndicator {
-  private last: { reachable: boolean; at: number } | null = null;
-  private running: Promise<boolean> | null = null;
   private readonly incident = new Incident(new Logger('Authentication'));
+  /** Whether an issuer answers. Concurrent checks share one request, because anyone can ask for readiness. */
+  private readonly answers = new LRUCache<string, { readonly reachable: boolean }>({
+    max: 1,
+    ttl: ISSUER_MS,
+    // A new client each time, because a client keeps its metadata and would send no request.
+    fetchMethod: (issuer) =>
+      inTime(CHECK_TIMEOUT_MS, new ExternalIssuer(issuer, this.config.auth).discover()).then(
+        () => ({ reachable: true }),
+        () => ({ reachable: false }),
+      ),
+  });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -45,32 +60,13 @@ export class IdentityProviderIndicator {
     const indicator = this.indicators.check('identityProvider');
     const { issuer } = this.config.auth;
     if (issuer === null) return indicator.up({ embedded: true });
-    const reachable = await this.isReachable(issuer);
+    const { reachable = false } = (await this.answers.fetch(issuer)) ?? {};
     if (reachable) this.incident.end('The identity provider is reachable again');
     else
       this.incident.note(
         'The identity provider cannot be reached: only tokens that known keys verify are accepted',
       );
     return reachable ? indicator.up({ reachable }) : indicator.degraded({ reachable });
-  }
-
-  /** Concurrent checks share one request, because readiness needs no token and must not cause a flood. */
-  private isReachable(issuer: string): boolean | Promise<boolean> {
-    if (this.last !== null && performance.now() - this.last.at <= CACHE_MS) return this.last.reachable;
-    this.running ??= this.request(issuer).finally(() => {
-      this.running = null;
-    });
-    return this.running;
-  }
-
-  private async request(issuer: string): Promise<boolean> {
-    // A new client each time, because a client keeps its metadata and would send no request.
-    const reachable = await withTimeout(new ExternalIssuer(issuer, this.config.auth).discover()).then(
-      () => true,
-      () => false,
-    );
-    this.last = { reachable, at: performance.now() };
-    return reachable;
   }
 }
 
@@ -90,15 +86,15 @@ export class MirrorIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('mirror');
     try {
-      const status = await withTimeout(this.state.get());
+      const status = await inTime(CHECK_TIMEOUT_MS, this.state.get());
       const { state, revision } = status;
       if (revision === null) {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      if (!(await withTimeout(this.database.isRead())))
+      if (!(await inTime(CHECK_TIMEOUT_MS, this.database.isRead())))
         return indicator.down({ state, ageSeconds: null, reason: 'The rules of visibility have changed' });
-      const age = await withTimeout(this.revisions.readAge());
+      const age = await inTime(CHECK_TIMEOUT_MS, this.revisions.readAge());
       // Infinity if a clock was set back and the age is unknown.
       const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);
       return indicator.up({ state, ageSeconds });
@@ -122,7 +118,7 @@ export class DatabaseIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('database');
     try {
-      await withTimeout(this.database.read(PING));
+      await inTime(CHECK_TIMEOUT_MS, this.database.read(PING));
       return indicator.up();
     } catch {
       return indicator.down(); // Without the reason, because the response is public.
@@ -133,27 +129,18 @@ export class DatabaseIndicator {
 /** Down as soon as the process has got the signal to shut down. */
 @Injectable()
 export class ProcessIndicator implements OnModuleDestroy {
-  private ending = false;
+  isEnding = false;
   /** Another process has taken the place of this one, so the service does not end. */
   isReplaced = false;
 
   constructor(private readonly indicators: HealthIndicatorService) {}
 
   onModuleDestroy(): void {
-    this.ending = true;
+    this.isEnding = true;
   }
 
   check(): HealthIndicatorResult {
     const indicator = this.indicators.check('process');
-    return this.ending && !this.isReplaced ? indicator.down('shutting down') : indicator.up();
+    return this.isEnding && !this.isReplaced ? indicator.down('shutting down') : indicator.up();
   }
-}
-
-/** Time for one check of readiness. */
-const CHECK_TIMEOUT_MS = 1000;
-
-/** @throws Error if the work takes too long */
-async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
-  if (await settlesWithin(CHECK_TIMEOUT_MS, work)) return work;
-  throw new Error(`No answer within ${CHECK_TIMEOUT_MS} ms`);
 }

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type {
   FastifyHttpOptions,
@@ -11,6 +12,8 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CorsHeaders, securityHeaders } from './headers.js';
 import {
   chooseRequestId,
   findHeadProblem,
@@ -18,12 +21,8 @@ import {
   type UnparsedRejection,
   UnparsedRequests,
 } from './malformed-requests.js';
-import type { Config } from '../config/config.js';
-import { CorsHeaders } from './cors.js';
-import { PROBLEM_FORM, type RejectionForm, RejectionWriter } from './rejection.js';
-import { rejectionPage } from './rejection-page.js';
+import { type RejectionForm, RejectionWriter } from './rejection.js';
 import { closeSlowReaders } from './slow-readers.js';
-import { securityHeaders } from './security-headers.js';
 
 /** The interval in which Node looks for requests that have not arrived in time. */
 const LATE_CHECK_INTERVAL_MS = 1000;
@@ -33,8 +32,10 @@ const RESPONSE_TIMEOUT_FACTOR = 4;
 const QUIET_INTERVAL_MS = 100;
 const MAX_QUIET_CHECKS = 10;
 
-/** Handles a request before Fastify does, or calls `next`. */
-export type RawHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+/** Readiness fails for this time before the port is closed, so that balancers can see it. */
+const READINESS_DELAY_MS = 1000;
+/** Requests have this time after the port was closed. */
+const DRAIN_TIMEOUT_MS = 10_000;
 
 /** Fastify with the limits, the headers and the rejections of this service. */
 export class HttpAdapter extends FastifyAdapter {
@@ -53,7 +54,7 @@ export class HttpAdapter extends FastifyAdapter {
   /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
     const headers = securityHeaders(config);
-    const rejections = new RejectionWriter(forms, PROBLEM_FORM, rejectionPage(config), config);
+    const rejections = new RejectionWriter(forms, config);
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });
@@ -69,7 +70,7 @@ export class HttpAdapter extends FastifyAdapter {
     this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
     this.prepareServer(fastify, config, unparsed);
-    this.registerSteps(fastify, unparsed);
+    this.registerSteps(fastify);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
     // Before there are routes, because a route keeps the handler that was set when it was made.
     fastify.setErrorHandler(rejections.send);
@@ -81,26 +82,20 @@ export class HttpAdapter extends FastifyAdapter {
     server.maxHeadersCount = 0;
     server.maxConnections = limits.connections;
     closeSlowReaders(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
-    server.on('connect', (request, socket) => {
-      unparsed.rejectTunnel(request, socket);
-    });
     // Node would reject it in a form of its own.
     server.on('checkExpectation', (request, response) => {
       server.emit('request', request, response);
     });
-    const listeners = server.listeners('request') as RequestListener[];
-    server.removeAllListeners('request').on('request', (request, response) => {
+    server.prependListener('request', (_request, response) => {
       unparsed.begin(response);
-      for (const listener of listeners) listener(request, response);
     });
   }
 
   /** The steps of every request of Fastify, on every path. */
-  private registerSteps(fastify: FastifyInstance, unparsed: UnparsedRequests): void {
+  private registerSteps(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(this.headers).header('x-request-id', request.id);
       if (this.cors !== null) void reply.headers(this.cors.of(request.raw));
-      unparsed.noteRead(reply);
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
@@ -163,6 +158,33 @@ export class HttpAdapter extends FastifyAdapter {
   }
 }
 
+/** Ends the service without losing a request: readiness fails, the port is closed, open requests are answered. */
+@Injectable()
+export class GracefulShutdown implements BeforeApplicationShutdown {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    const adapter = this.host.httpAdapter as unknown;
+    // Commands do not listen.
+    if (!(adapter instanceof HttpAdapter)) return;
+    // Another process gets the new connections.
+    if (signal === 'SIGHUP') {
+      adapter.stopAccepting();
+      await sleep(READINESS_DELAY_MS);
+      adapter.getHttpServer().closeIdleConnections();
+    }
+    // SIGINT comes from a terminal, where no balancer is.
+    if (signal === 'SIGTERM') {
+      await sleep(READINESS_DELAY_MS);
+      await adapter.stopListening();
+    }
+    adapter.drained.abort();
+    setTimeout(() => {
+      adapter.getHttpServer().closeAllConnections();
+    }, DRAIN_TIMEOUT_MS).unref();
+  }
+}
+
 function optionsOf(
   { limits, trustedProxies, basePath }: Config,
   rejectUrl: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
@@ -182,7 +204,7 @@ function optionsOf(
       connectionsCheckingInterval: LATE_CHECK_INTERVAL_MS,
     },
     genReqId: chooseRequestId,
-    rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), basePath),
+    rewriteUrl: ({ url = '/' }) => withoutBasePath(url, basePath),
     routerOptions: { maxParamLength: 1024 },
     // Requests on open connections are answered during the shutdown.
     return503OnClosing: false,
@@ -195,13 +217,6 @@ function optionsOf(
 
 class NotFoundRouteError extends Error {
   readonly statusCode = 404;
-}
-
-/** RFC 9112 §3.2.2: a server accepts the absolute form too. Other targets, such as the asterisk, match no route. */
-function toOriginForm(target: string): string {
-  if (target.startsWith('/')) return target;
-  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 /** A proxy in front may keep the path of BASE_URL, or take it away. */

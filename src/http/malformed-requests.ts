@@ -1,99 +1,42 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import {
-  type RejectedRequest,
-  RejectionError,
-  type RejectionWriter,
-  type WrittenRejection,
-} from './rejection.js';
 import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import { LONGEST_PARSED_FIELD } from './headers.js';
+import { RejectionError, type RejectionWriter } from './rejection.js';
 
 /** The largest request target. Parsers of query strings are slow with many parameters. */
 const MAX_URL_BYTES = 8192;
+/** The beginnings of the header fields that this service or its libraries parse. */
+const PARSED =
+  /^(accept|access-control-|cache-|connection|content-|expect|forwarded|host|if-|origin|range|te$|trace|transfer-|upgrade|x-forwarded-|x-request-id)/;
 
 /** Checks what Node accepts and no request may contain. Returns null if the head is correct. */
 export function findHeadProblem(request: IncomingMessage): RejectionError | null {
-  const { httpVersion, headers, url = '' } = request;
+  const { httpVersion, headers, rawHeaders, url = '' } = request;
   if (url.length > MAX_URL_BYTES) {
     const message = `The URL is longer than ${MAX_URL_BYTES} bytes: send the query by POST`;
     return new RejectionError(414, 'PAYLOAD_TOO_LARGE', message);
   }
-  switch (findFieldProblem(request)) {
-    case 'repeated':
-      return new RejectionError(400, 'BAD_REQUEST', 'Host and Content-Type must not be repeated');
-    case 'too long': {
-      const message = `A header field is longer than ${LONGEST_PARSED_FIELD} bytes`;
-      return new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
-    }
-    default:
+  if (hasLongField(headers)) {
+    const message = `A header field is longer than ${LONGEST_PARSED_FIELD} bytes`;
+    return new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
-  // RFC 9112 §6.1: HTTP/1.0 does not define where such a body ends.
-  const coding = headers['transfer-encoding'];
-  if (httpVersion === '1.0' && coding !== undefined) {
-    return new RejectionError(400, 'BAD_REQUEST', 'Transfer-Encoding is not part of HTTP/1.0');
-  }
-  // Node removes the chunks only, and would pass on other codings unchanged.
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return new RejectionError(400, 'BAD_REQUEST', 'Transfer-Encoding must be chunked');
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+  // Node keeps the first of two, and a proxy in front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
+  if (countFields(rawHeaders, 'host') > 1 || countFields(rawHeaders, 'content-type') > 1)
+    return new RejectionError(400, 'BAD_REQUEST', 'Host and Content-Type must not be repeated');
+  // Node passes on other codings unchanged, and HTTP/1.0 does not define where such a body ends (RFC 9112 §6.1).
+  const coding = headers['transfer-encoding']?.toLowerCase() ?? 'none';
+  if (coding !== 'none' && (coding !== 'chunked' || httpVersion === '1.0'))
+    return new RejectionError(400, 'BAD_REQUEST', 'Transfer-Encoding must be chunked, and HTTP/1.1');
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     return new RejectionError(417, 'BAD_REQUEST', 'The only supported expectation is 100-continue');
-  }
   return null;
 }
 
-/** Maximum characters of a header field that is parsed, because parsing costs more than reading. */
-export const LONGEST_PARSED_FIELD = 1000;
-
-/** Header fields that this service or its libraries parse. */
-const PARSED = [
-  'accept',
-  'accept-charset',
-  'accept-encoding',
-  'accept-language',
-  'access-control-request-headers',
-  'access-control-request-method',
-  'cache-control',
-  'connection',
-  'content-encoding',
-  'content-type',
-  'expect',
-  'forwarded',
-  'host',
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'origin',
-  'range',
-  'te',
-  'traceparent',
-  'tracestate',
-  'transfer-encoding',
-  'upgrade',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-request-id',
-] as const;
-
-/** `rawHeaders` alternates names and values; `headers` has the values by name, as Node provides them. */
-type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
-
-type FieldProblem = 'repeated' | 'too long';
-
-/**
- * Checks the header fields before they are parsed. Fields of one name count together. Node keeps the first of
- * two, and a proxy in front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
- */
-export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldProblem | null {
-  let length = 0;
-  for (let index = 1; index < rawHeaders.length; index += 2) length += rawHeaders[index]?.length ?? 0;
-  // The total length of most heads is below the limit, which avoids the individual checks.
-  if (length > LONGEST_PARSED_FIELD && PARSED.some((name) => isLong(headers[name]))) return 'too long';
-  const isRepeated = countFields(rawHeaders, 'host') > 1 || countFields(rawHeaders, 'content-type') > 1;
-  return isRepeated ? 'repeated' : null;
+function hasLongField(headers: IncomingMessage['headers']): boolean {
+  for (const name in headers)
+    if ((headers[name]?.length ?? 0) > LONGEST_PARSED_FIELD && PARSED.test(name)) return true;
+  return false;
 }
 
 /** How many header fields have this name, in lower case. */
@@ -104,10 +47,6 @@ export function countFields(rawHeaders: readonly string[], name: string): number
     if (each?.length === name.length && each.toLowerCase() === name) count++;
   }
   return count;
-}
-
-function isLong(value: string | string[] | undefined): boolean {
-  return value !== undefined && value.length > LONGEST_PARSED_FIELD;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
@@ -127,14 +66,12 @@ export interface UnparsedRejection {
   readonly status: number;
 }
 
-/** Rejects requests that Node does not read to their end: malformed ones, and those that do not arrive in time. */
+/** Rejects what Node does not read to its end: malformed requests, and those that do not arrive in time. */
 export class UnparsedRequests {
   /** The response to the last request of a connection. */
   private readonly last = new WeakMap<Socket, ServerResponse>();
-  /** Requests that Fastify reads, because the form of a rejection is that of the path. */
-  private readonly requests = new WeakMap<ServerResponse, RejectedRequest>();
 
-  /** `note` is called for each rejection of a request without a known path. */
+  /** `note` is called for each rejection. */
   constructor(
     private readonly headers: Readonly<Record<string, string>>,
     private readonly rejections: RejectionWriter,
@@ -146,101 +83,46 @@ export class UnparsedRequests {
     this.last.set(response.req.socket, response);
   }
 
-  /** Notes that Fastify reads the request. */
-  noteRead({ raw, request }: FastifyReply): void {
-    this.requests.set(raw, request);
-  }
-
   /** @param error of Node's parser or timer */
   reject(error: Error & { code?: string }, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || socket.destroyed) return;
     const response = this.last.get(socket);
-    const isUnderWay = response !== undefined && !response.writableFinished;
-    if (isUnderWay && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      this.rejectLate(response, socket);
-      return;
-    }
-    if (isUnderWay && response.req.complete && !response.headersSent) {
-      // It is the response to the request before, and the last one.
-      response.shouldKeepAlive = false;
-      return;
-    }
+    // Another response would be taken for a part of one that has begun, or for that of another request.
+    const isBegun = response?.headersSent === true && !(response.writableFinished && response.req.complete);
     // A connection that is opened in advance and not used has sent nothing.
-    if (socket.bytesRead > 0 && socket.writable && !hasResponse(response))
-      this.rejectUnknown(toRejectionError(error.code), socket);
+    if (error.code !== 'ECONNRESET' && socket.writable && socket.bytesRead > 0 && !isBegun) {
+      const isOfHead = response?.req.complete !== false;
+      this.write(
+        toRejectionError(error.code),
+        socket,
+        isOfHead ? randomUUID() : chooseRequestId(response.req),
+      );
+    }
     socket.destroy(error);
   }
 
-  /** CONNECT (RFC 9110 §9.3.6) names a host and no path. Node closes the connection if nothing listens for it. */
-  rejectTunnel(request: IncomingMessage, socket: Duplex): void {
-    // The client may be gone.
-    socket.on('error', () => undefined);
-    const headers = { allow: 'GET, HEAD, POST' };
-    const error = new RejectionError(405, 'METHOD_NOT_ALLOWED', 'This server is not a proxy', headers);
-    this.rejectUnknown(error, socket, chooseRequestId(request));
-    socket.end();
-  }
-
-  /** In the form of its path. */
-  private rejectLate(response: ServerResponse, socket: Socket): void {
-    if (response.req.complete) {
-      // The request behind it has not arrived. The connection closes after the response to this one.
-      response.shouldKeepAlive = false;
-      return;
-    }
-    const request = this.requests.get(response);
-    if (response.headersSent || request === undefined) {
-      socket.destroy();
-      return;
-    }
-    const rejection = this.rejections.write(tooLate(), request.id, request);
-    response.writeHead(rejection.status, this.fieldsOf(rejection, request.id)).end(rejection.body);
-  }
-
-  /** In the first form, because there is no path. */
-  private rejectUnknown(error: RejectionError, socket: Duplex, id: string = randomUUID()): void {
-    const rejection = this.rejections.write(error, id, null);
-    const { status, body } = rejection;
-    const lines = Object.entries(this.fieldsOf(rejection, id)).map(
-      ([name, value]) => `${name}: ${value}\r\n`,
-    );
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
-    this.note({ id, status });
-  }
-
-  private fieldsOf({ headers, type, body }: WrittenRejection, id: string): Record<string, string> {
-    return {
+  /** In the first form, because a path may not be known. */
+  private write(error: RejectionError, socket: Socket, id: string): void {
+    const { status, headers, type, body } = this.rejections.write(error, id, null);
+    const fields = {
       ...this.headers,
       ...headers,
       'x-request-id': id,
       'content-type': type,
-      'content-length': String(Buffer.byteLength(body)),
+      'content-length': Buffer.byteLength(body),
       connection: 'close',
     };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+    this.note({ id, status });
   }
-}
-
-/** Whether another response would be taken for a part of one that has begun, or for that of another request. */
-function hasResponse(response: ServerResponse | undefined): boolean {
-  if (response?.headersSent !== true) return false;
-  return !response.writableFinished || !response.req.complete;
-}
-
-function tooLate(): RejectionError {
-  return new RejectionError(408, 'TIMEOUT', 'The request did not arrive in time');
 }
 
 function toRejectionError(code: string | undefined): RejectionError {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new RejectionError(
-        431,
-        'PAYLOAD_TOO_LARGE',
-        `URL and headers are larger than ${MAX_HEAD_BYTES} bytes`,
-      );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return tooLate();
-    default:
-      return new RejectionError(400, 'BAD_REQUEST', 'This is not an HTTP request');
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `URL and headers are larger than ${MAX_HEAD_BYTES} bytes`;
+    return new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new RejectionError(408, 'TIMEOUT', 'The request did not arrive in time');
+  return new RejectionError(400, 'BAD_REQUEST', 'This is not an HTTP request');
 }

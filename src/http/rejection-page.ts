@@ -1,33 +1,18 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import Negotiator from 'negotiator';
-import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { hashSource, pageHeaders } from '../pages/policy.js';
 import { PALETTE, TEXT_STYLE } from '../pages/style.js';
-import { LONGEST_PARSED_FIELD } from './malformed-requests.js';
-import type { Rejection, RejectedRequest, RejectionPage } from './rejection.js';
+import { LONGEST_PARSED_FIELD } from './headers.js';
 
 const STYLE = `${PALETTE}${TEXT_STYLE}`;
-const HEADERS = pageHeaders({ 'style-src': [hashSource(STYLE)] });
+export const REJECTION_PAGE_HEADERS = pageHeaders({ 'style-src': [hashSource(STYLE)] });
 
 /** The types of rejections. A client that prefers none of them gets the first. */
 const TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
-type PageConfig = Pick<Config, 'basePath'>;
-
-/** The rejection for a person who opened an address in a browser: what is wrong, and the way to the pages of the service. */
-export function rejectionPage(config: PageConfig): RejectionPage {
-  return {
-    matches: prefersPage,
-    write: (rejection, requestId, about) => {
-      const { 'content-type': type = '', ...headers } = HEADERS;
-      return { type, headers, body: render(config, rejection, requestId, about) };
-    },
-  };
-}
-
 /** Browsers name text/html when a person opens an address, and not when a script sends a request. */
-export function prefersPage({ raw: { method, headers } }: RejectedRequest): boolean {
+export function prefersPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const { accept = '' } = headers;
   if (method !== 'GET' && method !== 'HEAD') return false;
   // A longer field is not parsed.
@@ -35,23 +20,26 @@ export function prefersPage({ raw: { method, headers } }: RejectedRequest): bool
   return new Negotiator({ headers: { accept } }).mediaType(TYPES) === 'text/html';
 }
 
-function render(
-  config: PageConfig,
-  { status, code, message }: Rejection,
+/**
+ * The rejection for a person who opened an address in a browser: what is wrong, and the way to the pages of the service.
+ * @param about describes the address; undefined: there is nothing to say
+ */
+export function renderRejection(
+  basePath: string,
+  { status, code, message }: { readonly status: number; readonly code: string; readonly message: string },
   requestId: string,
-  about: string | null,
+  about: string | undefined,
 ): string {
-  const title = about === null ? titleOf(status) : 'This address is for programs';
-  const base = escapeHtml(config.basePath);
+  const title = about === undefined ? titleOf(status) : 'This address is for programs';
   const detail = `${escapeHtml(message)}.`;
   return renderDocument({
     title: `${title} · Directory Service`,
     head: `<style>${STYLE}</style>`,
     body: `<main>
 <h1>${escapeHtml(title)}</h1>
-<p>${about === null ? detail : escapeHtml(about)}</p>
-<p>The <a href="${base}/">start page</a> says what this service is, and has a first query to copy.</p>
-<p class="quiet">Status ${status}: ${about === null ? '' : detail}
+<p>${about === undefined ? detail : escapeHtml(about)}</p>
+<p>The <a href="${escapeHtml(basePath)}/">start page</a> says what this service is, and has a first query to copy.</p>
+<p class="quiet">Status ${status}: ${about === undefined ? '' : detail}
 ${code}, request ${escapeHtml(requestId)}</p>
 </main>`,
   });

@@ -1,9 +1,19 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { STATUS_CODES } from 'node:http';
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Catch,
+  type ExceptionFilter,
+  type ExecutionContext,
+  HttpException,
+  Injectable,
+  Logger,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
-import { STATUS_CODES } from 'node:http';
 import type { Config } from '../config/config.js';
 import { completeChallenge, REALM } from './challenges.js';
+import { prefersPage, REJECTION_PAGE_HEADERS, renderRejection } from './rejection-page.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
@@ -20,6 +30,13 @@ export interface Rejection {
 
 export type RejectedRequest = Pick<FastifyRequest, 'id' | 'url' | 'routeOptions' | 'raw' | 'server'>;
 
+export interface WrittenRejection {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** How rejections below some paths are written. */
 export interface RejectionForm {
   matches(request: RejectedRequest): boolean;
@@ -30,26 +47,7 @@ export interface RejectionForm {
     rejection: Rejection,
     requestId: string,
     request: RejectedRequest | null,
-  ): Pick<WrittenRejection, 'type' | 'headers' | 'body'>;
-}
-
-/** How rejections are written for people. */
-export interface RejectionPage {
-  /** Whether a person opened the address in a browser. */
-  matches(request: RejectedRequest): boolean;
-  /** @param about describes the address; null: there is nothing to say */
-  write(
-    rejection: Rejection,
-    requestId: string,
-    about: string | null,
-  ): Pick<WrittenRejection, 'type' | 'headers' | 'body'>;
-}
-
-export interface WrittenRejection {
-  readonly status: number;
-  readonly type: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  ): Omit<WrittenRejection, 'status'>;
 }
 
 /** An error whose status or headers do not follow from its code. */
@@ -129,9 +127,7 @@ export class RejectionWriter {
   /** The first form that matches is used; for bytes that are not a request, the very first. */
   constructor(
     private readonly forms: readonly RejectionForm[],
-    private readonly fallback: RejectionForm,
-    private readonly page: RejectionPage,
-    private readonly config: Pick<Config, 'baseUrl' | 'limits'>,
+    private readonly config: Pick<Config, 'baseUrl' | 'basePath' | 'limits'>,
   ) {}
 
   write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
@@ -141,13 +137,25 @@ export class RejectionWriter {
       const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
       this.logger.error(`Request ${requestId} failed`, reason);
     }
-    const form = this.forms.find((each) => request === null || each.matches(request)) ?? this.fallback;
-    const page = this.writePage(form, rejection, requestId, request);
-    const { type, headers, body } = page ?? form.write(rejection, requestId, request);
+    const form = this.forms.find((each) => request === null || each.matches(request)) ?? PROBLEM_FORM;
+    const about = request !== null && prefersPage(request.raw) ? form.about?.(request) : null;
+    const { type, headers, body } =
+      about === null
+        ? form.write(rejection, requestId, request)
+        : this.writePage(rejection, requestId, about);
     // With a Basic challenge, a browser would show a dialog in front of the page.
     const route = request?.routeOptions.url ?? '';
-    const own = completeChallenge(rejection.headers, page === null, this.config.baseUrl, route);
+    const own = completeChallenge(rejection.headers, about === null, this.config.baseUrl, route);
     return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
+  }
+
+  private writePage(
+    rejection: Rejection,
+    requestId: string,
+    about: string | undefined,
+  ): Omit<WrittenRejection, 'status'> {
+    const { 'content-type': type = '', ...headers } = REJECTION_PAGE_HEADERS;
+    return { type, headers, body: renderRejection(this.config.basePath, rejection, requestId, about) };
   }
 
   /** Fastify does not say how large a body may be. */
@@ -155,18 +163,6 @@ export class RejectionWriter {
     if ((error as { code?: unknown } | null)?.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return rejection;
     const { bodyBytes } = this.config.limits;
     return { ...rejection, message: `${rejection.message}: at most ${bodyBytes} bytes are allowed` };
-  }
-
-  /** Null if the request is of a program. */
-  private writePage(
-    form: RejectionForm,
-    rejection: Rejection,
-    requestId: string,
-    request: RejectedRequest | null,
-  ): Omit<WrittenRejection, 'status'> | null {
-    if (request === null || !this.page.matches(request)) return null;
-    const about = form.about?.(request);
-    return about === null ? null : this.page.write(rejection, requestId, about ?? null);
   }
 
   readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -181,6 +177,16 @@ export class RejectionWriter {
 export class RethrowFilter implements ExceptionFilter {
   catch(error: unknown, _host: ArgumentsHost): never {
     throw error;
+  }
+}
+
+/** Allows GET and HEAD, and lists them in `Allow` when it rejects another method (RFC 9110 §15.5.6). */
+@Injectable()
+export class ReadOnlyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (method === 'GET' || method === 'HEAD') return true;
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'This path can only be read', { allow: 'GET, HEAD' });
   }
 }
 

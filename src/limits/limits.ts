@@ -1,25 +1,23 @@
+import cluster, { type Worker } from 'node:cluster';
+import { EventEmitter, once } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { type LimitResult, SharedCounts, type Terms } from './shared-counts.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
 
-export interface LimitResult {
-  readonly isTaken: boolean;
-  /** The sum of what has been taken in this window. */
-  readonly taken: number;
-  /** The end of the window, in milliseconds of `performance.now()`. */
-  readonly until: number;
-}
+/** `max` would allocate memory for all of them at once, which few services need. */
+const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
+  new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
 
 /** The amount of requests, points or failed logins that each subject may take within a window. */
-export class Limit {
-  private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    // `max` would allocate memory for all of them at once, which few services need.
-    maxSize: MAX_SUBJECTS,
-    sizeCalculation: () => 1,
-  });
+export class Limit implements Terms {
+  private readonly counts = boundedBySubjects<{ taken: number; until: number }>();
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
   constructor(
@@ -33,7 +31,8 @@ export class Limit {
   take(subject: string, amount: number): LimitResult {
     const now = this.clock();
     const known = this.counts.get(subject);
-    const count = known !== undefined && known.until > now ? known : { taken: 0, until: this.endFrom(now) };
+    const count =
+      known !== undefined && known.until > now ? known : { taken: 0, until: now + this.window * 1000 };
     const isTaken = count.taken + amount <= this.amount;
     if (isTaken && amount > 0) {
       count.taken += amount;
@@ -42,10 +41,9 @@ export class Limit {
     return { isTaken, taken: count.taken, until: count.until };
   }
 
-  /** Adopts the count of all processes, to go on from it when Redis is down. */
+  /** Adopts the count of all processes, to go on from it when Redis is away. */
   note(subject: string, { taken, until }: LimitResult): void {
-    if (taken > 0) this.counts.set(subject, { taken, until });
-    else this.counts.delete(subject);
+    this.counts.set(subject, { taken, until });
   }
 
   remaining({ taken }: LimitResult): number {
@@ -56,25 +54,10 @@ export class Limit {
   reset({ until }: LimitResult): number {
     return Math.max(1, Math.ceil((until - this.clock()) / 1000));
   }
-
-  private endFrom(now: number): number {
-    return now + this.window * 1000;
-  }
-}
-
-export interface Taking {
-  readonly limit: Limit;
-  /** A principal, an address or a network. */
-  readonly subject: string;
-  readonly amount: number;
 }
 
 /** Of the eight groups of an IPv6 address. The owner of the network chooses the other four (RFC 4291 §2.5.4). */
 const NETWORK_GROUPS = 4;
-/** Addresses in the cache. Parsing one takes some microseconds, for every request. */
-const MAX_ADDRESSES = 10_000;
-
-const networks = new LRUCache<string, string>({ max: MAX_ADDRESSES, memoMethod: readNetwork });
 
 /**
  * The subject that is counted for an address: the IPv4 address, even if written as IPv6 (RFC 4291 §2.5.5.2), or
@@ -83,71 +66,154 @@ const networks = new LRUCache<string, string>({ max: MAX_ADDRESSES, memoMethod: 
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return 'unknown';
-  return address.includes(':') ? networks.memo(address) : address;
-}
-
-function readNetwork(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   const groups = parsed.parts.slice(0, NETWORK_GROUPS).map((group) => group.toString(16));
   return `${groups.join(':')}::/64`;
 }
 
-/** Counts outside of this process. `take` is null while they cannot be used, and returns no promise if it need not ask. */
-interface Counts {
-  readonly isUp: boolean;
-  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> | null;
+/** A question to the first process. `limits` is its number. */
+interface Question extends Terms {
+  readonly limits: number;
+  readonly subject: string;
+  readonly wanted: number;
+  /** What the process would like to have beside it, to take from it later. */
+  readonly extra: number;
 }
 
-/** Injection token of SharedCounts; null without Redis. */
-export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
+/** An instant of `performance.now()` means nothing in another process. */
+interface Answer extends Omit<LimitResult, 'until'>, Pick<Question, 'limits' | 'extra'> {
+  readonly milliseconds: number;
+}
 
-/** Injection token of ClusterCounts; null with Redis, or if one process serves requests. */
-export const CLUSTER_COUNTS = Symbol('CLUSTER_COUNTS');
+/** A process takes this part of a limit at once, because a message costs as much as a cached response. */
+const PARTS = 64;
+/** Milliseconds for an answer of the first process. */
+const TIMEOUT_MS = 1000;
 
-/** Takes from limits, through Redis while it is up (docs/adr/0020). Without Redis it is synchronous in a single process. */
+const isMessage = (message: unknown): message is { limits: number } =>
+  typeof message === 'object' && message !== null && 'limits' in message;
+
+/** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
+export function countForCluster(): void {
+  const limits = new Map<string, Limit>();
+  cluster.on('message', (worker: Worker, message: unknown) => {
+    if (!isMessage(message)) return;
+    const { limits: number, name, amount, window, subject, wanted, extra } = message as Question;
+    const key = `${name} ${amount} ${window}`;
+    const limit = limits.get(key) ?? new Limit(name, amount, window);
+    limits.set(key, limit);
+    const both = limit.take(subject, wanted + extra);
+    const { isTaken, taken, until } = both.isTaken ? both : limit.take(subject, wanted);
+    const given = both.isTaken ? extra : 0;
+    const milliseconds = until - performance.now();
+    const answer: Answer = { limits: number, isTaken, taken: taken - given, extra: given, milliseconds };
+    if (worker.isConnected()) worker.send(answer);
+  });
+}
+
+/**
+ * The counts of all processes of a cluster, which the first one keeps (docs/adr/0044). What a process has taken in advance stays
+ * taken, so that the processes never exceed a limit together.
+ */
+class ClusterCounts {
+  /** What this process may still take without asking, and what all have taken otherwise, as far as it is known here. */
+  private readonly held = boundedBySubjects<{ extra: number; taken: number; until: number }>();
+  private readonly answers = new EventEmitter();
+  private asked = 0;
+
+  constructor() {
+    process.on('message', (message: unknown) => {
+      if (isMessage(message)) this.answers.emit(String(message.limits), message);
+    });
+  }
+
+  async take(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+    const key = `${limit.name} ${subject}`;
+    const held = this.held.get(key);
+    if (held !== undefined && held.extra >= Math.max(1, amount) && held.until > performance.now()) {
+      held.extra -= amount;
+      held.taken += amount;
+      return { isTaken: true, taken: held.taken, until: held.until };
+    }
+    const answer = await this.ask(limit, subject, amount).catch(() => null);
+    // A first process that does not answer ends soon, and this one with it: until then it counts alone.
+    if (answer === null) return limit.take(subject, amount);
+    const { isTaken, taken, extra, milliseconds } = answer;
+    const until = performance.now() + milliseconds;
+    // Simultaneous requests may each have taken something in advance.
+    const kept = this.held.get(key);
+    const unused = kept !== undefined && kept.until > performance.now() ? kept.extra : 0;
+    if (extra > 0) this.held.set(key, { extra: extra + unused, taken, until });
+    return { isTaken, taken, until };
+  }
+
+  private async ask(limit: Limit, subject: string, wanted: number): Promise<Answer> {
+    const number = ++this.asked;
+    const { name, amount, window } = limit;
+    const extra = wanted === 0 ? 0 : Math.floor(amount / PARTS);
+    const question: Question = { limits: number, name, amount, window, subject, wanted, extra };
+    const answered = once(this.answers, String(number), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    process.send?.(question, undefined, undefined, () => undefined);
+    const [answer] = (await answered) as [Answer];
+    return answer;
+  }
+}
+
+/** Takes from limits: in Redis while it is up, otherwise in the first process of a cluster, otherwise in this process (docs/adr/0020). */
 @Injectable()
 export class Limits {
-  constructor(
-    @Inject(SHARED_COUNTS) private readonly shared: Counts | null,
-    @Inject(CLUSTER_COUNTS) private readonly ofCluster: Pick<Counts, 'take'> | null = null,
-  ) {}
+  private readonly ofCluster: ClusterCounts | null;
 
-  /** Whether other processes take from the same limits, so that Redis has to be asked. */
+  constructor(@Inject(SharedCounts) private readonly shared: SharedCounts | null) {
+    this.ofCluster = cluster.isWorker && shared === null ? new ClusterCounts() : null;
+  }
+
+  /** Whether other services take from the same limits. */
   get isShared(): boolean {
     return this.shared?.isUp ?? false;
   }
 
-  /** Takes one after another, up to the first that does not fit. Later ones are only read. */
-  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
-    const asked = this.shared?.take(takings) ?? this.ofCluster?.take(takings) ?? takeHere(takings);
-    if (!(asked instanceof Promise) || !this.isShared) return asked;
-    return asked.then(
-      (counts) => {
-        takings.forEach(({ limit, subject }, index) => {
-          const count = counts[index];
-          if (count !== undefined) limit.note(subject, count);
-        });
-        return counts;
-      },
-      // The reason is in the log. This process goes on from the counts that it has got last.
-      () => takeHere(takings),
-    );
-  }
-
+  /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
-    const [result] = await this.take([{ limit, subject, amount }]);
-    if (result === undefined) throw new Error('The limit has no result');
-    return result;
+    if (this.ofCluster !== null) return this.ofCluster.take(limit, subject, amount);
+    try {
+      const result = await this.shared?.take(limit, subject, amount);
+      if (!result) return limit.take(subject, amount);
+      limit.note(subject, result);
+      return result;
+    } catch {
+      // The reason is in the log. This process goes on from the counts that it has got last.
+      return limit.take(subject, amount);
+    }
   }
 }
 
-function takeHere(takings: readonly Taking[]): readonly LimitResult[] {
-  let isRefused = false;
-  return takings.map(({ limit, subject, amount }) => {
-    const count = limit.take(subject, isRefused ? 0 : amount);
-    if (!isRefused) isRefused = !count.isTaken;
-    return isRefused ? { ...count, isTaken: false } : count;
-  });
+/** Counts failed logins by address, not by account, so that an attacker cannot lock out others. */
+@Injectable()
+export class FailedLogins {
+  private readonly limit: Limit;
+  /** Logins that were rejected because of the limit, since the start. */
+  rejections = 0;
+
+  constructor(
+    @Inject(CONFIG) { limits: { failedLogins } }: Config,
+    private readonly limits: Limits,
+  ) {
+    this.limit = new Limit('failed-logins:address', failedLogins, 15 * 60);
+  }
+
+  /**
+   * Counts a wrong secret. A right one, of 256 random bits, is accepted after any number of wrong ones, because it cannot be
+   * guessed (docs/adr/0020).
+   * @throws ServiceError RATE_LIMITED, which does not say that the login failed
+   */
+  async count(address: string): Promise<void> {
+    const result = await this.limits.takeOne(this.limit, networkOf(address), 1);
+    if (result.isTaken) return;
+    this.rejections++;
+    const message = 'Too many logins have failed from this address: try again later';
+    throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.limit.reset(result) });
+  }
 }

@@ -4,9 +4,8 @@ import { CONFIG } from '../config/config.module.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { MediaController } from './media.controller.js';
 import { PictureRenderer } from './rendering/picture-renderer.js';
-import { PicturesService } from './pictures.service.js';
 import { SignedUrls } from './signing/signed-urls.js';
-import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
+import { readSigningKeys, SIGNING_KEYS } from './signing/signing-keys.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
 @Module({
@@ -21,18 +20,8 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
         return keys;
       },
     },
-    {
-      provide: SignedUrls,
-      inject: [CONFIG, SIGNING_KEYS],
-      useFactory: (config: Config, keys: SigningKeys) =>
-        new SignedUrls(
-          config.baseUrl,
-          () => keys.signing,
-          () => Date.now(),
-        ),
-    },
+    SignedUrls,
     PictureRenderer,
-    PicturesService,
     UserPicturesResolver,
     ProfilePicturesResolver,
   ],

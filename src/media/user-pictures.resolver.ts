@@ -27,32 +27,24 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   );
 }
 
-@Resolver(() => User)
-export class UserPicturesResolver {
-  constructor(private readonly urls: SignedUrls) {}
+/** The same two fields of a user and of the own profile. */
+function picturesOf(type: typeof User | typeof Profile) {
+  @Resolver(() => type)
+  class PicturesResolver {
+    constructor(private readonly urls: SignedUrls) {}
 
-  @SignedUrlField('photo')
-  photo(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('photo', user, size ?? null);
-  }
+    @SignedUrlField('photo')
+    photo(@Parent() user: User | Profile, @Args() { size }: PictureArguments): string | null {
+      return this.urls.find('photo', user, size ?? null);
+    }
 
-  @SignedUrlField('picture')
-  picture(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('picture', user, size ?? null);
+    @SignedUrlField('picture')
+    picture(@Parent() user: User | Profile, @Args() { size }: PictureArguments): string | null {
+      return this.urls.find('picture', user, size ?? null);
+    }
   }
+  return PicturesResolver;
 }
 
-@Resolver(() => Profile)
-export class ProfilePicturesResolver {
-  constructor(private readonly urls: SignedUrls) {}
-
-  @SignedUrlField('photo')
-  photo(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('photo', profile, size ?? null);
-  }
-
-  @SignedUrlField('picture')
-  picture(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
-    return this.urls.find('picture', profile, size ?? null);
-  }
-}
+export const UserPicturesResolver = picturesOf(User);
+export const ProfilePicturesResolver = picturesOf(Profile);

@@ -1,19 +1,18 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import DataLoader from 'dataloader';
 import pLimit from 'p-limit';
 import { IsNull, LessThan, MoreThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
-import { knownScopes, type Principal } from '../auth/principal.js';
+import { knownScopes } from '../auth/principal.js';
 import { ServiceAccountVerifier } from '../auth/strategies.js';
 import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
-import { isOneOf } from './secret.js';
-import { ServiceAccountEntity } from './service-account.entity.js';
 import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+import { ServiceAccountEntity } from './service-account.entity.js';
+import { hashSecret } from './service-accounts.service.js';
 
 /**
  * Service accounts by their ids, and the hashes of their valid secrets. An unknown, expired or revoked account also gives a
@@ -41,78 +40,72 @@ type LiveRow = [
   limitedTo: string[] | null,
 ];
 
+/** No id can have it, because PostgreSQL's text cannot contain NUL. */
+const UNKNOWN: LiveRow = ['', null, [], null, null, [Buffer.alloc(32)], null];
+
 /** Statements that run at the same time. With one, a lost connection would hold up every account. */
 const MAX_STATEMENTS = 2;
-/** Accounts that one statement looks up. */
-const MAX_ACCOUNTS = 100;
-
-/**
- * Looks up service accounts, several with one statement. Each request with a secret needs a lookup, also one from an address
- * with too many failed logins, whose secret may be right. While MAX_STATEMENTS run, later requests wait for the next
- * one together, so that a flood of wrong secrets does not take the connections of the database. Nothing is remembered: a
- * lookup sees every change that was committed before it was requested.
- */
-class LiveAccounts {
-  private readonly limit = pLimit(MAX_STATEMENTS);
-  private latest: Promise<unknown> = Promise.resolve();
-  private readonly loader = new DataLoader<string, LiveRow | null>((ids) => this.read(ids), {
-    cache: false,
-    maxBatchSize: MAX_ACCOUNTS,
-    batchScheduleFn: (send) =>
-      void this.limit(async () => {
-        // With all that arrive in this turn.
-        await nextTurn();
-        send();
-        await this.latest.catch(() => undefined);
-      }),
-  });
-
-  constructor(private readonly database: Pick<Database, 'read'>) {}
-
-  /** @returns null if the id cannot be that of an account */
-  async find(id: string): Promise<LiveRow | null> {
-    // PostgreSQL's text cannot contain NUL, and no id does.
-    return id.includes('\0') ? null : this.loader.load(id);
-  }
-
-  private async read(ids: readonly string[]): Promise<(LiveRow | null)[]> {
-    const found = this.database.read<LiveRow>(FIND_LIVE, [[...new Set(ids)], new Date()]);
-    this.latest = found;
-    const byId = new Map((await found).map((row) => [row[0], row]));
-    return ids.map((id) => byId.get(id) ?? null);
-  }
-}
-
 /** Time between two updates of `lastUsedAt`. */
 const USE_INTERVAL_MS = 60_000;
 
-const UNKNOWN: LiveRow = ['', null, [], null, null, [], null];
-
-/** Verifies the tokens of service accounts in the database, for each request: a revoked account is rejected at once. */
+/**
+ * Verifies the tokens of service accounts in the database, for each request: a revoked account is rejected at once. While
+ * MAX_STATEMENTS run, later requests wait for the next one together, so that a flood of wrong secrets does not take the
+ * connections of the database.
+ */
 @Injectable()
 export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   private readonly logger = new Logger(DatabaseServiceAccountVerifier.name);
-
-  private readonly live: LiveAccounts;
+  private readonly limit = pLimit(MAX_STATEMENTS);
+  /** The ids of the next statement, and its result. */
+  private next: { readonly ids: Set<string>; readonly rows: Promise<Map<string, LiveRow>> } | null = null;
   /** Accounts whose use is being noted: requests that arrive meanwhile must not take further connections. */
   private readonly noting = new Set<string>();
 
   constructor(
-    database: Database,
+    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {
     super();
-    this.live = new LiveAccounts(database);
   }
 
   override async verify(id: string, secret: string): Promise<VerifiedToken> {
     const now = new Date();
-    const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = (await this.live.find(id)) ?? UNKNOWN;
-    if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
+    const found = id.includes('\0') ? undefined : await this.find(id);
+    const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = found ?? UNKNOWN;
+    const hash = hashSecret(secret);
+    // The time does not depend on which one is the same.
+    const isRight = hashes.map((each) => timingSafeEqual(hash, each)).includes(true);
+    if (!isRight || known === null) throw UnauthenticatedError.badServiceAccount();
     if (Math.abs(now.getTime() - (lastUsedAt?.getTime() ?? 0)) > USE_INTERVAL_MS) this.noteUse(id, now);
-    const principal = principalOf(id, knownScopes(scopes, this.config.scopes), { expiresAt, limitedTo });
+    const principal = Object.freeze({
+      kind: 'SERVICE_ACCOUNT_TOKEN' as const,
+      countedAs: `service-account:${id}`,
+      scopes: new Set(knownScopes(scopes, this.config.scopes)),
+      clientId: null,
+      subject: null,
+      serviceAccountId: id,
+      expiresAt,
+      ...(limitedTo ? { limitedTo } : {}),
+    });
     return { principal, cacheFor: 0 };
+  }
+
+  private async find(id: string): Promise<LiveRow | undefined> {
+    this.next ??= this.begin(new Set());
+    this.next.ids.add(id);
+    return (await this.next.rows).get(id);
+  }
+
+  private begin(ids: Set<string>): NonNullable<typeof this.next> {
+    const rows = this.limit(async () => {
+      // Later requests need another statement, which sees what was committed before them.
+      this.next = null;
+      const found = await this.database.read<LiveRow>(FIND_LIVE, [[...ids], new Date()]);
+      return new Map(found.map((row) => [row[0], row]));
+    });
+    return { ids, rows };
   }
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
@@ -130,21 +123,4 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
       })
       .finally(() => this.noting.delete(id));
   }
-}
-
-function principalOf(
-  id: string,
-  scopes: string[],
-  { expiresAt, limitedTo }: Pick<Principal, 'expiresAt' | 'limitedTo'>,
-): Principal {
-  return Object.freeze({
-    kind: 'SERVICE_ACCOUNT_TOKEN',
-    countedAs: `service-account:${id}`,
-    scopes: new Set(scopes),
-    clientId: null,
-    subject: null,
-    serviceAccountId: id,
-    expiresAt,
-    ...(limitedTo ? { limitedTo } : {}),
-  });
 }

@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { ServiceError } from '../common/errors.js';
+import { NotFoundError, ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { ownScopes } from '../config/scopes.js';
 import { DEMO_ACCOUNT } from '../config/settings/service.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
-import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
-import { ServiceAccountsService } from './service-accounts.service.js';
+import { buildToken, newSecret, ServiceAccountsService } from './service-accounts.service.js';
 
 /** The service account of the demonstration, for installations with the embedded identity provider. */
 @Injectable()
@@ -28,23 +26,17 @@ export class DemoServiceAccount {
   async ensure(): Promise<string | null> {
     if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
     const scopes = this.scopes();
-    const { secret } = await this.keys.findOrCreate('demo-service-account', () => ({
-      secret: buildSecret(randomBytes(SECRET_BYTES)),
-    }));
+    const { secret } = await this.keys.findOrCreate('demo-service-account', () => ({ secret: newSecret() }));
+    const description = 'To try the service with.';
+    const account = { id: DEMO_ACCOUNT, name: 'Demonstration', description, scopes, expiresAt: null };
     try {
-      await this.accounts.create(
-        {
-          id: DEMO_ACCOUNT,
-          name: 'Demonstration',
-          description: 'To try the service with.',
-          scopes,
-          expiresAt: null,
-        },
-        secret,
-      );
+      await this.accounts.create(account, secret);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'CONFLICT')) throw error;
-      await this.accounts.replaceScopes(DEMO_ACCOUNT, scopes);
+      // It may have been revoked.
+      await this.accounts.update(DEMO_ACCOUNT, { scopes }).catch((missing: unknown) => {
+        if (!(missing instanceof NotFoundError)) throw missing;
+      });
     }
     this.secret = secret;
     return this.find();

@@ -1,19 +1,73 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, Not, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
+import { SECRET_PREFIX } from '../auth/tokens/service-account-token.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
-import type {
-  AccountChanges,
-  DescribedAccount,
-  IssuedToken,
-  NewServiceAccount,
-} from './account-operations.js';
-import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
 import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
+
+export interface NewServiceAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: Date | null;
+  /** Who is responsible for the program. */
+  readonly contact?: string | null;
+  /** Why it reads personal data. */
+  readonly purpose?: string | null;
+  /** The ids of the groups to which the account is limited. Default: it is not limited. */
+  readonly groups?: readonly string[] | null;
+  /** Whether the id of a revoked account may be used again. Default: false, so that old records name one account. */
+  readonly reuse?: boolean;
+}
+
+/** What changes in an account; absent properties stay. */
+export type AccountChanges = Partial<Omit<NewServiceAccount, 'id' | 'reuse'>>;
+
+/** An account as an operator sees it. */
+export interface DescribedAccount extends Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo'> {
+  /** The ids of the groups to which it is limited; the entryUUID of a deleted one. Null: it is not limited. */
+  readonly groups: readonly string[] | null;
+  /** The number of tokens that are valid: two during a rotation. */
+  readonly tokens: number;
+}
+
+/** An account with a token for it. The token is not stored, so it is known only now. */
+export interface IssuedToken {
+  readonly account: ServiceAccountEntity;
+  readonly token: string;
+}
+
+/** A secret of 256 random bits, so that it cannot be found from its plain hash. */
+export function newSecret(): string {
+  return SECRET_PREFIX + randomBytes(32).toString('base64url');
+}
+
+/** The stored form of a secret. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** The credentials after `Authorization: Basic` (RFC 7617 §2). */
+export function buildToken(id: string, secret: string): string {
+  return Buffer.from(`${id}:${secret}`).toString('base64');
+}
+
+/** What the list of accounts does not contain: the ids of their groups, and the number of their tokens. */
+const DESCRIBE = `
+  select account.id,
+    case when account.limited_to is not null then array(
+      select coalesce(found.id, limited.uuid::text)
+      from unnest(account.limited_to) with ordinality as limited (uuid, place)
+      left join groups found on found.entry_uuid = limited.uuid order by limited.place
+    ) end as groups,
+    (select count(*)::integer from service_account_secrets secret
+     where secret.service_account_id = account.id and (secret.expires_at is null or secret.expires_at > $1)) as tokens
+  from service_accounts account`;
 
 /** Creates, changes, lists, rotates and revokes service accounts for an operator. */
 @Injectable()
@@ -36,33 +90,14 @@ export class ServiceAccountsService {
   /** The accounts that are not revoked, by id, with their groups and tokens. */
   async describeAll(): Promise<DescribedAccount[]> {
     const accounts = await this.list();
-    const [ids, tokens] = [await this.listGroupIds(accounts), await this.countTokens()];
-    return accounts.map(({ limitedTo, revokedAt: _at, ...account }) => ({
-      ...account,
-      groups: limitedTo?.map((uuid) => ids.get(uuid) ?? uuid) ?? null,
-      tokens: tokens.get(account.id) ?? 0,
-    }));
-  }
-
-  /** The number of valid tokens, by the id of the account. */
-  private async countTokens(): Promise<Map<string, number>> {
-    const rows: { id: string; count: number }[] = await this.accounts.manager.query(
-      `select service_account_id as id, count(*)::integer as count from service_account_secrets
-       where expires_at is null or expires_at > $1 group by service_account_id`,
-      [new Date()],
-    );
-    return new Map(rows.map(({ id, count }) => [id, count]));
-  }
-
-  /** The ids of the groups to which accounts are limited, by their entryUUIDs. Deleted groups are missing. */
-  private async listGroupIds(accounts: readonly ServiceAccountEntity[]): Promise<Map<string, string>> {
-    const uuids = accounts.flatMap(({ limitedTo }) => limitedTo ?? []);
-    if (uuids.length === 0) return new Map();
-    const rows: { uuid: string; id: string }[] = await this.accounts.manager.query(
-      'select entry_uuid as uuid, id from groups where entry_uuid = any ($1::uuid[])',
-      [uuids],
-    );
-    return new Map(rows.map(({ uuid, id }) => [uuid, id]));
+    const rows = await this.accounts.query<Pick<DescribedAccount, 'id' | 'groups' | 'tokens'>[]>(DESCRIBE, [
+      new Date(),
+    ]);
+    const described = new Map(rows.map((row) => [row.id, row]));
+    return accounts.map(({ limitedTo: _groups, revokedAt: _at, ...account }) => {
+      const { groups = null, tokens = 0 } = described.get(account.id) ?? {};
+      return { ...account, groups, tokens };
+    });
   }
 
   /**
@@ -73,13 +108,12 @@ export class ServiceAccountsService {
     { groups, reuse = false, ...account }: NewServiceAccount,
     secret: string = newSecret(),
   ): Promise<IssuedToken> {
-    const limitedTo = groups ? await this.findGroups(groups) : null;
     const created = {
       ...account,
       contact: account.contact ?? null,
       purpose: account.purpose ?? null,
       scopes: [...account.scopes],
-      limitedTo,
+      limitedTo: groups ? await this.findGroups(groups) : null,
       createdAt: new Date(),
       lastUsedAt: null,
       revokedAt: null,
@@ -100,17 +134,13 @@ export class ServiceAccountsService {
   private async explainConflict(id: string, error: Error): Promise<Error> {
     if (!(error instanceof ServiceError && error.code === 'CONFLICT')) return error;
     const isRevoked = await this.accounts.existsBy({ id, revokedAt: Not(IsNull()) });
-    return isRevoked
-      ? new ServiceError(
-          'CONFLICT',
-          `The service account «${id}» was revoked: --reuse creates another one with its id`,
-        )
-      : error;
+    const message = `The service account «${id}» was revoked: --reuse creates another one with its id`;
+    return isRevoked ? new ServiceError('CONFLICT', message) : error;
   }
 
   /** The entryUUIDs of groups, which stay the same when a group is renamed. Throws BadUserInputError. */
   private async findGroups(ids: readonly string[]): Promise<string[]> {
-    const rows: { uuid: string; folded: string }[] = await this.accounts.manager.query(
+    const rows = await this.accounts.query<{ uuid: string; folded: string }[]>(
       'select entry_uuid as uuid, id_folded as folded from groups where id_folded = any ($1::text[])',
       [ids.map(foldId)],
     );
@@ -142,22 +172,16 @@ export class ServiceAccountsService {
    * @throws NotFoundError; BadUserInputError if a group does not exist
    */
   async update(id: string, { groups, scopes, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
-    const limitedTo = groups ? await this.findGroups(groups) : groups;
+    const changes = {
+      ...others,
+      ...(scopes && { scopes: [...scopes] }),
+      ...(groups !== undefined && { limitedTo: groups && (await this.findGroups(groups)) }),
+    };
     return this.accounts.manager.transaction(async (manager) => {
       const before = await getLocked(manager, id);
-      const changes = {
-        ...others,
-        scopes: [...(scopes ?? before.scopes)],
-        limitedTo: limitedTo === undefined ? before.limitedTo : limitedTo,
-      };
       await manager.getRepository(ServiceAccountEntity).update({ id }, changes);
       return Object.assign(before, changes);
     });
-  }
-
-  /** Replaces the scopes of an account that is neither revoked nor limited to groups, if there is one. */
-  async replaceScopes(id: string, scopes: readonly Scope[]): Promise<void> {
-    await this.accounts.update({ id, revokedAt: IsNull(), limitedTo: IsNull() }, { scopes: [...scopes] });
   }
 
   /**
@@ -191,10 +215,6 @@ async function retireSecrets(manager: EntityManager, id: string, end: Date): Pro
   if (newest === null) return;
   await secrets.delete({ serviceAccountId: id, sha256: Not(newest.sha256) });
   await secrets.update({ serviceAccountId: id }, { expiresAt: end });
-}
-
-function newSecret(): string {
-  return buildSecret(randomBytes(SECRET_BYTES));
 }
 
 async function addSecret(manager: EntityManager, id: string, secret: string): Promise<void> {

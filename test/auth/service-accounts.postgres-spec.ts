@@ -4,8 +4,10 @@ import {
   ServiceAccountEntity,
   ServiceAccountSecretEntity,
 } from '../../src/service-accounts/service-account.entity.js';
-import type { NewServiceAccount } from '../../src/service-accounts/account-operations.js';
-import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import {
+  type NewServiceAccount,
+  ServiceAccountsService,
+} from '../../src/service-accounts/service-accounts.service.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 

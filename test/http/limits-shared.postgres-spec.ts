@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { RedisConfig } from '../../src/config/settings/service.js';
-import { Limit, Limits, SHARED_COUNTS } from '../../src/limits/limits.js';
+import { Limit, Limits } from '../../src/limits/limits.js';
 import { SharedCounts } from '../../src/limits/shared-counts.js';
 import { eventually } from '../support/eventually.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -196,7 +196,7 @@ const FAULTS: [what: string, begin: () => unknown, restore: () => unknown][] = [
 async function sendTenRequests(
   headers: Record<string, string>,
 ): Promise<[answers: HttpAnswer[], inVain: number]> {
-  const take = jest.spyOn(first.app.get<SharedCounts>(SHARED_COUNTS), 'take');
+  const take = jest.spyOn(first.app.get(SharedCounts), 'take');
   try {
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => sendRequest(first, headers)));
     for (let index = 0; index < AT_ONCE; index++) answers.push(await sendRequest(first, headers));
@@ -258,13 +258,11 @@ describe('a Redis with TLS', () => {
 /** Charges 2 of 5, and returns the number charged so far. */
 async function take(config: RedisConfig): Promise<number | undefined> {
   const counts = new SharedCounts(config);
-  await counts.start();
+  await counts.onModuleInit();
   try {
-    const limit = new Limit('requests', 5, 60);
-    const taken = await counts.take([{ limit, subject: 'anna', amount: 2 }]);
-    return taken?.[0]?.taken;
+    return (await counts.take(new Limit('requests', 5, 60), 'anna', 2))?.taken;
   } finally {
-    counts.stop();
+    counts.onApplicationShutdown();
   }
 }
 

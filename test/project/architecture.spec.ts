@@ -91,7 +91,6 @@ const PURE = [
   'previews/values.ts',
   'previews/records.ts',
   'previews/group-records.ts',
-  'service-accounts/secret.ts',
   'users/user.fields.ts',
 ];
 

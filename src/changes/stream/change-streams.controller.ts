@@ -1,7 +1,7 @@
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequireScopes } from '../../auth/access.js';
-import { ReadOnlyGuard } from '../../http/read-only.guard.js';
+import { ReadOnlyGuard } from '../../http/rejection.js';
 import { ChangeStreamsService } from './change-streams.service.js';
 
 @RequireScopes('directory')

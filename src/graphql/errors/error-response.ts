@@ -12,7 +12,7 @@ import {
 import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
-import { LONGEST_PARSED_FIELD } from '../../http/malformed-requests.js';
+import { LONGEST_PARSED_FIELD } from '../../http/headers.js';
 
 /** The HTTP rejection if the database could not be reached or timed out; otherwise null. */
 export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
-import { UnauthenticatedError } from '../../auth/authentication.error.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { headersOfRead } from '../../database/staleness.js';
 import { matchesEtag } from '../../http/entity-tags.js';
@@ -54,19 +53,15 @@ export class Endpoint {
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
     if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
-    readHead(request);
-    request.principal = await this.authenticate(request);
-    await this.limiter.countRequest(request);
-  }
-
-  private async authenticate(request: FastifyRequest) {
     try {
-      return await this.guard.authenticate(request.raw, request.ip);
+      readHead(request);
+      request.principal = await this.guard.authenticate(request.raw, request.ip);
     } catch (error) {
-      // Requests with invalid tokens count against their address.
-      if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
+      // Rejected requests count against their address.
+      await this.limiter.countRequest(request);
       throw error;
     }
+    await this.limiter.countRequest(request);
   }
 
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */

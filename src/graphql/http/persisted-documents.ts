@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { type Config, ConfigError } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Limit, Limits, SHARED_COUNTS } from '../../limits/limits.js';
-import type { SharedCounts } from '../../limits/shared-counts.js';
+import { Limit, Limits } from '../../limits/limits.js';
+import { SharedCounts } from '../../limits/shared-counts.js';
 import { findDocumentErrors } from '../analysis/document-rules.js';
 import type { RequestContext } from './request-context.js';
 import type { RequestParameters } from './request-state.js';
@@ -97,7 +97,7 @@ export class PersistedDocuments {
   constructor(
     private readonly trusted: TrustedDocuments,
     private readonly limits: Limits,
-    @Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null,
+    @Inject(SharedCounts) private readonly shared: SharedCounts | null,
   ) {}
 
   async get(key: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { loadSharp } from './sharp.js';
+import type sharp from 'sharp';
 
 type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 
@@ -44,3 +44,18 @@ const FORMATS: { format: SourceFormat; begins: RegExp }[] = [
   { format: 'webp', begins: /^RIFF[^]{4}WEBP/ },
   { format: 'avif', begins: /^[^]{4}ftyp(?:avif|avis|mif1)/ },
 ];
+
+let loading: Promise<typeof sharp> | null = null;
+
+/** The library takes 20 MB, so only the first picture loads it. */
+export function loadSharp(): Promise<typeof sharp> {
+  return (loading ??= load());
+}
+
+async function load(): Promise<typeof sharp> {
+  const library = (await import('sharp')).default;
+  // One thread per rendering. The operation cache is off, because no two renderings have the same input.
+  library.concurrency(1);
+  library.cache(false);
+  return library;
+}

@@ -1,20 +1,39 @@
 import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 import pLimit from 'p-limit';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
-import type { RenderingFormat } from './rendering-format.js';
-import { loadSharp } from './sharp.js';
+import { loadSharp, PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import { LONGEST_SIDE, type PictureSize } from '../signing/signed-url.js';
+
+type RenderingFormat = 'jpeg' | 'webp' | 'avif';
+
+/** Formats that a client must name, because `*` does not mean that it decodes them. */
+const ON_REQUEST = ['avif', 'webp'] as const;
+
+/** Chooses the format by the Accept header (RFC 9110 §12.5.1): JPEG if the client accepts none, which §12.5.1 allows. */
+export function chooseFormat(accept = '*/*'): RenderingFormat {
+  const named = ON_REQUEST.filter((format) => accept.toLowerCase().includes(`image/${format}`));
+  const types = [...named, 'jpeg' as const].map((format) => `image/${format}`);
+  const [preferred] = new Negotiator({ headers: { accept } }).mediaTypes(types);
+  return named.find((format) => preferred === `image/${format}`) ?? 'jpeg';
+}
 
 export interface Rendering {
   readonly sha256: Buffer;
   /** Side of the square in pixels into which the picture fits, never enlarged. Null: at most LONGEST_SIDE. */
   readonly size: PictureSize | null;
   readonly format: RenderingFormat;
+}
+
+/** What a rendering is made of. */
+interface Source {
+  readonly rendering: Rendering;
+  readonly digest: string;
+  readonly load: () => Promise<Buffer | null>;
 }
 
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
@@ -48,17 +67,18 @@ export async function etagOf({ sha256, size, format }: Rendering): Promise<strin
 @Injectable()
 export class PictureRenderer {
   private readonly logger = new Logger(PictureRenderer.name);
-  private readonly renderings = new LRUCache<string, Buffer>({
+  /** Concurrent calls for one rendering share its creation, also if it is dropped meanwhile. */
+  private readonly renderings = new LRUCache<string, Buffer, Source>({
     maxSize: CACHE_BYTES,
     sizeCalculation: (bytes) => bytes.length,
+    fetchMethod: (_name, _stale, { context }) => this.make(context),
+    ignoreFetchAbort: true,
   });
-  private readonly underWay = new Map<string, Promise<Buffer | null>>();
   private readonly undecodable = new LRUCache<string, true>({ max: UNDECODABLE });
   private readonly limit = pLimit(RENDERINGS_AT_ONCE);
 
   /**
    * Returns the bytes of a rendering, or null when the picture no longer exists or cannot be decoded.
-   * Concurrent calls for one rendering share its creation.
    * @param load fetches the picture; called only when the rendering has to be created
    * @throws ServiceUnavailableError when too many renderings are waiting, and any error of `load`
    */
@@ -66,36 +86,22 @@ export class PictureRenderer {
     const digest = rendering.sha256.toString('hex');
     if (this.undecodable.has(digest)) return null;
     const name = `${digest} ${rendering.size ?? ''} ${rendering.format}`;
-    const known = this.renderings.get(name);
-    if (known !== undefined) return known;
-    let making = this.underWay.get(name);
-    if (making === undefined) {
-      making = this.make(rendering, digest, name, load).finally(() => this.underWay.delete(name));
-      this.underWay.set(name, making);
-    }
-    return making;
+    return (await this.renderings.fetch(name, { context: { rendering, digest, load } })) ?? null;
   }
 
-  private async make(
-    rendering: Rendering,
-    digest: string,
-    name: string,
-    load: () => Promise<Buffer | null>,
-  ): Promise<Buffer | null> {
+  private async make({ rendering, digest, load }: Source): Promise<Buffer | undefined> {
     if (this.limit.pendingCount >= RENDERINGS_WAITING) {
       throw new ServiceUnavailableError('Too many pictures are being prepared at the moment');
     }
     return this.limit(async () => {
       const picture = await load();
-      if (picture === null) return null;
+      if (picture === null) return undefined;
       const library = await loadSharp();
       try {
-        const bytes = await render(library, picture, rendering);
-        this.renderings.set(name, bytes);
-        return bytes;
+        return await render(library, picture, rendering);
       } catch {
         this.reportOnce(digest);
-        return null;
+        return undefined;
       }
     });
   }

@@ -37,10 +37,6 @@ export interface SignedPicture {
 type Verification =
   ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
 
-export function isPictureSize(size: number): size is PictureSize {
-  return (PICTURE_SIZES as readonly number[]).includes(size);
-}
-
 /** The smallest size that is at least as large. Undefined: the size is not from 1 to the largest size. */
 export function nextPictureSize(size: number): PictureSize | undefined {
   return size < 1 ? undefined : PICTURE_SIZES.find((each) => each >= size);

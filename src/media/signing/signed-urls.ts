@@ -1,7 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
 import { periodOfUrls } from '../../graphql/cache/cache-policy.decorator.js';
 import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
 
 /** Properties of a user that the URLs of pictures depend on. */
 interface Pictured {
@@ -13,8 +17,8 @@ interface Pictured {
   readonly pictureLevel: number | null;
 }
 
-interface Remembered {
-  /** Id of the user in the URL. The id of a user may change; the key does not. */
+interface SignedUrl {
+  /** In the URL. The id of a user may change; the key does not. */
   readonly id: string;
   readonly url: string;
 }
@@ -26,9 +30,10 @@ const REMEMBERED = 100_000;
  * Creates signed URLs, and caches them for their period. Pages show the same users repeatedly, and a
  * signature costs more than all other work for a photo (docs/adr/0004).
  */
+@Injectable()
 export class SignedUrls {
-  /** Cached URLs by kind and size. */
-  private readonly remembered = new Map<string, UrlTable>();
+  /** Cached URLs by kind, size and audience, and by the key of the user. */
+  private readonly remembered = new Map<string, Map<number, SignedUrl>>();
   private count = 0;
   private hits = 0;
   private misses = 0;
@@ -36,9 +41,8 @@ export class SignedUrls {
   private period = 0;
 
   constructor(
-    private readonly baseUrl: string,
-    private readonly key: () => Buffer,
-    private readonly clock: () => number,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
   ) {}
 
   /**
@@ -46,37 +50,34 @@ export class SignedUrls {
    * @param wanted the smallest size in pixels; null: the picture in its original size
    * @throws BadUserInputError for a size outside of the limits
    */
-  find(kind: PictureKind, person: Pictured, wanted: number | null): string | null {
+  find(
+    kind: PictureKind,
+    { key, id, photoLevel, pictureLevel }: Pictured,
+    wanted: number | null,
+  ): string | null {
     const size = wanted === null ? null : nextPictureSize(wanted);
     if (size === undefined) {
-      throw new BadUserInputError(
-        `The argument size must be from 1 to ${PICTURE_SIZES.at(-1) ?? ''}`,
-        'size',
-      );
+      const message = `The argument size must be from 1 to ${PICTURE_SIZES.at(-1) ?? ''}`;
+      throw new BadUserInputError(message, 'size');
     }
-    const level = kind === 'photo' ? person.photoLevel : person.pictureLevel;
+    const level = kind === 'photo' ? photoLevel : pictureLevel;
     if (level === null) return null;
-    const now = this.clock();
+    const now = new Date();
     this.forgetLastPeriod(now);
     const isForAudience = level > 0;
-    const urls = this.rememberedOf(kind, size, isForAudience);
-    const known = urls.find(person.key);
-    if (known?.id === person.id) {
+    const urls = this.rememberedOf(`${kind} ${size ?? ''} ${isForAudience}`);
+    const known = urls.get(key);
+    if (known?.id === id) {
       this.hits++;
       return known.url;
     }
     this.misses++;
-    const { baseUrl } = this;
-    const url = signUrl({
-      baseUrl,
-      kind,
-      id: person.id,
-      size,
-      isForAudience,
-      now: new Date(now),
-      key: this.key(),
-    });
-    this.remember(urls, person, url);
+    const { baseUrl } = this.config;
+    const url = signUrl({ baseUrl, kind, id, size, isForAudience, now, key: this.keys.signing });
+    // When the cache is full, the existing URLs stay, because they are as likely to be requested again.
+    if (known === undefined && this.count === REMEMBERED) return url;
+    if (known === undefined) this.count++;
+    urls.set(key, { id, url });
     return url;
   }
 
@@ -85,48 +86,17 @@ export class SignedUrls {
     return { hits, misses, entries: count, bytes: null };
   }
 
-  private rememberedOf(kind: PictureKind, size: number | null, isForAudience: boolean): UrlTable {
-    const sized = size === null ? kind : `${kind} ${size}`;
-    const name = isForAudience ? `${sized} audience` : sized;
+  private rememberedOf(name: string): Map<number, SignedUrl> {
     let urls = this.remembered.get(name);
-    if (urls === undefined) {
-      urls = new UrlTable();
-      this.remembered.set(name, urls);
-    }
+    if (urls === undefined) this.remembered.set(name, (urls = new Map<number, SignedUrl>()));
     return urls;
   }
 
-  /** When the cache is full, the existing URLs stay, because they are as likely to be requested again. */
-  private remember(urls: UrlTable, { key, id }: Pictured, url: string): void {
-    if (urls.find(key) === undefined) {
-      if (this.count === REMEMBERED) return;
-      this.count++;
-    }
-    urls.set(key, { id, url });
-  }
-
-  private forgetLastPeriod(now: number): void {
-    const period = periodOfUrls(new Date(now));
+  private forgetLastPeriod(now: Date): void {
+    const period = periodOfUrls(now);
     if (period === this.period) return;
     this.remembered.clear();
     this.count = 0;
     this.period = period;
-  }
-}
-
-/** Users of one part of a table, a power of two. */
-const PART = 1024;
-
-/** URLs by the key of the user: an array, because finding fifty of them in a map took a thirtieth of a page. In parts, because keys have gaps. */
-class UrlTable {
-  private readonly parts: (Remembered | undefined)[][] = [];
-
-  find(key: number): Remembered | undefined {
-    return this.parts[Math.floor(key / PART)]?.[key % PART];
-  }
-
-  set(key: number, remembered: Remembered): void {
-    const part = (this.parts[Math.floor(key / PART)] ??= new Array<Remembered | undefined>(PART));
-    part[key % PART] = remembered;
   }
 }

@@ -5,7 +5,7 @@ import { errorCounts } from '../../graphql/errors/error-response.js';
 import { GRAPHQL_PATH } from '../../graphql/http/request-state.js';
 import { LoadShedder } from '../../graphql/http/load-shedder.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
-import { FailedLogins } from '../../limits/failed-logins.js';
+import { FailedLogins } from '../../limits/limits.js';
 import type { MetricGroup } from './registry.js';
 import { Counter, Histogram } from 'prom-client';
 import type { PrincipalKind } from '../../auth/principal.js';

@@ -12,7 +12,7 @@ import {
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { operationChannel } from '../../graphql/analysis/operation-validator.js';
-import { PROBE_ROUTES } from '../../health/probes.js';
+import { PROBE_ROUTES } from '../../health/health.controller.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, contextOf, currentTrace, type RequestTrace, Tracing } from './tracing.js';
 

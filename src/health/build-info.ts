@@ -1,0 +1,30 @@
+import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
+import { InheritAccess, Public } from '../auth/access.js';
+import { type Build, readBuild } from '../config/build.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+
+@ObjectType({ description: 'The build of the service.' })
+export class BuildInfo implements Build {
+  @InheritAccess()
+  @Field(() => String, { description: 'The semantic version.' })
+  version!: string;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description: 'The commit from which the service was built. Null if it is unknown.',
+  })
+  commit!: string | null;
+}
+
+@Resolver()
+export class BuildInfoResolver {
+  private readonly build = readBuild();
+
+  @Public()
+  @CachePolicy()
+  @Query(() => BuildInfo, { description: 'The version and the commit of the service.' })
+  buildInfo(): BuildInfo {
+    return this.build;
+  }
+}

@@ -1,0 +1,81 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  Get,
+  Header,
+  Res,
+  ServiceUnavailableException,
+  UseFilters,
+} from '@nestjs/common';
+import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../auth/access.js';
+import {
+  DatabaseIndicator,
+  IdentityProviderIndicator,
+  MirrorIndicator,
+  ProcessIndicator,
+  RedisIndicator,
+} from './indicators.js';
+
+/** Routes that machines request periodically, and that say nothing about the use of the service. */
+export const PROBE_ROUTES: ReadonlySet<string> = new Set(['/_health', '/_readiness', '/metrics']);
+
+/** Milliseconds for which a report is reused: anyone can ask, and a check takes a connection to the database. */
+const REUSED_MS = 200;
+
+/** Sends the report that Terminus throws if a check has failed. */
+@Catch(ServiceUnavailableException)
+export class HealthFilter implements ExceptionFilter<ServiceUnavailableException> {
+  catch(error: ServiceUnavailableException, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    void reply.code(503).header('retry-after', '1').send(error.getResponse());
+  }
+}
+
+/** For load balancers and orchestrators. Responses must not be cached. */
+@Public()
+@Controller()
+@UseFilters(HealthFilter)
+export class HealthController {
+  private latest: Promise<HealthCheckResult> | null = null;
+
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly process: ProcessIndicator,
+    private readonly database: DatabaseIndicator,
+    private readonly mirror: MirrorIndicator,
+    private readonly identityProvider: IdentityProviderIndicator,
+    private readonly redis: RedisIndicator,
+  ) {}
+
+  /** Whether the process answers. It does not check the database, because a restart would not help. */
+  @Get('_health')
+  @Header('cache-control', 'no-store')
+  isAlive(@Res() reply: FastifyReply): void {
+    void reply.send({ status: 'ok' });
+  }
+
+  /** Whether this process should get requests. Its end is shown at once. */
+  @Get('_readiness')
+  @HealthCheck()
+  readiness(): Promise<HealthCheckResult> {
+    if (this.latest === null || this.process.isEnding) this.latest = this.check();
+    return this.latest;
+  }
+
+  private check(): Promise<HealthCheckResult> {
+    // Shutdown, database and mirror can fail it; issuer and Redis only report.
+    const indicators = [this.process, this.database, this.mirror, this.identityProvider, this.redis];
+    const report = this.health.check(indicators.map((each) => () => each.check()));
+    const forget = () => {
+      setTimeout(() => {
+        this.latest = null;
+      }, REUSED_MS).unref();
+    };
+    report.then(forget, forget);
+    return report;
+  }
+}
