@@ -1,6 +1,5 @@
 import type { Repository } from 'typeorm';
 import { arraysOf } from '../common/chunks.js';
-import { LOG_CLOCK } from '../database/statements/statement.js';
 import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 
@@ -24,14 +23,17 @@ export async function addCounts(
   await accessLog.query(ADD, columns);
 }
 
-/** By the guarded clock of the database: one process whose clock leaps ahead must not delete what others have counted. */
+/** By the earlier one of two clocks: one that leaps ahead must not delete what was counted. */
 const DELETE_EXPIRED = `
-  delete from access_log
-  where day < (select (${LOG_CLOCK} at time zone 'UTC')::date - $1::integer from mirror_state k)`;
+  delete from access_log where day < least((now() at time zone 'UTC')::date, $2::date) - $1::integer`;
 
-/** Deletes days that are older than this. */
-export async function deleteExpiredDays(accessLog: AccessLogRepository, days: number): Promise<void> {
-  await accessLog.query(DELETE_EXPIRED, [days]);
+/** Deletes days that are older than this. @param today by the clock of the process */
+export async function deleteExpiredDays(
+  accessLog: AccessLogRepository,
+  days: number,
+  today: string,
+): Promise<void> {
+  await accessLog.query(DELETE_EXPIRED, [days, today]);
 }
 
 export interface CountFilter {

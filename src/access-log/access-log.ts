@@ -160,7 +160,7 @@ export class AccessLog implements OnModuleInit {
   private async prune(): Promise<void> {
     const today = dayOf(new Date());
     if (this.prunedOn === today) return;
-    await (this.isOff ? this.accessLog.deleteAll() : deleteExpiredDays(this.accessLog, this.days));
+    await (this.isOff ? this.accessLog.deleteAll() : deleteExpiredDays(this.accessLog, this.days, today));
     this.prunedOn = today;
   }
 }
