@@ -316,8 +316,7 @@ const SERVICE = [
     id text not null constraint webhooks_pk primary key,
     cursor text not null,
     attempts integer not null default 0,
-    failing_since timestamptz(3),
-    next_attempt_at timestamptz(3),
+    failed_seconds integer not null default 0,
     disabled_at timestamptz(3),
     failure text
   )`,
