@@ -8,7 +8,7 @@ import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
 import { countForCluster } from './limits/cluster-counts.js';
-import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
+import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { ALIVE_MS, isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 

@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
@@ -120,38 +119,17 @@ export class ExternalIssuer {
       headers['content-type'] = 'application/x-www-form-urlencoded';
       headers['content-length'] = Buffer.byteLength(body);
     }
-    const sent: IssuerRequest = { method: body === null ? 'GET' : 'POST', url: new URL(url), headers };
-    requestChannel.publish(sent);
     const ca = certificates === null ? {} : { ca: certificates };
-    try {
-      const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await exchange(sent.url, headers, body, options);
-      sent.status = response.statusCode;
-      const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
-      if (response.statusCode !== 200 || isEncoded) {
-        response.destroy();
-        throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
-      }
-      return schema.parse(JSON.parse(await readText(response)));
-    } finally {
-      responseChannel.publish(sent);
+    const options = { ...ca, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const response = await exchange(new URL(url), headers, body, options);
+    const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
+    if (response.statusCode !== 200 || isEncoded) {
+      response.destroy();
+      throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
     }
+    return schema.parse(JSON.parse(await readText(response)));
   }
 }
-
-/** A request to the issuer, to which a subscriber may add headers. */
-export interface IssuerRequest {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: Record<string, string | number>;
-  /** Undefined until there is a response. */
-  status?: number | undefined;
-}
-
-/** Publishes each IssuerRequest before it is sent. */
-export const requestChannel = diagnosticsChannel.channel('directory:issuer');
-/** Publishes the same object when the request has been answered or has failed. */
-export const responseChannel = diagnosticsChannel.channel('directory:issuer:answered');
 
 /** RFC 7662 §2.1 requires some protection of the endpoint. If the network protects it, there are no credentials. */
 function authorizationOf(client: IntrospectionConfig['client']): Record<string, string> {

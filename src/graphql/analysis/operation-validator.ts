@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
@@ -32,9 +31,6 @@ import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import { Revisions } from '../../database/revisions.js';
-
-/** Publishes the RequestContext of each operation that is not cached, before the policy is applied. */
-export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** The fields of all cached operations together. One takes about a kilobyte. */
 const MAX_FIELDS = 50_000;
@@ -86,7 +82,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     const operation = this.unfold(parsed);
     request.operation = operation.label;
     this.admission.begin(request);
-    if (operationChannel.hasSubscribers && request.cached === null) operationChannel.publish(context);
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(operation, variables, principal);
     const isDryRun = decision.dryRunFields !== null;
