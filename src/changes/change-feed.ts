@@ -19,7 +19,7 @@ export const PART_SIZE = 200;
 /** Parts that are read at the same time, and that are kept for further streams: each has up to 300 kB. */
 const MAX_READS = 4;
 const MAX_PARTS = 20;
-/** Streams that are woken in one turn of the event loop. */
+/** Streams that are written in one turn of the event loop. */
 const STREAMS_PER_TURN = 250;
 /** Milliseconds until the log is read again after the database was unavailable. */
 const RETRY_MS = 1000;
@@ -34,12 +34,13 @@ const MAX_UNVERIFIED_MS = 600_000;
 const END_MS = 5000;
 
 /** By the number of users in a part: always the same object for the same number, as the access log counts fastest. */
-const ACCESSES = Array.from({ length: PART_SIZE + 1 }, (_, users): PersonalDataAccess => {
-  return { fields: ['Change.userId', 'Change.userNodeId'], users: [users, users] };
-});
+const ACCESSES = Array.from({ length: PART_SIZE + 1 }, (_, users): PersonalDataAccess => ({
+  fields: ['Change.userId', 'Change.userNodeId'],
+  users: [users, users],
+}));
 
 /** What a client has asked for. */
-export interface StreamRequest {
+interface StreamRequest {
   readonly principal: Principal;
   readonly viewer: Viewer;
   readonly filter: PartFilter;
@@ -110,6 +111,7 @@ export class ChangeStream {
 
   /** Sends what is selected. Returns the number of users in it. */
   send(events: PartEvents): number {
+    if (!this.isOpen) return 0;
     const { bytes, cursor, users } = events.select(this.asked.filter);
     this.position = events.part.end;
     if (bytes.length === 0) return 0;
@@ -124,6 +126,7 @@ export class ChangeStream {
     if (!this.isOpen || !response.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
       const settle = () => {
+        this.isStuck = false;
         response.off('drain', settle).off('close', settle);
         resolve();
       };
@@ -151,11 +154,11 @@ export class ChangeStream {
    * read what was sent before the comment before is disconnected: it resumes when it reads again.
    */
   beat(): void {
-    const { response, isStuck } = this;
+    const { response } = this;
     if (!this.isOpen) return;
-    this.isStuck = response.writableNeedDrain;
-    if (this.isStuck) {
-      if (isStuck) response.destroy();
+    if (response.writableNeedDrain) {
+      if (this.isStuck) response.destroy();
+      this.isStuck = true;
       return;
     }
     const { cursor } = this.position;
@@ -183,6 +186,8 @@ export class ChangeFeed {
   private readonly reads = pLimit(MAX_READS);
   /** What was read as of the present revision. */
   private readonly parts = new Map<string, Promise<PartEvents>>();
+  private paced = 0;
+  private turns = Promise.resolve();
 
   constructor(
     private readonly log: ChangeLog,
@@ -190,7 +195,10 @@ export class ChangeFeed {
     private readonly accessLog: AccessLog,
     private readonly guard: OAuthGuard,
   ) {
-    revisions.onChanged(() => void this.wakeAll());
+    revisions.onChanged(() => {
+      this.parts.clear();
+      for (const stream of this.streams.keys()) stream.wake();
+    });
   }
 
   /** Sends the first part, what follows it, and then each change as it comes, until the stream ends. */
@@ -203,6 +211,7 @@ export class ChangeFeed {
     let events = first === null ? null : new PartEvents(first);
     while (stream.isOpen) {
       if (events !== null) {
+        await this.pace();
         const users = stream.send(events);
         if (users > 0) this.accessLog.note(stream.asked.principal, ACCESSES[users] as PersonalDataAccess);
         stream.isLive ||= !events.part.hasMore;
@@ -223,13 +232,10 @@ export class ChangeFeed {
     for (const stream of this.streams.keys()) stream.end();
   }
 
-  private async wakeAll(): Promise<void> {
-    this.parts.clear();
-    let count = 0;
-    for (const stream of this.streams.keys()) {
-      if (++count % STREAMS_PER_TURN === 0) await turn();
-      stream.wake();
-    }
+  /** Thousands of streams would otherwise be written in one turn: all that need the same part wait for it. */
+  private pace(): Promise<void> {
+    if (this.paced++ % STREAMS_PER_TURN === 0) this.turns = this.turns.then(() => turn());
+    return this.turns;
   }
 
   /** Null: it has to be read again, or the stream ends. A client whose cursor is lost learns it when it connects again. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { All, Controller, Inject, Injectable, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,8 +16,8 @@ import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/r
 import { HttpAdapter } from '../http/http-adapter.js';
 import { ReadOnlyGuard } from '../http/read-only.guard.js';
 import { RejectionError } from '../http/rejection.js';
-import { ChangeFeed, ChangeStream, PART_SIZE, type StreamRequest } from './change-feed.js';
-import { ChangeLog, isChangeCursor, type LogPart, type LogPosition } from './change-log.js';
+import { ChangeFeed, ChangeStream, PART_SIZE } from './change-feed.js';
+import { ChangeLog, isChangeCursor } from './change-log.js';
 
 /** Seconds after which a client may try again to open one stream too many. */
 const RETRY_SECONDS = 15;
@@ -40,14 +41,6 @@ const PIPELINED = new RejectionError(
   'BAD_USER_INPUT',
   'A stream needs a connection without other requests that wait for a response',
 );
-
-/** Where a stream begins. */
-interface Beginning {
-  readonly asked: StreamRequest;
-  readonly position: LogPosition;
-  /** The first part if the stream resumes. */
-  readonly part: LogPart | null;
-}
 
 /** Opens streams of changes as server-sent events (docs/clients.md), and bounds their number. Opening one counts as a request. */
 @Injectable()
@@ -83,37 +76,50 @@ export class ChangeStreams implements OnModuleInit {
 
   /** Answers a request with a stream, which lasts until the client or the service ends it. Throws before that. */
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { principal, ip, method } = request;
+    const { principal, ip, method, query, headers, raw } = request;
+    const { raw: response } = reply;
     if (principal === null) throw UnauthenticatedError.malformedHeader();
-    if (new Negotiator(request.raw).mediaType([EVENT_STREAM]) === undefined) throw NOT_ACCEPTABLE;
+    if (new Negotiator(raw).mediaType([EVENT_STREAM]) === undefined) throw NOT_ACCEPTABLE;
+    // Node.js never reports the end of a response that waits for another one of its connection.
+    if (response.socket === null && !response.destroyed) throw PIPELINED;
     const rateLimits: RateLimitState[] = [];
-    const release = await this.admit(principal, ip, rateLimits);
-    try {
-      const beginning = await this.begin(request, principal);
-      if (this.isEnding) throw new ServiceUnavailableError('The service is ending');
-      // Node.js never reports the end of a response that waits for another one of its connection.
-      if (reply.raw.socket === null && !reply.raw.destroyed) throw PIPELINED;
-      void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
-      if (method !== 'HEAD' && !reply.raw.destroyed) {
-        this.start(reply, beginning, release);
-        return;
-      }
-    } catch (error) {
-      release();
-      throw error;
+    await this.admit(principal, ip, rateLimits, response);
+    const { after, kinds, group } = readParameters(query, headers['last-event-id']);
+    const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
+    const filter = { kinds, groupKey: group === null ? null : await this.log.findGroup(group, viewer) };
+    const part =
+      after === null ? null : await this.log.readAfter(after, PART_SIZE, filter, viewer).catch(rejectLost);
+    const position = after === null ? await this.log.readEnd(viewer) : { number: 0, cursor: after };
+    if (this.isEnding) throw new ServiceUnavailableError('The service is ending');
+    void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
+    if (method === 'HEAD' || response.destroyed) {
+      void reply.send();
+      return;
     }
-    release();
-    void reply.send();
+    reply.hijack();
+    response.writeHead(200, reply.getHeaders() as Record<string, string>);
+    const asked = { principal, viewer, filter, request: raw, address: ip };
+    const stream = new ChangeStream(asked, position, response, part);
+    response.once('close', () => {
+      this.feed.remove(stream);
+    });
+    void this.feed.follow(stream, part);
   }
 
   /**
-   * @returns the function that gives the place back
+   * Takes a place until the response is closed, whatever it is.
    * @throws ServiceError RATE_LIMITED, SERVICE_UNAVAILABLE
    */
-  private async admit(principal: Principal, ip: string, rateLimits: RateLimitState[]): Promise<() => void> {
+  private async admit(
+    principal: Principal,
+    ip: string,
+    rateLimits: RateLimitState[],
+    response: ServerResponse,
+  ): Promise<void> {
     if (this.shedder.rejectsUnread(performance.now()))
       throw new ServiceError('SERVICE_UNAVAILABLE', 'The service is overloaded', { retryAfter: 1 });
     await this.limiter.settle({ principal, ip, rateLimits });
+    if (response.destroyed) return;
     const { streams, streamsPerPrincipal } = this.config.limits;
     const place = { countedAs: principal.countedAs };
     const own = [...this.places].filter(({ countedAs }) => countedAs === place.countedAs);
@@ -122,34 +128,14 @@ export class ChangeStreams implements OnModuleInit {
     if (this.open >= streams)
       throw this.reject('SERVICE_UNAVAILABLE', 'Too many streams are open at the moment');
     this.places.add(place);
-    return () => this.places.delete(place);
+    response.once('close', () => {
+      this.places.delete(place);
+    });
   }
 
   private reject(code: 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE', message: string): ServiceError {
     this.rejected++;
     return new ServiceError(code, message, { retryAfter: RETRY_SECONDS });
-  }
-
-  private async begin({ raw, query, headers, ip }: FastifyRequest, principal: Principal): Promise<Beginning> {
-    const { after, kinds, group } = readParameters(query, headers['last-event-id']);
-    const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
-    const groupKey = group === null ? null : await this.log.findGroup(group, viewer);
-    const filter = { kinds, groupKey };
-    const asked = { principal, viewer, filter, request: raw, address: ip };
-    if (after === null) return { asked, position: await this.log.readEnd(viewer), part: null };
-    const part = await this.log.readAfter(after, PART_SIZE, filter, viewer).catch(rejectLost);
-    return { asked, position: { number: 0, cursor: after }, part };
-  }
-
-  private start(reply: FastifyReply, { asked, position, part }: Beginning, release: () => void): void {
-    const { raw: response } = reply.hijack();
-    response.writeHead(200, reply.getHeaders() as Record<string, string>);
-    const stream = new ChangeStream(asked, position, response, part);
-    response.once('close', () => {
-      this.feed.remove(stream);
-      release();
-    });
-    void this.feed.follow(stream, part);
   }
 }
 
