@@ -168,5 +168,7 @@ function traceChannel<Message extends object>(
     error: ignore,
   };
   channel.subscribe(listeners);
-  return () => channel.unsubscribe(listeners);
+  return () => {
+    channel.unsubscribe(listeners);
+  };
 }
