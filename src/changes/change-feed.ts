@@ -77,7 +77,7 @@ class PartEvents {
   }
 }
 
-/** The open stream of one client. */
+/** The open stream of one client. If the client does not read, nothing is sent, and the connection is closed in time, like all others. */
 export class ChangeStream {
   /** Equal for viewers who see the same changes, where rules or limits apply. */
   readonly audience: string;
@@ -86,7 +86,6 @@ export class ChangeStream {
   /** When the token was verified last: milliseconds of `performance.now()`. */
   verifiedAt = performance.now();
   private sentCursor: string;
-  private isStuck = false;
   private hasNews = true;
   private onNews: (() => void) | null = null;
 
@@ -126,7 +125,6 @@ export class ChangeStream {
     if (!this.isOpen || !response.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
       const settle = () => {
-        this.isStuck = false;
         response.off('drain', settle).off('close', settle);
         resolve();
       };
@@ -149,20 +147,11 @@ export class ChangeStream {
     if (!this.hasNews) await new Promise<void>((resolve) => (this.onNews = resolve));
   }
 
-  /**
-   * Sends a comment, and the position if it was reached without an event: resuming from it skips nothing. A client that has not
-   * read what was sent before the comment before is disconnected: it resumes when it reads again.
-   */
+  /** Sends a comment, and the position if it was reached without an event: resuming from it skips nothing. */
   beat(): void {
-    const { response } = this;
-    if (!this.isOpen) return;
-    if (response.writableNeedDrain) {
-      if (this.isStuck) response.destroy();
-      this.isStuck = true;
-      return;
-    }
+    if (!this.isOpen || this.response.writableNeedDrain) return;
     const { cursor } = this.position;
-    response.write(cursor === this.sentCursor ? ':\n\n' : `:\nid: ${cursor}\n\n`);
+    this.response.write(cursor === this.sentCursor ? ':\n\n' : `:\nid: ${cursor}\n\n`);
     this.sentCursor = cursor;
   }
 

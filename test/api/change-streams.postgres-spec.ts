@@ -29,6 +29,7 @@ describe('streams of changes', () => {
     environment: {
       CORS_ORIGINS: 'https://pages.example.org',
       LIMIT_STREAMS: '12',
+      LIMIT_REQUEST_SECONDS: '5',
       LIMIT_STREAMS_PER_PRINCIPAL: '8',
       LIMIT_FAILED_LOGINS: '2',
       DIRECTORY_GUARD_PERCENT: '100',
