@@ -6,13 +6,13 @@ import { isIP, type LookupFunction } from 'node:net';
 import { type Change, describeChange } from '../changes/change.model.js';
 import { isPublicAddress } from '../common/public-address.js';
 import { hostOf } from '../common/url.js';
-import { withEither } from '../common/with-either.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 
 /** Milliseconds for a delivery, from the resolution of the name to the status. */
 const TIMEOUT_MS = 15_000;
-/** Code of the error of a name that has private addresses only. */
+/** Why a connection is given up, as the code of an error. */
 const PRIVATE = 'EPRIVATE';
+const TOO_LATE = 'ETOOLATE';
 
 /**
  * Sends a change as Standard Webhooks specifies. The id is the same at each attempt.
@@ -37,14 +37,13 @@ export async function deliver(
     'webhook-timestamp': seconds,
     'webhook-signature': sign(target.secret, `${change.id}.${seconds}.${body}`),
   };
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const status = await withEither([signal, timeout], (either) => post(target, headers, body, either));
+    const status = await post(target, headers, body, signal);
     return status >= 200 && status < 300 ? null : `it answers ${status}`;
   } catch (error) {
-    if (timeout.aborted) return `it does not answer within ${TIMEOUT_MS / 1000} seconds`;
     // Messages of Node contain addresses.
     const { code, name } = error as NodeJS.ErrnoException;
+    if (code === TOO_LATE) return `it does not answer within ${TIMEOUT_MS / 1000} seconds`;
     return code === PRIVATE ? 'its address is private' : `it cannot be reached (${code ?? name})`;
   }
 }
@@ -68,7 +67,7 @@ function post(
   const url = new URL(address);
   const host = hostOf(url);
   // A name is resolved by `lookup`, which an address does not pass.
-  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(privateError());
+  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(withCode(PRIVATE));
   const send = url.protocol === 'https:' ? sendHttps : sendHttp;
   const options = { method: 'POST', headers, signal, agent: false as const };
   return new Promise((resolveStatus, reject) => {
@@ -81,9 +80,12 @@ function post(
       socket.destroy();
       resolveStatus(response.statusCode ?? 0);
     });
+    const timer = setTimeout(() => sent.destroy(withCode(TOO_LATE)), TIMEOUT_MS);
     sent.on('error', reject);
     sent.on('close', () => {
-      reject(Object.assign(new Error('The connection was closed without an answer'), { code: 'ECONNRESET' }));
+      clearTimeout(timer);
+      // Without an answer.
+      reject(withCode('ECONNRESET'));
     });
     sent.end(body);
   });
@@ -94,12 +96,12 @@ const lookupPublic: LookupFunction = (hostname, options: LookupOptions, callback
   resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
     const addresses = error === null ? found.filter(({ address }) => isPublicAddress(address)) : [];
     const [first] = addresses;
-    if (first === undefined) callback(error ?? privateError(), '');
+    if (first === undefined) callback(error ?? withCode(PRIVATE), '');
     else if (options.all === true) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
 };
 
-function privateError(): NodeJS.ErrnoException {
-  return Object.assign(new Error('The address is private'), { code: PRIVATE });
+function withCode(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error('The connection is given up'), { code });
 }

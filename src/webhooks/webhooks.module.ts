@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setMaxListeners } from 'node:events';
 import { Inject, Logger, Module } from '@nestjs/common';
 import { AccessLog } from '../access-log/access-log.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
@@ -7,7 +7,6 @@ import { ChangeLog } from '../changes/change-log.js';
 import type { Change } from '../changes/change.model.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
-import { withEither } from '../common/with-either.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
@@ -153,8 +152,9 @@ class WebhookRun {
 /** Sends changes from the process that leads the synchronization. Loaded only where there are receivers. */
 @Module({ imports: [AccessLogModule, MirrorModule], providers: [ChangeLog, WebhookStates] })
 export class WebhooksModule {
-  /** Aborted and replaced with each revision. */
-  private news = new AbortController();
+  /** Counts what ends pauses: revisions, and the end of the leadership. */
+  private news = 0;
+  private readonly paused = new Set<() => void>();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -164,12 +164,15 @@ export class WebhooksModule {
     mirror: MirrorFollowing,
     revisions: Revisions,
   ) {
-    revisions.onChanged(() => {
-      const { news } = this;
-      this.news = new AbortController();
-      news.abort();
-    });
+    const wake = () => {
+      this.news++;
+      for (const end of this.paused) end();
+    };
+    revisions.onChanged(wake);
     mirror.whileLeading(async (signal) => {
+      // Each delivery listens to it.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', wake);
       const runs = config.webhooks.map((target) => {
         const run = new WebhookRun(target, viewerOfWebhook(target, config), log, states, accessLog);
         return this.send(run, signal);
@@ -182,12 +185,18 @@ export class WebhooksModule {
   private async send(run: WebhookRun, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Before the log is read, so that a revision that comes meanwhile ends the pause.
-      const { signal: news } = this.news;
+      const { news } = this;
       const pause = await run.step(signal);
-      if (pause === 0) continue;
-      await withEither([signal, news], (ending) =>
-        sleep(pause, undefined, { signal: ending }).catch(() => undefined),
-      );
+      if (pause === 0 || this.news !== news) continue;
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          this.paused.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, pause);
+        this.paused.add(end);
+      });
     }
   }
 }
