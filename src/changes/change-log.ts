@@ -112,26 +112,26 @@ export function changeSource(filter: ChangeFilter, { userKey, groupKey }: Change
 /** SQL for the number at the end of the log: the highest one, of a change that is kept or was deleted. */
 const END = `(select greatest(m.changes_pruned_to, (select max(n.id) from changes n))::float8 from mirror_state m)`;
 
-const READ_END = statement(`select ${END}, m.revision_uuid from mirror_state m where ${IS_COMPLETE}`, {
-  returnsRevision: true,
-});
+type LogState = [
+  /** The number after which every change can be read. */
+  start: number,
+  end: number,
+  /** Whether the database ever had the revision that was asked for. */
+  isKnown: boolean,
+  revision: string,
+];
 
-/** The number after which every change can be read. */
-const READ_START = statement(
-  `select m.changes_pruned_to::float8, m.revision_uuid from mirror_state m where ${IS_COMPLETE}`,
-  { returnsRevision: true },
-);
-
-/**
- * The same for a cursor. No row when the database never had the revision from which the cursor was read, or has no change at its
- * position yet.
- */
-const READ_PAST = statement(
+const READ_STATE = statement(
   `
-  select m.changes_pruned_to::float8, m.revision_uuid from mirror_state m
-  where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $1::uuid) and $2::bigint <= ${END}`,
+  select m.changes_pruned_to::float8, ${END}, exists (select from revisions r where r.uuid = $1::uuid), m.revision_uuid
+  from mirror_state m where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
+
+async function readState(reader: PageReader, revision: string | null): Promise<LogState> {
+  const [state = [0, 0, false, '']] = await reader.read<LogState>(READ_STATE, [revision]);
+  return state;
+}
 
 /**
  * Reads a page, and then checks its cursors, because changes may be deleted in between.
@@ -158,24 +158,23 @@ async function refuseLost(
   argument: 'after' | 'before',
   reader: PageReader,
 ): Promise<string> {
-  const types = ['key', 'string'] as const;
-  const [number = 0, revision] = decodeCursor(reader.seal, cursor, BINDING, types, argument);
-  const [row] = isUuid(String(revision))
-    ? await reader.read<[past: number, revision: string]>(READ_PAST, [revision, number])
-    : [];
-  if (row === undefined)
+  const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
+  const [number, revision] = [Number(place), String(given)];
+  const [start, end, isKnown, read] = await readState(reader, isUuid(revision) ? revision : null);
+  const cure = 'read everything again, and continue from the latest cursor';
+  if (!isKnown || number > end)
     throw new ServiceError(
       'INVALID_CURSOR',
-      `The cursor in ${argument} is not of the changes of this service: read everything again, and continue from the latest cursor`,
+      `The cursor in ${argument} is not of the changes of this service: ${cure}`,
       { argument },
     );
-  if (Number(number) < row[0])
+  if (number < start)
     throw new ServiceError(
       'CHANGE_CURSOR_EXPIRED',
-      `Changes after the cursor in ${argument} are no longer kept: read everything again, and continue from the latest cursor`,
+      `Changes after the cursor in ${argument} are no longer kept: ${cure}`,
       { argument },
     );
-  return row[1];
+  return read;
 }
 
 /** Whether a text has the form of a cursor of changes, of this database or of another one. */
@@ -186,8 +185,8 @@ export function isChangeCursor(cursor: string): boolean {
 
 /** The cursor after which the log is complete. It remains valid until a later change is deleted. */
 export async function readStart(reader: PageReader): Promise<string> {
-  const [[number, revision] = [0, '']] = await reader.read<[number, string]>(READ_START);
-  return positionAt(number, revision, reader).cursor;
+  const [start, , , revision] = await readState(reader, null);
+  return positionAt(start, revision, reader).cursor;
 }
 
 /**
@@ -257,8 +256,8 @@ export class ChangeLog {
   /** Throws ServiceUnavailableError before the first revision. */
   async readEnd(viewer: Viewer): Promise<LogPosition> {
     const reader = new VisibleReader(this.database, viewer);
-    const [[number, revision] = [0, '']] = await reader.read<[number, string]>(READ_END);
-    return positionAt(number, revision, reader);
+    const [, end, , revision] = await readState(reader, null);
+    return positionAt(end, revision, reader);
   }
 
   /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */

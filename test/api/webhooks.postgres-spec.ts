@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { checkDatabase } from '../../src/commands/check-database.js';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { enableWebhook } from '../../src/webhooks/webhook-state.js';
+import { POSITION_LOST } from '../../src/webhooks/webhook.entity.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { ACCEPT, WebhookReceiver } from '../support/clients/webhook-receiver.js';
 import { eventually } from '../support/eventually.js';
@@ -224,6 +226,21 @@ describe('webhooks', () => {
     await enable('operated');
     await eventually(async () => (await stateOf('operated'))?.cursor === cursor, false);
     expect(receiver.idsAt('/operated')).toHaveLength(before + 1);
+  });
+
+  it('are disabled if the database does not know their position, until an operator lets them begin at now', async () => {
+    const people = [{ id: 'anna', name: 'First' }, { id: 'ben' }, { id: 'emil' }];
+    const { cursor = '' } = (await stateOf('kinds')) ?? {};
+    const [binding, number] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
+    const lost = Buffer.from(JSON.stringify([binding, number, randomUUID()])).toString('base64url');
+    await service.app.get(DataSource).query(`update webhooks set cursor = $1 where id = 'kinds'`, [lost]);
+    const before = receiver.idsAt('/kinds').length;
+    await change(people, [CLUB, BAND]);
+    await eventually(async () => (await stateOf('kinds'))?.failure, POSITION_LOST);
+    await enable('kinds', true);
+    await change([...people, { id: 'frida' }], [CLUB, BAND]);
+    await eventually(() => Promise.resolve(receiver.idsAt('/kinds').length), before + 1);
+    expect(receiver.messages.findLast(({ path }) => path === '/kinds')?.body.data.userId).toBe('frida');
   });
 
   function enable(id: string, fromNow = false): Promise<void> {
