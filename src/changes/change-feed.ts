@@ -207,7 +207,7 @@ export class ChangeFeed {
         await stream.flushed();
       }
       if (events?.part.hasMore !== true) await stream.untilNews();
-      events = stream.isOpen ? await this.readNext(stream) : null;
+      events = await this.readNext(stream);
     }
   }
 
@@ -229,6 +229,7 @@ export class ChangeFeed {
 
   /** Null: it has to be read again, or the stream ends. A client whose cursor is lost learns it when it connects again. */
   private async readNext(stream: ChangeStream): Promise<PartEvents | null> {
+    if (!stream.isOpen) return null;
     stream.forgetNews();
     const { filter, viewer } = stream.asked;
     const isEveryone = viewer.limitedTo === null && !this.log.isPersonal;

@@ -153,11 +153,7 @@ export async function listChanges(
   return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), revision };
 }
 
-async function refuseLost(
-  cursor: string,
-  argument: 'after' | 'before',
-  reader: PageReader,
-): Promise<string> {
+async function refuseLost(cursor: string, argument: 'after' | 'before', reader: PageReader): Promise<string> {
   const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
   const [number, revision] = [Number(place), String(given)];
   const [start, end, isKnown, read] = await readState(reader, isUuid(revision) ? revision : null);

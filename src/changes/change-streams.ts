@@ -107,7 +107,7 @@ export class ChangeStreams implements OnModuleInit {
   }
 
   /**
-   * Takes a place until the response is closed, whatever it is.
+   * Takes a place until the response is closed, also if it is no stream.
    * @throws ServiceError RATE_LIMITED, SERVICE_UNAVAILABLE
    */
   private async admit(

@@ -79,36 +79,46 @@ export class RequestWatch {
 
   private note(request: WatchedRequest, route: string, status: number, milliseconds: number): void {
     const { operation, rateLimits, statements } = request;
-    const cost = costOf(request);
     this.metrics?.note({
       route,
       operation: operation?.field ?? NONE,
       status,
       milliseconds,
-      points: rateLimits === null ? null : (cost ?? 0),
+      points: rateLimits === null ? null : (costOf(request) ?? 0),
       statements,
     });
-    const isDetailed = this.lines?.isLevelEnabled('debug') === true;
-    // What the line names is in docs/operations.md. Pino omits what is undefined.
     this.lines?.info(
-      {
-        requestId: request.id,
-        method: isDetailed ? request.method : undefined,
-        route,
-        status,
-        milliseconds: Math.round(milliseconds * 1000) / 1000,
-        ...(rateLimits !== null && {
-          operation: operation?.name ?? null,
-          field: isDetailed ? (operation?.field ?? null) : undefined,
-          principal: request.principal?.kind ?? null,
-          cost,
-          statements: isDetailed ? statements : undefined,
-        }),
-        traceId: request.traceId,
-      },
+      lineOf(request, route, status, milliseconds, this.lines.isLevelEnabled('debug')),
       'request',
     );
   }
+}
+
+/** What the line of a request names (docs/operations.md). Pino omits what is undefined. */
+function lineOf(
+  request: WatchedRequest,
+  route: string,
+  status: number,
+  milliseconds: number,
+  isDetailed: boolean,
+): object {
+  const { id: requestId, method, operation: label, principal, rateLimits, statements, traceId } = request;
+  const operation = rateLimits !== null && {
+    operation: label?.name ?? null,
+    field: isDetailed ? (label?.field ?? null) : undefined,
+    principal: principal?.kind ?? null,
+    cost: costOf(request),
+    statements: isDetailed ? statements : undefined,
+  };
+  return {
+    requestId,
+    method: isDetailed ? method : undefined,
+    route,
+    status,
+    milliseconds: Math.round(milliseconds * 1000) / 1000,
+    ...operation,
+    traceId,
+  };
 }
 
 /** The cost of an operation in points. Null: it was not charged. */

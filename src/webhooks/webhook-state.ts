@@ -11,7 +11,7 @@ import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { MirrorFollowing } from '../mirror/following.js';
-import { NO_FAILURE, WebhookEntity } from './webhook.entity.js';
+import { NO_FAILURE, WebhookEntity, type WebhookState } from './webhook.entity.js';
 
 /** Another leader or an operator has changed the state of the receiver since it was read. */
 export class StateChangedError extends Error {}
@@ -25,7 +25,7 @@ export class WebhookStates {
   ) {}
 
   /** @param begin returns the cursor at which a new receiver begins */
-  async read(id: string, begin: () => Promise<string>): Promise<WebhookEntity> {
+  async read(id: string, begin: () => Promise<string>): Promise<WebhookState> {
     const found = await this.write((manager) => manager.findOneBy(WebhookEntity, { id }));
     if (found !== null) return found;
     const cursor = await begin();
@@ -35,7 +35,7 @@ export class WebhookStates {
   }
 
   /** @throws StateChangedError */
-  async change(state: WebhookEntity, changes: Partial<WebhookEntity>): Promise<WebhookEntity> {
+  async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState> {
     const { id, cursor, attempts, failedSeconds } = state;
     const same = { id, cursor, attempts, failedSeconds };
     const { affected } = await this.write((manager) => manager.update(WebhookEntity, same, changes));

@@ -30,4 +30,6 @@ export class WebhookEntity {
   failure!: string | null;
 }
 
+export type WebhookState = Readonly<WebhookEntity>;
+
 export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null } as const;

@@ -16,7 +16,7 @@ import { MirrorFollowing } from '../mirror/following.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { deliver } from './deliver.js';
 import { principalOfWebhook, StateChangedError, viewerOfWebhook, WebhookStates } from './webhook-state.js';
-import { NO_FAILURE, POSITION_LOST, type WebhookEntity } from './webhook.entity.js';
+import { NO_FAILURE, POSITION_LOST, type WebhookState } from './webhook.entity.js';
 
 /** Changes that one statement reads. */
 const PART_SIZE = 100;
@@ -37,9 +37,9 @@ class WebhookRun {
   private readonly groups: ReadonlySet<string> | null;
   private readonly principal;
   /** As the database has it. Null: to be read. */
-  private state: WebhookEntity | null = null;
+  private state: WebhookState | null = null;
   /** When the last attempt failed in this process, and the state after that. */
-  private failed: { readonly at: number; readonly state: WebhookEntity } | null = null;
+  private failed: { readonly at: number; readonly state: WebhookState } | null = null;
 
   constructor(
     private readonly target: WebhookTarget,
@@ -66,7 +66,7 @@ class WebhookRun {
     }
   }
 
-  private async advance(state: WebhookEntity, signal: AbortSignal): Promise<number> {
+  private async advance(state: WebhookState, signal: AbortSignal): Promise<number> {
     const pause = state.disabledAt === null ? this.pauseOf(state) : RETRY_MS;
     if (pause > 0) {
       // An operator can end it.
@@ -93,7 +93,7 @@ class WebhookRun {
   }
 
   /** Milliseconds until the next attempt: 1, 2, 4 … seconds after the last one, unless an operator has changed the state since. */
-  private pauseOf({ attempts, failedSeconds }: WebhookEntity): number {
+  private pauseOf({ attempts, failedSeconds }: WebhookState): number {
     const { failed } = this;
     if (failed?.state.attempts !== attempts || failed.state.failedSeconds !== failedSeconds) return 0;
     const seconds = Math.min(LONGEST_PAUSE, 2 ** (attempts - 1));

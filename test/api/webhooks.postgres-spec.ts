@@ -190,9 +190,7 @@ describe('webhooks', () => {
   it('fail if they do not answer, and are disabled after three days until an operator enables them', async () => {
     await eventually(async () => (await stateOf('never'))?.failure, 'it does not answer within 15 seconds');
     const database = service.app.get(DataSource);
-    await database.query(
-      `update webhooks set failed_seconds = 3 * 86400 + 1 where id = 'redirected'`,
-    );
+    await database.query(`update webhooks set failed_seconds = 3 * 86400 + 1 where id = 'redirected'`);
     await eventually(async () => (await stateOf('redirected'))?.disabled_at !== null, true);
     const findings = await checkDatabase(service.config);
     expect(findings.find(({ what }) => what === 'webhook redirected')).toMatchObject({ result: 'problem' });

@@ -245,7 +245,7 @@ class Revision {
     state: State,
     difference: { readonly users: number; readonly groups: number },
   ): Promise<WrittenRevision> {
-    const { config, asOf } = this.request;
+    const { asOf } = this.request;
     const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),

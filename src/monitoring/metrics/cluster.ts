@@ -1,6 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  type MetricObjectWithValues,
+  type MetricValue,
+  type Registry,
+} from 'prom-client';
 
 /** Milliseconds for the metrics of a process. Of one that does not reply in time, the last known ones are used. */
 const REPLY_TIMEOUT_MS = 1000;
@@ -57,9 +62,7 @@ export function shareMetrics(): void {
 function aggregate(each: readonly MetricFamilies[]): Registry {
   const isKnown = ({ value }: MetricValue<string>) => !Number.isNaN(value);
   return AggregatorRegistry.aggregate(
-    each.map((families) =>
-      families.map((family) => ({ ...family, values: family.values.filter(isKnown) })),
-    ),
+    each.map((families) => families.map((family) => ({ ...family, values: family.values.filter(isKnown) }))),
   );
 }
 

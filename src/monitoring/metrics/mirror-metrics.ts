@@ -47,12 +47,7 @@ export class MirrorMetrics implements MetricGroup {
       () => (this.status === null ? null : this.ageSeconds),
       'max',
     ),
-    metric(
-      'directory_mirror_revision',
-      'Last applied revision',
-      () => this.status?.revision ?? null,
-      'max',
-    ),
+    metric('directory_mirror_revision', 'Last applied revision', () => this.status?.revision ?? null, 'max'),
     metric(
       'directory_mirror_read_revision',
       'Revision from which this process answers; it lags behind the applied one only briefly',
