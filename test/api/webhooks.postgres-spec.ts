@@ -232,13 +232,12 @@ describe('webhooks', () => {
     const [binding, number] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
     const lost = Buffer.from(JSON.stringify([binding, number, randomUUID()])).toString('base64url');
     await service.app.get(DataSource).query(`update webhooks set cursor = $1 where id = 'kinds'`, [lost]);
-    const before = receiver.idsAt('/kinds').length;
     await change(people, [CLUB, BAND]);
     await eventually(async () => (await stateOf('kinds'))?.failure, POSITION_LOST);
     await enable('kinds', true);
     await change([...people, { id: 'frida' }], [CLUB, BAND]);
-    await eventually(() => Promise.resolve(receiver.idsAt('/kinds').length), before + 1);
-    expect(receiver.messages.findLast(({ path }) => path === '/kinds')?.body.data.userId).toBe('frida');
+    const last = () => receiver.messages.findLast(({ path }) => path === '/kinds')?.body.data.userId;
+    await eventually(() => Promise.resolve(last()), 'frida');
   });
 
   function enable(id: string, fromNow = false): Promise<void> {
