@@ -7,7 +7,7 @@ import { type Config, ConfigError } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { EXIT_FAILED } from './failure.js';
 import { countForCluster } from './limits/limits.js';
-import { shareMetrics } from './monitoring/metrics/cluster-metrics.js';
+import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { isInTerminal, type Notice, readUsableConfig } from './processes.js';
 import { beginLog, describeStart, logShutdown } from './service-log.js';
 

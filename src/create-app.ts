@@ -40,6 +40,6 @@ async function registerSteps(app: INestApplication, adapter: HttpAdapter, config
   app.get(RequestWatch).register(adapter);
   if (config.monitoring.traces === null) return;
   // OpenTelemetry takes a quarter of a second to load.
-  const { RequestSpans } = await import('./monitoring/tracing/request-spans.js');
-  app.get(RequestSpans).register(adapter.getInstance());
+  const { startTracing } = await import('./monitoring/tracing.js');
+  startTracing(config, adapter.getInstance());
 }

@@ -1,41 +1,217 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { encodeCursors } from '../common/cursor.js';
+import { Injectable } from '@nestjs/common';
+import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js';
+import { bindCursor, decodeCursor, encodeCursors, readCursor } from '../common/cursor.js';
+import { NotFoundError, ServiceError } from '../common/errors.js';
+import { lookupOf, nodeIdOf, type ObjectInput } from '../common/identity.js';
 import type { KeySeal } from '../common/key-seal.js';
-import { NotFoundError } from '../common/errors.js';
-import { lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
+import { isUuid } from '../common/uuid.js';
 import { Database, VisibleReader } from '../database/database.js';
-import { notFound, type TableNames } from '../database/fields/object-table.js';
+import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPage } from '../database/paging/page.js';
+import type { PageSource } from '../database/paging/page-query.js';
 import {
+  IS_COMPLETE,
   type PageReader,
   type Reader,
-  revisionOf,
-  type Statement,
+  REVISION,
+  statement,
+  Values,
 } from '../database/statements/statement.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { Connection } from '../graphql/schema/connection.js';
+import { roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
-import type { Change, ChangeFilter } from './change.model.js';
-import {
-  CHANGE_BINDING,
-  changeOf,
-  type ChangeRow,
-  changeSource,
-  type ChangeSubjects,
-  findSubject,
-  READ_END,
-} from './change.queries.js';
-import { findPlaces, type LogPlace, refuseLost } from './cursor-places.js';
+import { Change, type ChangeFilter } from './change.model.js';
+
+const COLUMNS = [
+  'c.id::text',
+  'c.kind',
+  'c.at',
+  'c.user_key',
+  'c.user_id',
+  'c.user_uuid',
+  'c.group_key',
+  'c.group_id',
+  'c.group_uuid',
+  'c.id_before',
+  'c.role_before',
+  'c.role_after',
+];
+
+type ChangeRow = [
+  id: string,
+  kind: number,
+  at: Date,
+  userKey: number | null,
+  userId: string | null,
+  userUuid: string | null,
+  groupKey: number | null,
+  groupId: string | null,
+  groupUuid: string | null,
+  previousId: string | null,
+  roleBefore: number | null,
+  roleAfter: number | null,
+];
+
+/** A cursor is a position in the whole log, and goes with every filter. */
+const BINDING = bindCursor('changes', {}, {});
+
+function changeOf(row: ChangeRow, seal: KeySeal): Change {
+  const change = new Change();
+  const [id, kind, at, userKey, userId, userUuid, groupKey, groupId, groupUuid, previousId, before, after] =
+    row;
+  change.number = Number(id);
+  [change.id = ''] = seal.seal([change.number], BINDING);
+  Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
+  change.kind = kindNumbered(kind);
+  change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
+  change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
+  change.roleBefore = before === null ? null : roleOf(before);
+  change.roleAfter = after === null ? null : roleOf(after);
+  return change;
+}
+
+interface ChangeSubjects {
+  readonly userKey: number | null;
+  readonly groupKey: number | null;
+}
+
+/** The log, oldest first. */
+export function changeSource(filter: ChangeFilter, { userKey, groupKey }: ChangeSubjects): PageSource {
+  const values = new Values();
+  const since = filter.since ?? null;
+  const kinds = filter.kinds ?? null;
+  const numbers = [...new Set(kinds ?? [])].map(numberOfKind);
+  const conditions: string[] = [];
+  if (since !== null)
+    conditions.push(
+      `c.id >= (select f.id from changes f where f.at >= ${values.add(since)}::timestamptz order by f.at, f.id limit 1)`,
+    );
+  if (userKey !== null) conditions.push(`c.user_key = ${values.add(userKey)}::integer`);
+  if (groupKey !== null) conditions.push(`c.group_key = ${values.add(groupKey)}::integer`);
+  if (kinds !== null) conditions.push(`c.kind = any (${values.add(numbers)}::smallint[])`);
+  // A user or a group has few changes. Without one, each kind is read from its own range of an index.
+  const hasParts = userKey === null && groupKey === null && numbers.length > 0;
+  const tables = numbers.map((number) => `(select * from changes where kind = ${number}) c`);
+  return {
+    binding: BINDING,
+    cursorsHaveRevision: true,
+    from: 'changes c',
+    columns: COLUMNS,
+    instants: ['c.at'],
+    parent: null,
+    order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
+    ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),
+    conditions,
+    values,
+    ...(conditions.length === 0 && { total: '(select m.change_count from mirror_state m)' }),
+  };
+}
+
+/** SQL for the number at the end of the log: the highest one, of a change that is kept or was deleted. */
+const END = `(select greatest(m.changes_pruned_to, (select max(n.id) from changes n))::float8 from mirror_state m)`;
+
+type LogState = [
+  /** The number after which every change can be read. */
+  start: number,
+  end: number,
+  /** Whether the database ever had the revision that was asked for. */
+  isKnown: boolean,
+  revision: string,
+];
+
+const READ_STATE = statement(
+  `
+  select m.changes_pruned_to::float8, ${END}, exists (select from revisions r where r.uuid = $1::uuid), m.revision_uuid
+  from mirror_state m where ${IS_COMPLETE}`,
+  { returnsRevision: true },
+);
+
+async function readState(reader: PageReader, revision: string | null): Promise<LogState> {
+  const [state = [0, 0, false, '']] = await reader.read<LogState>(READ_STATE, [revision]);
+  return state;
+}
+
+/**
+ * Reads a page, and then checks its cursors, because changes may be deleted in between.
+ * @returns also the revision that the check has read, if there is a cursor
+ * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if a cursor is not of this database
+ */
+export async function listChanges(
+  page: PageArguments,
+  source: PageSource,
+  selection: PageSelection,
+  reader: PageReader,
+): Promise<{ connection: Connection<Change>; revision: string }> {
+  const rows = await readPage<ChangeRow>(reader, source, page, selection);
+  let revision = '';
+  for (const argument of ['after', 'before'] as const) {
+    const cursor = page[argument] ?? null;
+    if (cursor !== null) revision = await refuseLost(cursor, argument, reader);
+  }
+  return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), revision };
+}
+
+async function refuseLost(cursor: string, argument: 'after' | 'before', reader: PageReader): Promise<string> {
+  const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
+  const [number, revision] = [Number(place), String(given)];
+  const [start, end, isKnown, read] = await readState(reader, isUuid(revision) ? revision : null);
+  const cure = 'read everything again, and continue from the latest cursor';
+  if (!isKnown || number > end)
+    throw new ServiceError(
+      'INVALID_CURSOR',
+      `The cursor in ${argument} is not of the changes of this service: ${cure}`,
+      { argument },
+    );
+  if (number < start)
+    throw new ServiceError(
+      'CHANGE_CURSOR_EXPIRED',
+      `Changes after the cursor in ${argument} are no longer kept: ${cure}`,
+      { argument },
+    );
+  return read;
+}
+
+/** Whether a text has the form of a cursor of changes, of this database or of another one. */
+export function isChangeCursor(cursor: string): boolean {
+  const [binding, place, revision] = readCursor(cursor);
+  return binding === BINDING && typeof place === 'string' && isUuid(String(revision));
+}
+
+/** The cursor after which the log is complete. It remains valid until a later change is deleted. */
+export async function readStart(reader: PageReader): Promise<string> {
+  const [start, , , revision] = await readState(reader, null);
+  return positionAt(start, revision, reader).cursor;
+}
+
+/**
+ * The key of the user or group that has an identity now, or else that had it last, if the log still has its deletion. The log has no
+ * addresses. Throws NotFoundError.
+ */
+export async function getSubject(names: TableNames, input: ObjectInput, reader: Reader): Promise<number> {
+  const { by, value } = lookupOf(names, input);
+  const { table, noun } = names;
+  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
+  const former = by === 'id' ? 'c.id_folded = $1' : `c.${noun}_uuid = $1::uuid`;
+  const deleted = `(select c.${noun}_key from changes c where c.kind = ${deletion} and ${former} order by c.id desc limit 1)`;
+  const find = statement(
+    `
+  select coalesce(
+    (select s.key from ${table} s where ${lookupCondition(names, by, 's', '$1')}),
+    ${by === 'email' ? 'null' : deleted}),
+    ${REVISION}`,
+    { returnsRevision: true },
+  );
+  const [[key] = [null]] = await reader.read<[number | null]>(find, [value]);
+  if (key !== null) return key;
+  throw new NotFoundError(`${notFound(names, noun, by).message}, and none was deleted recently`, noun);
+}
 
 /** A position in the log. */
 export interface LogPosition {
   readonly number: number;
   readonly cursor: string;
-  /** The log has no more changes after the position as of this revision. Null: it may have more. */
-  readonly completeAt: string | null;
 }
 
 /** Changes that follow each other in the log, each with its cursor. */
@@ -53,12 +229,11 @@ export interface PartFilter extends Pick<ChangeFilter, 'kinds'> {
   readonly groupKey?: number | null;
 }
 
-/** Everything but totals. */
-const SELECTION: PageSelection = {
+const PART: PageSelection = {
   cacheKey: 'part of the log',
   rows: true,
   cursors: 'every',
-  totalCount: false,
+  totalCount: true,
   hasNextPage: true,
   hasPreviousPage: false,
   node: new Map(),
@@ -67,10 +242,7 @@ const SELECTION: PageSelection = {
 /** Reads the log of changes in parts, as one viewer sees it, for those who follow it without GraphQL. */
 @Injectable()
 export class ChangeLog {
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly database: Database,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Whether viewers with the same scopes may see different changes. */
   get isPersonal(): boolean {
@@ -79,9 +251,9 @@ export class ChangeLog {
 
   /** Throws ServiceUnavailableError before the first revision. */
   async readEnd(viewer: Viewer): Promise<LogPosition> {
-    const reader = new LogReader(this.database, viewer);
-    const [[number] = [0]] = await reader.read<[number]>(READ_END);
-    return positionAt(number, reader);
+    const reader = new VisibleReader(this.database, viewer);
+    const [, end, , revision] = await readState(reader, null);
+    return positionAt(end, revision, reader);
   }
 
   /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
@@ -91,107 +263,27 @@ export class ChangeLog {
     { groupKey = null, ...filter }: PartFilter,
     viewer: Viewer,
   ): Promise<LogPart> {
-    const reader = new LogReader(this.database, viewer);
+    const reader = new VisibleReader(this.database, viewer);
+    // The end is read in place of the total, and so as of the same revision as the changes.
+    const source = { ...changeSource(filter, { userKey: null, groupKey }), total: END };
     const page = { after, first: limit };
-    const places = findPlaces(page, reader.seal);
-    const asked = { page, places, filter, subjects: { userKey: null, groupKey }, days: this.days };
-    const { connection, end } = await listChanges(asked, SELECTION, reader);
+    const { connection, revision } = await listChanges(page, source, PART, reader);
     const hasMore = connection.pageInfo.hasNextPage;
     const changes = connection.edges.map(({ node: change, cursor }) => ({ change, cursor }));
     const last = changes.at(-1);
-    const reached = {
-      number: last?.change.number ?? places[0]?.id ?? 0,
-      cursor: last?.cursor ?? after,
-      completeAt: null,
-    };
-    // The end was read after the page: only in the same revision there is nothing between the two.
-    const isEnd = !hasMore && end !== null && reader.revision !== null;
-    const { isPersonal } = reader;
-    return { changes, hasMore, isPersonal, end: isEnd ? positionAt(end, reader) : reached };
+    const end =
+      hasMore && last !== undefined
+        ? { number: last.change.number, cursor: last.cursor }
+        : positionAt(connection.totalCount, revision, reader);
+    return { changes, hasMore, isPersonal: reader.isPersonal, end };
   }
 
   /** The key of the group with an identity, for a viewer who may see it. Throws NotFoundError. */
   findGroup(group: ObjectInput, viewer: Viewer): Promise<number> {
-    return getSubject(GROUP_TABLE, group, this.days, new LogReader(this.database, viewer));
-  }
-
-  private get days(): number {
-    return this.config.directory.changesDays;
+    return getSubject(GROUP_TABLE, group, new VisibleReader(this.database, viewer));
   }
 }
 
-/** What a page of the log is read by. */
-interface AskedChanges {
-  readonly page: PageArguments;
-  /** Those of the cursors of the page. */
-  readonly places: readonly LogPlace[];
-  readonly filter: Omit<ChangeFilter, 'user' | 'group'>;
-  readonly subjects: ChangeSubjects;
-  /** Retention of changes. */
-  readonly days: number;
-}
-
-/**
- * Reads a page, and the number of the end of the log if the page has a cursor.
- * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if a cursor is not of this database
- */
-export async function listChanges(
-  { page, places, filter, subjects, days }: AskedChanges,
-  selection: PageSelection,
-  reader: PageReader,
-): Promise<{ connection: Connection<Change>; end: number | null }> {
-  const source = changeSource(filter, subjects, days);
-  const rows = await readPage<ChangeRow>(reader, source, page, selection);
-  let end: number | null = null;
-  for (const place of places) end = await refuseLost(place, days, reader);
-  return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), end };
-}
-
-/** The key of the user or group that has an identity, or had it last. Throws NotFoundError. */
-export async function getSubject(
-  names: TableNames,
-  input: ObjectInput,
-  days: number,
-  reader: Reader,
-): Promise<number> {
-  const { by, value } = lookupOf(names, input);
-  const [[key] = [null]] = await reader.read<[number | null]>(findSubject(names, by), [value, days]);
-  if (key !== null) return key;
-  const { message } = notFound(names, names.noun, by);
-  throw new NotFoundError(`${message}, and none was deleted recently`, names.noun);
-}
-
-/** Reads for one viewer, and notes the revisions that were read. */
-class LogReader implements PageReader {
-  private readonly visible: VisibleReader;
-  private readonly revisions = new Set<string | null>();
-
-  constructor(database: Database, viewer: Viewer) {
-    this.visible = new VisibleReader(database, viewer);
-  }
-
-  async read<Row extends unknown[]>(asked: Statement, values?: readonly unknown[]): Promise<Row[]> {
-    const rows = await this.visible.read<Row>(asked, values);
-    if (rows.length > 0) this.revisions.add(revisionOf(asked, rows));
-    return rows;
-  }
-
-  get seal(): KeySeal {
-    return this.visible.seal;
-  }
-
-  get isPersonal(): boolean {
-    return this.visible.isPersonal;
-  }
-
-  /** Null if more than one was read. */
-  get revision(): string | null {
-    const [revision = null] = this.revisions;
-    return this.revisions.size === 1 ? revision : null;
-  }
-}
-
-function positionAt(number: number, { seal, revision }: LogReader): LogPosition {
-  const cursor = encodeCursors(seal, CHANGE_BINDING, [[number]], [revision ?? '']).join('');
-  return { number, cursor, completeAt: revision };
+function positionAt(number: number, revision: string, { seal }: { readonly seal: KeySeal }): LogPosition {
+  return { number, cursor: encodeCursors(seal, BINDING, [[number]], [revision]).join('') };
 }

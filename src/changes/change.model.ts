@@ -103,6 +103,14 @@ export class Change {
   roleAfter!: GroupRole | null;
 }
 
+/** A change as clients outside of GraphQL receive it: the fields of `Change` that are values. */
+export function describeChange(change: Change): object {
+  const { id, kind, at, userId, userNodeId, groupId, groupNodeId, previousId, roleBefore, roleAfter } =
+    change;
+  const subjects = { userId, userNodeId, groupId, groupNodeId, previousId };
+  return { id, kind, at: at.toISOString(), ...subjects, roleBefore, roleAfter };
+}
+
 export const { ConnectionType: ChangeConnection } = connectionTypes('Change', () => Change, {
   connection: 'A page of changes, oldest first.',
   nodes: 'The changes on this page.',

@@ -147,7 +147,7 @@ async function checkWebhooks({ webhooks }: Config, dataSource: DataSource): Prom
       const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
       return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
     }
-    if (state.failingSince === null) return ok(what);
-    return warning(what, `it has failed since ${state.failingSince.toISOString()}: ${reason}`);
+    if (state.attempts === 0) return ok(what);
+    return warning(what, `it has failed for ${state.failedSeconds} seconds: ${reason}`);
   });
 }

@@ -18,7 +18,7 @@ export function addWebhookCommands(program: Command): void {
 async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; json?: true }): Promise<void> {
   const [{ withDatabase }, { enableWebhook: enable }] = await Promise.all([
     import('./context.js'),
-    import('../webhooks/enable-webhook.js'),
+    import('../webhooks/webhook-state.js'),
   ]);
   const config = readConfig();
   await withDatabase(config, (dataSource) => enable(config, dataSource, id, fromNow === true));

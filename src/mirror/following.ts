@@ -30,7 +30,7 @@ import { Synchronizer } from './synchronizer.js';
 const PAUSE_MS = 1000;
 /** Milliseconds that the synchronization may take to stop. */
 const STOP_TIMEOUT_MS = 10_000;
-/** A clock that leaps ahead by more than a day is followed an hour later: see advance in changes/retention.ts. */
+/** Milliseconds between two deletions of expired changes, each of a day of the log at most. */
 const PRUNE_INTERVAL_MS = 3_600_000;
 
 /** Keeps the mirror equal to the directory in one process at a time, while it runs. */
@@ -162,15 +162,12 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     if (status !== null && awaitsRules(status, this.config.directory)) this.logger.warn(AWAITS_RULES);
   }
 
-  /** Deletes what has expired although the directory cannot be read, or a revision is held. */
+  /** Deletes expired changes, also while the directory cannot be read. */
   private async prune(signal: AbortSignal): Promise<void> {
-    for (;;) {
+    while (!signal.aborted) {
+      // The next attempt follows in an hour.
+      await pruneChanges(this.dataSource, this.config.directory.changesDays).catch(() => undefined);
       await sleep(PRUNE_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      if (signal.aborted) return;
-      const { changesDays } = this.config.directory;
-      await this.dataSource
-        .transaction((manager) => pruneChanges(manager, changesDays))
-        .catch(() => undefined);
     }
   }
 

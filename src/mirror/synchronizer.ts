@@ -83,9 +83,8 @@ export function isOfDirectory(error: unknown): error is Error {
 export class Synchronizer {
   /** Counts of how runs have ended since the start of the process, for metrics. */
   readonly ended = new Map<RunEnd, number>();
-  /** Duration of the last run that wrote a revision, and of the last scan; null: there was none. */
+  /** Duration of the last run that wrote a revision; null: there was none. */
   lastRevisionSeconds: number | null = null;
-  lastScanSeconds: number | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -132,7 +131,6 @@ export class Synchronizer {
     } finally {
       const seconds = (performance.now() - begun) / 1000;
       if (end === 'applied') this.lastRevisionSeconds = seconds;
-      if (scope === 'all') this.lastScanSeconds = seconds;
       this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
     }
   }

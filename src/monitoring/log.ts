@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { isNativeError } from 'node:util/types';
-import type { LoggerService } from '@nestjs/common';
+import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { pino } from 'pino';
 import type { Config } from '../config/config.js';
 
@@ -13,7 +13,7 @@ const LEVELS = {
   log: 'info',
   debug: 'debug',
   verbose: 'trace',
-} as const satisfies Record<Config['logLevel'], pino.Level>;
+} as const satisfies Record<LogLevel, pino.Level>;
 
 /**
  * Bytes of lines that are written together. A pipe takes so many without bytes of other processes between them (POSIX.1-2017, write;
@@ -45,18 +45,13 @@ const STANDARD_OUTPUT: LogStream = {
 };
 
 /** @param stream default: standard output */
-export function createLog(
-  { logLevel, monitoring }: LogConfig,
-  stream = STANDARD_OUTPUT,
-  isTerminal = process.stdout.isTTY,
-): pino.Logger {
-  const format = new TextFormat(isTerminal, isTerminal && process.stdout.isTTY && process.stdout.hasColors());
-  const output = isTextLog({ monitoring }, isTerminal)
-    ? { write: (line: string) => stream.write(format.lineOf(JSON.parse(line) as Line)) }
+export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Logger {
+  const output = isTextLog(config)
+    ? { write: (line: string) => stream.write(textOfLine(JSON.parse(line) as Line)) }
     : stream;
   return pino(
     {
-      level: LEVELS[logLevel],
+      level: LEVELS[config.logLevel],
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
@@ -66,11 +61,8 @@ export function createLog(
 }
 
 /** Whether the log is for people, and not for programs that keep it. */
-export function isTextLog(
-  { monitoring }: Pick<LogConfig, 'monitoring'>,
-  isTerminal = process.stdout.isTTY,
-): boolean {
-  return (monitoring.logFormat ?? (isTerminal ? 'text' : 'json')) === 'text';
+export function isTextLog({ monitoring }: Pick<LogConfig, 'monitoring'>): boolean {
+  return (monitoring.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')) === 'text';
 }
 
 /**
@@ -142,106 +134,65 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-type Color = Parameters<typeof styleText>[0];
-
-const COLORS: Partial<Record<string, Color>> = {
-  fatal: ['bold', 'red'],
+const COLORS: Partial<Record<string, Parameters<typeof styleText>[0]>> = {
+  fatal: 'red',
   error: 'red',
   warn: 'yellow',
-  info: 'green',
 };
 
-/** Readable lines: time, level, context, message, and the other members. */
-export class TextFormat {
-  /** @param isShort whether lines of requests have only what fits into a terminal */
-  constructor(
-    private readonly isShort: boolean,
-    private readonly hasColors: boolean,
-  ) {}
-
-  lineOf({ level, time, msg, context, ...fields }: Line): string {
-    const date = new Date(time);
-    const clock = `${date.toTimeString().slice(0, 8)}.${time.slice(20, 23)}`;
-    const start = this.paint('gray', clock);
-    if (this.isShort && 'route' in fields) {
-      const { status, milliseconds, route, operation } = fields;
-      const color = Number(status) >= 500 ? 'red' : Number(status) >= 400 ? 'yellow' : 'green';
-      const duration = `${Number(milliseconds).toFixed(1)} ms`.padStart(10);
-      const name = typeof operation === 'string' ? ` ${operation}` : '';
-      return `${start} ${this.paint(color, String(status))} ${duration} ${String(route)}${name}\n`;
-    }
-    const shown = this.paint(COLORS[level] ?? 'gray', level.toUpperCase().padEnd(5));
-    const place = context === undefined ? '' : `${this.paint('cyan', `[${context}]`)} `;
-    const details = Object.entries(fields).map(([name, value]) => ` ${name}=${String(value)}`);
-    return `${start} ${shown} ${place}${msg}${details.join('')}\n`;
-  }
-
-  private paint(color: Color, text: string): string {
-    return this.hasColors ? styleText(color, text, { validateStream: false }) : text;
-  }
+/** Time, level, context, message, and the other members. */
+function textOfLine({ level, time, msg, context, ...fields }: Line): string {
+  const clock = new Date(time).toTimeString().slice(0, 8);
+  const name = level.toUpperCase().padEnd(5);
+  const color = process.stdout.isTTY && process.stdout.hasColors() ? COLORS[level] : undefined;
+  const shown = color === undefined ? name : styleText(color, name, { validateStream: false });
+  const place = context === undefined ? '' : `[${context}] `;
+  const details = Object.entries(fields).map(([field, value]) => ` ${field}=${String(value)}`);
+  return `${clock} ${shown} ${place}${msg}${details.join('')}\n`;
 }
 
-/** Start-up messages of Nest are not relevant for an operator and appear only with `debug`. */
-const STARTUP_CONTEXTS = new Set([
-  'NestFactory',
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-  'GraphQLModule',
-]);
-
-/** Contexts in which Nest reports a failed start before it throws. The caller reports it in one line instead. */
-const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
+/** Contexts of which messages appear only with `debug`. */
+const UNIMPORTANT: Partial<Record<LogLevel, readonly string[]>> = {
+  // Start-up messages of Nest are not relevant for an operator.
+  log: [
+    ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication'],
+    'GraphQLModule',
+  ],
+  // Nest reports a failed start before it throws. The caller reports it in one line instead.
+  error: ['ExceptionHandler', 'NestApplication', 'TypeOrmModule'],
+};
 
 /** Writes all messages of Nest and of the loggers of this service as lines of the log. */
-export class NestLog implements LoggerService {
-  constructor(private readonly lines: pino.Logger) {}
+export class NestLog extends ConsoleLogger {
+  constructor(private readonly lines: pino.Logger) {
+    super({ structuredParams: false });
+  }
 
   /** @param stream default: standard output */
   static of(config: LogConfig, stream?: LogStream): NestLog {
     return new NestLog(createLog(config, stream));
   }
 
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
+  override isLevelEnabled(level: LogLevel): boolean {
+    return this.lines.isLevelEnabled(LEVELS[level]);
   }
 
-  error(message: unknown, ...rest: unknown[]): void {
-    this.write(FAILURE_CONTEXTS.has(contextOf(rest) ?? '') ? 'debug' : 'error', message, rest);
+  protected override printMessages(
+    messages: unknown[],
+    context?: string,
+    level: LogLevel = 'log',
+    _stream?: 'stdout' | 'stderr',
+    stack?: unknown,
+  ): void {
+    const isUnimportant = UNIMPORTANT[level]?.includes(context ?? '') === true;
+    const texts = [...messages, stack].map(textOf).filter((each) => each !== '');
+    this.lines[isUnimportant ? 'debug' : LEVELS[level]]({ context }, texts.join('\n'));
   }
 
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
+  /** It is a part of the line. */
+  protected override printStackTrace(): void {
+    return;
   }
-
-  log(message: unknown, ...rest: unknown[]): void {
-    this.write(STARTUP_CONTEXTS.has(contextOf(rest) ?? '') ? 'debug' : 'info', message, rest);
-  }
-
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
-  /**
-   * @param rest arguments from Nest: optionally a stack or further messages, and the context as the last one
-   */
-  private write(level: pino.Level, message: unknown, rest: readonly unknown[]): void {
-    if (!this.lines.isLevelEnabled(level)) return;
-    const context = contextOf(rest);
-    const more = (context === undefined ? rest : rest.slice(0, -1)).filter((each) => each !== undefined);
-    const text = [message, ...more].map(textOf).filter((each) => each !== '');
-    this.lines[level]({ context }, text.join('\n'));
-  }
-}
-
-function contextOf(rest: readonly unknown[]): string | undefined {
-  const last = rest.at(-1);
-  return typeof last === 'string' && !last.includes('\n') ? last : undefined;
 }
 
 /** Only the stack, because libraries store statements, values and headers in other properties of errors. */

@@ -1,109 +1,94 @@
+import { createHmac } from 'node:crypto';
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
 import { request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { Webhook } from 'standardwebhooks';
-import type { Change } from '../changes/change.model.js';
-import { describeChange } from '../changes/stream/change-events.js';
+import { type Change, describeChange } from '../changes/change.model.js';
 import { isPublicAddress } from '../common/public-address.js';
 import { hostOf } from '../common/url.js';
-import { withEither } from '../common/with-either.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 
 /** Milliseconds for a delivery, from the resolution of the name to the status. */
 const TIMEOUT_MS = 15_000;
-/** Code of the error of a name that has private addresses only. */
+/** Why a connection is given up, as the code of an error. */
 const PRIVATE = 'EPRIVATE';
-
-/** Why a delivery failed, without parts of the address or of the answer. */
-export interface DeliveryFailure {
-  readonly reason: string;
-  /** Seconds after which the receiver wants the next attempt; null if it does not say. */
-  readonly retryAfter: number | null;
-}
+const TOO_LATE = 'ETOOLATE';
 
 /**
  * Sends a change as Standard Webhooks specifies. The id is the same at each attempt.
- * @returns null if the receiver has accepted it
+ * @returns null if the receiver has accepted it, otherwise why not, without parts of the address or of the answer
  */
 export async function deliver(
-  { url, secret, allowPrivate }: WebhookTarget,
+  target: WebhookTarget,
   change: Change,
   signal: AbortSignal,
-): Promise<DeliveryFailure | null> {
-  const now = new Date();
+): Promise<string | null> {
   const body = JSON.stringify({
     type: change.kind,
     timestamp: change.at.toISOString(),
     data: describeChange(change),
   });
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const seconds = Math.floor(Date.now() / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'user-agent': 'directory-service',
+    'webhook-id': change.id,
+    'webhook-timestamp': seconds,
+    'webhook-signature': sign(target.secret, `${change.id}.${seconds}.${body}`),
+  };
   try {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': 'directory-service',
-      'webhook-id': change.id,
-      'webhook-timestamp': Math.floor(now.getTime() / 1000),
-      'webhook-signature': new Webhook(secret).sign(change.id, now, body),
-    };
-    const { status, retryAfter } = await withEither([signal, timeout], (either) =>
-      post(new URL(url), headers, body, allowPrivate, either),
-    );
-    return status >= 200 && status < 300 ? null : { reason: `it answers ${status}`, retryAfter };
+    const status = await post(target, headers, body, signal);
+    return status >= 200 && status < 300 ? null : `it answers ${status}`;
   } catch (error) {
-    const reason = timeout.aborted
-      ? `it does not answer within ${TIMEOUT_MS / 1000} seconds`
-      : reasonOf(error);
-    return { reason, retryAfter: null };
+    // Messages of Node contain addresses.
+    const { code, name } = error as NodeJS.ErrnoException;
+    if (code === TOO_LATE) return `it does not answer within ${TIMEOUT_MS / 1000} seconds`;
+    return code === PRIVATE ? 'its address is private' : `it cannot be reached (${code ?? name})`;
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly retryAfter: number | null;
+/** The signature of Standard Webhooks: of version 1, which is symmetric. */
+function sign(secret: string, signed: string): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
 }
 
-/** The body of the answer is not read, and redirects are not followed. Each attempt has a connection of its own. */
+/**
+ * The status of the answer, whose body is not read. Redirects are not followed. Each attempt has a connection of its own, so that a
+ * receiver can move to another address.
+ */
 function post(
-  url: URL,
+  { url: address, allowPrivate }: WebhookTarget,
   headers: Readonly<Record<string, string | number>>,
   body: string,
-  allowPrivate: boolean,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<number> {
+  const url = new URL(address);
   const host = hostOf(url);
   // A name is resolved by `lookup`, which an address does not pass.
-  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(privateError());
+  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(withCode(PRIVATE));
   const send = url.protocol === 'https:' ? sendHttps : sendHttp;
   const options = { method: 'POST', headers, signal, agent: false as const };
-  return new Promise((resolveAnswer, reject) => {
+  return new Promise((resolveStatus, reject) => {
     const sent = send(url, { ...options, ...(allowPrivate ? {} : { lookup: lookupPublic }) }, (response) => {
-      const retryAfter = secondsUntil(response.headers['retry-after'], Date.now());
       response.destroy();
-      resolveAnswer({ status: response.statusCode ?? 0, retryAfter });
+      resolveStatus(response.statusCode ?? 0);
     });
     // Node destroys a connection that would change its protocol, and reports nothing else.
     sent.on('upgrade', (response, socket) => {
       socket.destroy();
-      resolveAnswer({ status: response.statusCode ?? 0, retryAfter: null });
+      resolveStatus(response.statusCode ?? 0);
     });
+    const timer = setTimeout(() => sent.destroy(withCode(TOO_LATE)), TIMEOUT_MS);
     sent.on('error', reject);
     sent.on('close', () => {
-      reject(Object.assign(new Error('The connection was closed without an answer'), { code: 'ECONNRESET' }));
+      clearTimeout(timer);
+      // Without an answer.
+      reject(withCode('ECONNRESET'));
     });
     sent.end(body);
   });
-}
-
-/**
- * The pause that a `Retry-After` header asks for, which has seconds or a date (RFC 9110 §10.2.3). Null: none.
- * @param now milliseconds since 1970
- */
-export function secondsUntil(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
-  return seconds > 0 ? seconds : null;
 }
 
 /** Resolves a name to its public addresses, right before the connection, so that no other resolution comes in between. */
@@ -111,18 +96,12 @@ const lookupPublic: LookupFunction = (hostname, options: LookupOptions, callback
   resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
     const addresses = error === null ? found.filter(({ address }) => isPublicAddress(address)) : [];
     const [first] = addresses;
-    if (first === undefined) callback(error ?? privateError(), '');
+    if (first === undefined) callback(error ?? withCode(PRIVATE), '');
     else if (options.all === true) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
 };
 
-function privateError(): NodeJS.ErrnoException {
-  return Object.assign(new Error('The address is private'), { code: PRIVATE });
-}
-
-/** Messages of Node contain addresses. */
-function reasonOf(error: unknown): string {
-  const { code, name } = error as NodeJS.ErrnoException;
-  return code === PRIVATE ? 'its address is private' : `it cannot be reached (${code ?? name})`;
+function withCode(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error('The connection is given up'), { code });
 }

@@ -17,11 +17,9 @@ export class WebhookEntity {
   @Column('integer', { default: 0 })
   attempts!: number;
 
-  @Column({ type: 'timestamptz', name: 'failing_since', precision: 3, nullable: true })
-  failingSince!: Date | null;
-
-  @Column({ type: 'timestamptz', name: 'next_attempt_at', precision: 3, nullable: true })
-  nextAttemptAt!: Date | null;
+  /** Seconds for which these attempts have failed, without the time in which the service was stopped. */
+  @Column('integer', { name: 'failed_seconds', default: 0 })
+  failedSeconds!: number;
 
   /** Nothing is sent until an operator enables it again. */
   @Column({ type: 'timestamptz', name: 'disabled_at', precision: 3, nullable: true })
@@ -31,3 +29,7 @@ export class WebhookEntity {
   @Column('text', { nullable: true })
   failure!: string | null;
 }
+
+export type WebhookState = Readonly<WebhookEntity>;
+
+export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null } as const;

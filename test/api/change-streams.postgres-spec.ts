@@ -1,4 +1,6 @@
 import { DataSource } from 'typeorm';
+import { ChangeStreams } from '../../src/changes/change-streams.js';
+import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { ChangeKind } from '../../src/common/change-kind.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
@@ -27,6 +29,7 @@ describe('streams of changes', () => {
     environment: {
       CORS_ORIGINS: 'https://pages.example.org',
       LIMIT_STREAMS: '12',
+      LIMIT_REQUEST_SECONDS: '5',
       LIMIT_STREAMS_PER_PRINCIPAL: '8',
       LIMIT_FAILED_LOGINS: '2',
       DIRECTORY_GUARD_PERCENT: '100',
@@ -130,6 +133,7 @@ describe('streams of changes', () => {
       .query(
         `update changes set at = at - interval '40 days' where id in (select id from changes order by id limit 3)`,
       );
+    await pruneChanges(service.app.get(DataSource), 30);
     const expired = await open('', { lastEventId: cursor });
     expect([expired.status, await expired.code()]).toEqual([410, 'CHANGE_CURSOR_EXPIRED']);
   });
@@ -183,7 +187,9 @@ describe('streams of changes', () => {
     await change(PEOPLE);
   });
 
-  it('closes the connection of a reader that is too slow, which then resumes without a gap', async () => {
+  it('closes the connection of a reader that does not read, which then resumes without a gap', async () => {
+    const countOpen = () => Promise.resolve(service.app.get(ChangeStreams).open);
+    await eventually(countOpen, 0);
     const slow = await (await open()).begun();
     const fast = await (await open()).begun();
     slow.response.pause();
@@ -197,6 +203,7 @@ describe('streams of changes', () => {
     await change([...PEOPLE, { id: 'final' }]);
     const events = await fast.receive(60_001);
     expect(events).toHaveLength(60_001);
+    await eventually(countOpen, 1);
     slow.response.resume();
     await slow.untilEnded();
     expect(slow.events.length).toBeLessThan(60_001);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import {
   type ChangesPage,
   followChanges,
@@ -344,6 +345,7 @@ describe('the log of changes after the first revision', () => {
   it('says after which cursor it is complete when changes have expired', async () => {
     const start = await readStart();
     await service.app.get(DataSource).query(`update changes set at = at - interval '31 days'`);
+    await pruneChanges(service.app.get(DataSource), 30);
     const later = await readStart();
     const read = async (after: string) => {
       const { errors } = await service.query(`{ changes(first: 9, after: "${after}") { totalCount } }`, {

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { keyOfDn } from '../../src/ldap/naming/identifiers.js';
+import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -115,7 +116,7 @@ describe('a user who was deleted from the directory', () => {
       dataSource.getRepository(AccessLogEntity),
       new HttpAdapterHost(),
     ).flush();
-    await service.synchronize();
+    await pruneChanges(dataSource, 30);
     expect(await findTraces()).toEqual([]);
   });
 });

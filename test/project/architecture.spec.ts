@@ -72,7 +72,6 @@ const MODEL_IMPORTS = /^(users\/user\.fields|groups\/group\.fields|ldap\/(filter
 
 /** Files that use neither Nest, a connection, the clock nor the environment. */
 const PURE = [
-  'changes/retention.ts',
   'commands/changes-text.ts',
   'common/back-off.ts',
   'common/cursor.ts',

@@ -39,13 +39,8 @@ describe('the receivers in examples/webhook', () => {
     await eventually(() => deliver(target, change, signal), null);
     expect(await deliver(target, change, signal)).toBeNull();
     const other = `whsec_${Buffer.alloc(32, 'another secret').toString('base64')}`;
-    expect(await deliver({ ...target, secret: other }, change, signal)).toEqual({
-      reason: 'it answers 400',
-      retryAfter: null,
-    });
-    expect(await deliver({ ...target, allowPrivate: false }, change, signal)).toMatchObject({
-      reason: 'its address is private',
-    });
+    expect(await deliver({ ...target, secret: other }, change, signal)).toBe('it answers 400');
+    expect(await deliver({ ...target, allowPrivate: false }, change, signal)).toBe('its address is private');
     await eventually(() => Promise.resolve(output.trim()), 'USER_CREATED anna');
     child.kill('SIGKILL');
   });

@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
@@ -103,28 +102,19 @@ export class ExternalIssuer {
   ): Promise<z.output<Schema>> {
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...authorization };
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
-    const sent: IssuerRequest = {
-      method: form === null ? 'GET' : 'POST',
-      url: new URL(url),
-      headers: form === null ? headers : { ...headers, ...type },
-    };
-    requestChannel.publish(sent);
-    try {
-      const response = await this.send(sent, form?.toString());
-      sent.status = response.statusCode;
-      const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
-      if (response.statusCode !== 200 || isEncoded) {
-        response.destroy();
-        throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
-      }
-      return schema.parse(JSON.parse(await readText(response)));
-    } finally {
-      responseChannel.publish(sent);
+    const sent = form === null ? headers : { ...headers, ...type };
+    const response = await this.send(new URL(url), sent, form?.toString());
+    const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
+    if (response.statusCode !== 200 || isEncoded) {
+      response.destroy();
+      throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
     }
+    return schema.parse(JSON.parse(await readText(response)));
   }
 
   /** On a connection of its own, because one that waits for its next request may be closed. Redirects are not followed. */
-  private async send({ method, url, headers }: IssuerRequest, body?: string): Promise<IncomingMessage> {
+  private async send(url: URL, headers: Record<string, string>, body?: string): Promise<IncomingMessage> {
+    const method = body === undefined ? 'GET' : 'POST';
     const { certificates } = this.config;
     const ca = certificates === null ? {} : { ca: certificates };
     const options = { ...ca, method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
@@ -135,20 +125,6 @@ export class ExternalIssuer {
     return response;
   }
 }
-
-/** A request to the issuer, to which a subscriber may add headers. */
-export interface IssuerRequest {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: Record<string, string | number>;
-  /** Undefined until there is a response. */
-  status?: number | undefined;
-}
-
-/** Publishes each IssuerRequest before it is sent. */
-export const requestChannel = diagnosticsChannel.channel('directory:issuer');
-/** Publishes the same object when the request has been answered or has failed. */
-export const responseChannel = diagnosticsChannel.channel('directory:issuer:answered');
 
 /** RFC 7662 §2.1 requires some protection of the endpoint. If the network protects it, there are no credentials. */
 function authorizationOf(client: IntrospectionConfig['client']): Record<string, string> {

@@ -256,8 +256,6 @@ const LOG = [
     revision_uuid uuid,
     change_count integer not null default 0,
     changes_pruned_to bigint not null default 0,
-    changes_clock timestamptz(3) not null default now(),
-    changes_clock_doubted_since timestamptz(3),
     cursor_key bytea not null constraint mirror_state_cursor_key_length check (octet_length(cursor_key) = 16)
       default substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16),
     constraint mirror_state_one_row check (only_row)
@@ -317,8 +315,7 @@ const SERVICE = [
     id text not null constraint webhooks_pk primary key,
     cursor text not null,
     attempts integer not null default 0,
-    failing_since timestamptz(3),
-    next_attempt_at timestamptz(3),
+    failed_seconds integer not null default 0,
     disabled_at timestamptz(3),
     failure text
   )`,

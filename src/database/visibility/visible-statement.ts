@@ -291,8 +291,8 @@ export const COLUMNS = {
   },
   mirror_state: [
     ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint'],
-    ...['revision', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
-    ...['cursor_key', 'leader', 'mode', 'refusals', 'context_csns', 'read_whole_at'],
+    ...['revision', 'changes_pruned_to', 'cursor_key', 'leader', 'mode', 'refusals', 'context_csns'],
+    'read_whole_at',
   ],
 };
 

@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import type {
   ApolloServerPlugin,
@@ -38,9 +37,6 @@ import {
   type Variables,
 } from './operation-policy.js';
 import { selectBelow } from './selection.js';
-
-/** Publishes the RequestContext of each operation that is not cached, before the policy is applied. */
-export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** The size of all cached decisions: ten for each, and one for each place of personal data. */
 const DECISIONS_SIZE = 50_000;
@@ -98,7 +94,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     if (request.cached === null && !request.isAnswered) {
       if (!this.shedder.begin(performance.now())) throw overloaded();
       request.isUnderWay = true;
-      if (operationChannel.hasSubscribers) operationChannel.publish(context);
     }
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(resolved, context, variables);

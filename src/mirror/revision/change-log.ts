@@ -1,6 +1,6 @@
-import { advance, hasRecovered, type LogClock, PORTION } from '../../changes/retention.js';
+import type { DataSource } from 'typeorm';
 import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
-import { LEAP_HOURS, NOW, type Writer } from '../../database/statements/statement.js';
+import type { Writer } from '../../database/statements/statement.js';
 
 /** The columns of the log that a change can have, with their defaults. */
 const COLUMNS = {
@@ -48,8 +48,9 @@ const KINDS = {
  * A client can apply the changes one by one. No entry receives an id before the previous holder has released it, unless entries
  * exchange ids in a cycle. Removals come first, with the previous ids.
  *
- * No change is earlier than one before it, even if the clock of the database goes back. Ids continue at the microseconds of the
- * clock: after a restore or a failover, a change does not get the id of a lost one, by which clients would take it for known.
+ * No change is earlier than one before it, even if the clock of the database goes back; times that are more than a day ahead are
+ * of a clock that was wrong, and not continued. Ids continue at the microseconds of the clock: after a restore or a failover, a change
+ * does not get the id of a lost one, by which clients would take it for known.
  * @param revision the number of the revision
  * @returns the number of changes
  */
@@ -76,7 +77,8 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
   });
   const [row] = await writer.query<{ count: number }[]>(
     `with stamp as materialized (
-       select (select greatest(clock_timestamp()::timestamptz(3), max(c.at)) from changes c) as at,
+       select (select greatest(clock_timestamp()::timestamptz(3), max(c.at)) from changes c
+           where c.at < clock_timestamp() + interval '24 hours') as at,
          setval('changes_id_seq', greatest(s.last_value, (extract(epoch from clock_timestamp()) * 1000000)::bigint)) as number
        from changes_id_seq s),
      recorded as (
@@ -238,65 +240,40 @@ function memberships(isRemoval: boolean): Part {
   };
 }
 
-/** Milliseconds by which the stored clock may lag, so that it is not written each time. */
-const LAG = 3_600_000;
-
-/** The clock of the change log, and that of the database. */
-interface LogState extends LogClock {
-  readonly now: Date;
-}
+/** Expired changes that one transaction deletes at most: it holds the lock on the state of the mirror. */
+const PORTION = 20_000;
 
 /**
- * Deletes expired changes, at most PORTION of them, in the caller's transaction.
+ * Deletes expired changes, in their order, and at most those of a day: a clock that is wrong for a while costs a day of the log. A
+ * change with a time in the future was written while the clock was wrong. It is deleted together with those before and after it.
  * @param days number of days for which changes are kept
  */
-export async function pruneChanges(writer: Writer, days: number): Promise<void> {
-  await followClock(writer);
-  const [row] = await writer.query<{ expired: string | null }[]>(
-    `select max(past.id) as expired from (
-       select id from changes
-       where at < (select changes_clock from mirror_state) - make_interval(hours => 24 * $1::integer)
-       order by at, id limit ${PORTION}) past`,
+export async function pruneChanges(dataSource: DataSource, days: number): Promise<void> {
+  const [found] = await dataSource.query<{ until: Date }[]>(
+    `select least(k.since, f.at + interval '24 hours') as until
+     from (select now() - make_interval(hours => 24 * $1::integer) as since) k
+       cross join (select at from changes order by id limit 1) f
+     where exists (select from changes c where c.at < k.since)`,
     [days],
   );
-  if (row?.expired == null) return;
-  // Takes the same lock as a process that applies a revision. Two deletions would otherwise wait for each
-  // other.
-  await writer.query('select from mirror_state for update');
-  await writer.query(
-    `with gone as (
-       delete from changes where id > (select changes_pruned_to from mirror_state) and id <= $1::bigint returning 1)
-     update mirror_state set changes_pruned_to = $1::bigint, change_count = change_count - (select count(*) from gone)`,
-    [row.expired],
-  );
+  if (found === undefined) return;
+  for (let count = PORTION; count === PORTION;) {
+    count = await dataSource.transaction(async (manager) => {
+      // Two deletions would otherwise wait for each other.
+      await manager.query('select from mirror_state for update');
+      const [row] = await manager.query<{ count: number }[]>(PRUNE, [found.until]);
+      return row?.count ?? 0;
+    });
+  }
 }
 
-/**
- * Compares the clock of the change log with that of the database. Changes recorded while that clock was wrong by more than a day are
- * moved back to the present.
- */
-async function followClock(writer: Writer): Promise<void> {
-  const [state] = await writer.query<LogState[]>(
-    `select changes_clock as at, changes_clock_doubted_since as "doubtedSince", ${NOW} as now from mirror_state`,
-  );
-  if (state === undefined) throw new Error('The mirror has no state');
-  const next = advance(state, state.now);
-  const moved = next.at.getTime() - state.at.getTime();
-  const isDoubtSame = next.doubtedSince?.getTime() === state.doubtedSince?.getTime();
-  if (isDoubtSame && moved >= 0 && moved < LAG) return;
-  await writer.query('update mirror_state set changes_clock = $1, changes_clock_doubted_since = $2', [
-    next.at,
-    next.doubtedSince,
-  ]);
-  if (hasRecovered(state, state.now)) await writer.query(PUT_BACK, [state.at]);
-}
-
-/**
- * Changes recorded while the clock was doubted are later than all others. They become not later than the
- * present.
- */
-const PUT_BACK = `
-  with wild as (select $1::timestamptz + interval '${LEAP_HOURS} hours' as since)
-  update changes c
-  set at = (select greatest(clock_timestamp()::timestamptz(3), max(s.at)) from changes s, wild where s.at <= wild.since)
-  from wild where c.at > wild.since`;
+const PRUNE = `
+  with oldest as materialized (select id, at from changes order by id limit ${PORTION}),
+  expired as (
+    select max(id) as id from oldest where at < $1::timestamptz
+      and id < all (select k.id from oldest k where k.at >= $1::timestamptz and k.at < now() + interval '24 hours')),
+  gone as (delete from changes c using expired e where c.id <= e.id returning 1),
+  counted as (
+    update mirror_state m set changes_pruned_to = e.id, change_count = m.change_count - (select count(*) from gone)
+    from expired e where e.id is not null)
+  select count(*)::integer as count from gone`;

@@ -4,7 +4,7 @@ import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
 import { fingerprintOf, type Identity } from '../../sources/directory.js';
-import { pruneChanges, writeChanges } from './change-log.js';
+import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
@@ -20,7 +20,7 @@ export class OutdatedRevisionError extends Error {
 }
 
 export interface RevisionRequest {
-  readonly config: Pick<DirectoryConfig, 'mapping' | 'guard' | 'changesDays' | 'source' | 'visibility'>;
+  readonly config: Pick<DirectoryConfig, 'mapping' | 'guard' | 'source' | 'visibility'>;
   /** The number of this process as the leader (see Term); null: a command, which needs none. */
   readonly leader: number | null;
   /** All changes of the directory before this time are in the revision; null: the time of the mirror stays. */
@@ -244,8 +244,7 @@ class Revision {
     state: State,
     difference: { readonly users: number; readonly groups: number },
   ): Promise<WrittenRevision> {
-    const { config, asOf } = this.request;
-    await pruneChanges(this.writer, config.changesDays);
+    const { asOf } = this.request;
     const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),

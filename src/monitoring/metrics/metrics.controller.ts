@@ -1,56 +1,49 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
   Controller,
   Get,
   Header,
-  Res,
   Inject,
   Injectable,
+  Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
-  Logger,
+  Res,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../auth/access.js';
-import { MetricsRegistry } from './registry.js';
-import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { MetricsRegistry } from './registry.js';
 
-/** Milliseconds within which a request must arrive completely. */
-const REQUEST_TIMEOUT_MS = 5000;
-/** Maximum number of connections. Metrics have few clients. */
+/** Limits of requests on the port of metrics, which have few clients. */
+const LIMITS = { requestTimeout: 5000, headersTimeout: 5000, connectionsCheckingInterval: 1000 };
 const MOST_CONNECTIONS = 100;
-
-const logger = new Logger('Metrics');
 
 /** The media type of the Prometheus text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-async function answer(
-  { method, url = '' }: IncomingMessage,
-  response: ServerResponse,
-  registry: MetricsRegistry,
-): Promise<void> {
-  const isAsked = /^\/metrics(\?|$)/.test(url);
-  if (!isAsked || method !== 'GET') {
-    response.writeHead(isAsked ? 405 : 404, isAsked ? { allow: 'GET' } : {}).end();
-    return;
+/** Serves metrics on the port of the API. Used only where metrics need no protection from clients. */
+@Public()
+@Controller()
+export class MetricsController {
+  constructor(private readonly registry: MetricsRegistry) {}
+
+  @Get('metrics')
+  @Header('cache-control', 'no-store')
+  async read(@Res() reply: FastifyReply): Promise<void> {
+    const text = await this.registry.text();
+    // Sent as bytes, because Fastify would add a second charset to text.
+    await reply.type(METRICS_TYPE).send(Buffer.from(text));
   }
-  const text = await registry.text();
-  response
-    .writeHead(200, {
-      'content-type': METRICS_TYPE,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    })
-    .end(text);
 }
 
 /** Serves metrics on a separate port, which clients of the API need not be able to reach. */
 @Injectable()
 export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('Metrics');
   private server: Server | null = null;
 
   constructor(
@@ -65,14 +58,9 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     // The command line has no HTTP server.
     const adapter = this.host.httpAdapter as unknown;
     if (metrics?.kind !== 'apart' || !adapter) return;
-    const timeouts = {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: 1000,
-    };
-    const server = createServer(timeouts, (request, response) => {
-      answer(request, response, this.registry).catch((error: unknown) => {
-        logger.error(error);
+    const server = createServer(LIMITS, (request, response) => {
+      this.answer(request, response).catch((error: unknown) => {
+        this.logger.error(error);
         response.writeHead(500).end();
       });
     });
@@ -90,19 +78,18 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     server.closeAllConnections();
     await closed;
   }
-}
 
-/** Serves metrics on the port of the API. Used only where metrics need no protection from clients. */
-@Public()
-@Controller()
-export class MetricsController {
-  constructor(private readonly registry: MetricsRegistry) {}
-
-  @Get('metrics')
-  @Header('cache-control', 'no-store')
-  async read(@Res() reply: FastifyReply): Promise<void> {
-    const text = await this.registry.text();
-    // Sent as bytes, because Fastify would add a second charset to text.
-    await reply.type(METRICS_TYPE).send(Buffer.from(text));
+  private async answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const isFound = /^\/metrics(\?|$)/.test(url);
+    if (!isFound || method !== 'GET') {
+      response.writeHead(isFound ? 405 : 404, isFound ? { allow: 'GET' } : {}).end();
+      return;
+    }
+    const headers = {
+      'content-type': METRICS_TYPE,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    };
+    response.writeHead(200, headers).end(await this.registry.text());
   }
 }

@@ -1,12 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { settlesWithin } from '../../common/settles-within.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../../database/database.js';
 import { Revisions } from '../../database/revisions.js';
 import { statement } from '../../database/statements/statement.js';
 import { MirrorFollowing } from '../../mirror/following.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';
 import { ENDS, Synchronizer } from '../../mirror/synchronizer.js';
-import type { LabelledValue, Metric, MetricGroup } from './registry.js';
+import { WebhookEntity } from '../../webhooks/webhook.entity.js';
+import { type LabelledValue, metric, type MetricGroup } from './registry.js';
 
 /** A later answer is useless, because clients request metrics periodically. */
 const READ_TIMEOUT_MS = 1000;
@@ -24,67 +28,51 @@ const READ_SIZES = statement(
  */
 @Injectable()
 export class MirrorMetrics implements MetricGroup {
-  readonly metrics: readonly Metric[] = [
-    {
-      name: 'directory_database_up',
-      aggregator: 'min',
-      help: 'Whether the state of the mirror can be read from the database',
-      read: () => this.status !== null,
-    },
-    {
-      name: 'directory_mirror_state',
-      help: 'State of the synchronization: 1 for the current state, 0 for the others',
-      aggregator: 'max',
-      read: () => Object.values(SyncState).map((state) => [{ state }, this.status?.state === state ? 1 : 0]),
-    },
-    {
-      name: 'directory_mirror_age_seconds',
-      help: 'Seconds since the mirror was last known to equal the directory',
-      aggregator: 'max',
-      read: () => (this.status === null ? null : this.ageSeconds),
-    },
-    {
-      name: 'directory_mirror_revision',
-      help: 'Last applied revision',
-      aggregator: 'max',
-      read: () => this.status?.revision ?? null,
-    },
-    {
-      name: 'directory_mirror_read_revision',
-      help: 'Revision from which this process answers; it lags behind the applied one only briefly',
-      aggregator: 'min',
-      read: () => this.revisions.current?.number ?? null,
-    },
-    {
-      name: 'directory_mirror_entries',
-      help: 'Number of objects in the mirror',
-      aggregator: 'max',
-      read: () => this.readEntries(),
-    },
-    {
-      name: 'directory_mirror_runs_total',
-      help: 'Synchronization runs of this process, by outcome',
-      aggregator: 'max',
-      read: () => ENDS.map((outcome) => [{ outcome }, this.synchronizer.ended.get(outcome) ?? 0]),
-    },
-    {
-      name: 'directory_mirror_last_run_seconds',
-      help: 'Duration of the last run that applied a revision, in seconds',
-      aggregator: 'max',
-      read: () => this.synchronizer.lastRevisionSeconds,
-    },
-    {
-      name: 'directory_leader',
-      help: 'Whether this process leads the synchronization: 1 in one process, 0 in the others',
-      aggregator: 'max',
-      read: () => this.following.isLeading,
-    },
-    {
-      name: 'directory_mirror_last_scan_seconds',
-      help: 'Seconds that the last comparison of all entries with the directory took',
-      aggregator: 'max',
-      read: () => this.synchronizer.lastScanSeconds,
-    },
+  readonly metrics = [
+    metric(
+      'directory_database_up',
+      'Whether the state of the mirror can be read from the database',
+      () => this.status !== null,
+      'min',
+    ),
+    metric(
+      'directory_mirror_state',
+      'State of the synchronization: 1 for the current state, 0 for the others',
+      () => Object.values(SyncState).map((state) => [{ state }, this.status?.state === state ? 1 : 0]),
+      'max',
+    ),
+    metric(
+      'directory_mirror_age_seconds',
+      'Seconds since the mirror was last known to equal the directory',
+      () => (this.status === null ? null : this.ageSeconds),
+      'max',
+    ),
+    metric('directory_mirror_revision', 'Last applied revision', () => this.status?.revision ?? null, 'max'),
+    metric(
+      'directory_mirror_read_revision',
+      'Revision from which this process answers; it lags behind the applied one only briefly',
+      () => this.revisions.current?.number ?? null,
+      'min',
+    ),
+    metric('directory_mirror_entries', 'Number of objects in the mirror', () => this.readEntries(), 'max'),
+    metric(
+      'directory_mirror_runs_total',
+      'Synchronization runs of this process, by outcome',
+      () => ENDS.map((outcome) => [{ outcome }, this.synchronizer.ended.get(outcome) ?? 0]),
+      'max',
+    ),
+    metric(
+      'directory_mirror_last_run_seconds',
+      'Duration of the last run that applied a revision, in seconds',
+      () => this.synchronizer.lastRevisionSeconds,
+      'max',
+    ),
+    metric(
+      'directory_leader',
+      'Whether this process leads the synchronization: 1 in one process, 0 in the others',
+      () => this.following.isLeading,
+      'max',
+    ),
   ];
   /** Null: the database does not respond. */
   private status: MirrorStatus | null = null;
@@ -121,5 +109,44 @@ export class MirrorMetrics implements MetricGroup {
       if (sizes !== undefined) this.known = { revision: status.revisionId, sizes };
     }
     return status;
+  }
+}
+
+/** The state of the receivers of changes, as the leader stores it. */
+@Injectable()
+export class WebhookMetrics implements MetricGroup {
+  readonly metrics = [
+    metric(
+      'directory_webhook_enabled',
+      'Whether changes are sent to the receiver: 0 after three days of failures',
+      () => this.ofEach(({ disabledAt }) => (disabledAt === null ? 1 : 0)),
+      'max',
+    ),
+    metric(
+      'directory_webhook_failing_seconds',
+      'Seconds for which the receiver has not accepted a change',
+      () => this.ofEach(({ failedSeconds }) => failedSeconds),
+      'max',
+    ),
+  ];
+  private states: readonly WebhookEntity[] = [];
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(DataSource) private readonly dataSource: DataSource,
+  ) {}
+
+  async refresh(): Promise<void> {
+    if (this.config.webhooks.length === 0) return;
+    // Without the database, the last known state remains.
+    const asked = this.dataSource.getRepository(WebhookEntity).find();
+    this.states = await asked.catch(() => this.states);
+  }
+
+  private ofEach(valueOf: (state: WebhookEntity) => number): LabelledValue[] {
+    const targets = this.config.webhooks.map(({ id }) => id);
+    return this.states
+      .filter(({ id }) => targets.includes(id))
+      .map((state) => [{ target: state.id }, valueOf(state)]);
   }
 }

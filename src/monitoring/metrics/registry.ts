@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import { collectDefaultMetrics, type Counter, type Histogram, Registry } from 'prom-client';
 import { readBuild } from '../../config/build.js';
-import { ClusterMetrics, type MetricFamilies } from './cluster-metrics.js';
+import { ClusterMetrics, type MetricFamilies } from './cluster.js';
 
 /** Milliseconds between two measurements of the event loop delay. */
 const PRECISION = 20;
@@ -14,37 +14,52 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ];
 
-type Labels = Readonly<Record<string, string | number>>;
-export type LabelledValue = readonly [labels: Labels, value: number];
-
-/** A metric whose numbers are kept elsewhere at negligible cost, and read on request. */
-export interface Metric {
-  /** Ends with `_total` for a counter. */
-  readonly name: string;
-  readonly help: string;
-  /** How the values of several processes become one. Default: their sum. */
-  readonly aggregator?: 'first' | 'min' | 'max';
-  /** Returns one value for each combination of labels, or the only value. Null: the value is unknown (NaN). */
-  readonly read: () => readonly LabelledValue[] | number | boolean | null;
-}
+export type LabelledValue = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** Metrics that belong together. */
 export interface MetricGroup {
-  readonly metrics: readonly (Metric | Counter | Histogram)[];
+  readonly metrics: readonly (Counter | Histogram)[];
   /** Refreshes what the metrics read. It is called once for each request for metrics. */
   refresh?(): Promise<void>;
 }
 
-/** The version of the build. */
-const BUILD_METRIC: Metric = {
-  name: 'directory_build_info',
-  help: 'Version and commit of the running build',
-  aggregator: 'first',
-  read: () => {
+/**
+ * A metric whose numbers are kept elsewhere at negligible cost, and read on request.
+ * @param name ends with `_total` for a counter
+ * @param read returns one value for each combination of labels, or the only value. Null: the value is unknown (NaN)
+ * @param aggregator how the values of several processes become one
+ */
+export function metric(
+  name: string,
+  help: string,
+  read: () => readonly LabelledValue[] | number | boolean | null,
+  aggregator: 'sum' | 'first' | 'min' | 'max' = 'sum',
+): Counter {
+  const get = () => {
+    const found = read();
+    const values: readonly LabelledValue[] =
+      typeof found === 'object' && found !== null ? found : [[{}, found === null ? NaN : Number(found)]];
+    return Promise.resolve({
+      name,
+      help,
+      aggregator,
+      type: name.endsWith('_total') ? 'counter' : 'gauge',
+      values: values.map(([labels, value]) => ({ labels, value, metricName: name })),
+    });
+  };
+  // What the library reads of its own metrics.
+  return { name, get } as unknown as Counter;
+}
+
+const BUILD = metric(
+  'directory_build_info',
+  'Version and commit of the running build',
+  () => {
     const { version, commit } = readBuild();
     return [[{ version, commit: commit ?? '' }, 1]];
   },
-};
+  'first',
+);
 
 /** All metrics of the process, and of the others that serve with it. */
 export class MetricsRegistry implements OnApplicationBootstrap {
@@ -59,8 +74,8 @@ export class MetricsRegistry implements OnApplicationBootstrap {
     private readonly groups: readonly MetricGroup[],
   ) {
     this.registry.setDefaultLabels({ service_name: serviceName });
-    for (const metric of [...groups.flatMap((group) => group.metrics), BUILD_METRIC])
-      this.registry.registerMetric('read' in metric ? registrable(metric) : metric);
+    for (const each of [...groups.flatMap((group) => group.metrics), BUILD])
+      this.registry.registerMetric(each);
   }
 
   onApplicationBootstrap(): void {
@@ -77,7 +92,11 @@ export class MetricsRegistry implements OnApplicationBootstrap {
   private async families(): Promise<MetricFamilies> {
     await this.refresh();
     const families = await this.registry.getMetricsAsJSON();
-    return families.map((family) => ({ ...family, aggregator: aggregatorOf(family) }));
+    // Of the metrics of the library: the slowest event loop and the oldest process.
+    return families.map((family) => {
+      if (family.name === 'process_start_time_seconds') return { ...family, aggregator: 'min' };
+      return family.aggregator === 'average' ? { ...family, aggregator: 'max' } : family;
+    });
   }
 
   /** The first request starts the measurements of Node. */
@@ -89,27 +108,4 @@ export class MetricsRegistry implements OnApplicationBootstrap {
     }
     await Promise.all(this.groups.map(async (group) => group.refresh?.()));
   }
-}
-
-/** Of the metrics of the library: the slowest event loop and the oldest process. */
-function aggregatorOf({ name, aggregator }: MetricFamilies[number]): MetricFamilies[number]['aggregator'] {
-  if (name === 'process_start_time_seconds') return 'min';
-  return aggregator === 'average' ? 'max' : aggregator;
-}
-
-/** Gives a metric what the library reads of its own ones. */
-function registrable({ name, help, aggregator, read }: Metric): Counter {
-  const get = () => {
-    const found = read();
-    const values: readonly LabelledValue[] =
-      typeof found === 'object' && found !== null ? found : [[{}, found === null ? NaN : Number(found)]];
-    return Promise.resolve({
-      name,
-      help,
-      aggregator: aggregator ?? 'sum',
-      type: name.endsWith('_total') ? 'counter' : 'gauge',
-      values: values.map(([labels, value]) => ({ labels, value, metricName: name })),
-    });
-  };
-  return { name, get } as unknown as Counter;
 }

@@ -1,0 +1,204 @@
+import type { ServerResponse } from 'node:http';
+import { All, Controller, Inject, Injectable, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+import { RequireScopes, viewerOf } from '../auth/access.js';
+import { UnauthenticatedError } from '../auth/authentication.error.js';
+import type { Principal } from '../auth/principal.js';
+import { ChangeKind, kindNamed } from '../common/change-kind.js';
+import { BadUserInputError, ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import type { ObjectInput } from '../common/identity.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { LoadShedder } from '../graphql/http/load-shedder.js';
+import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
+import { HttpAdapter } from '../http/http-adapter.js';
+import { ReadOnlyGuard } from '../http/read-only.guard.js';
+import { RejectionError } from '../http/rejection.js';
+import { ChangeFeed, ChangeStream, PART_SIZE } from './change-feed.js';
+import { ChangeLog, isChangeCursor } from './change-log.js';
+
+/** Seconds after which a client may try again to open one stream too many. */
+const RETRY_SECONDS = 15;
+
+const EVENT_STREAM = 'text/event-stream';
+/** `no-transform`, and the header that nginx knows, keep proxies from collecting events. */
+const HEADERS = {
+  'content-type': EVENT_STREAM,
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
+const PARAMETERS = ['after', 'kinds', 'group', 'groupNodeId'];
+
+const NOT_ACCEPTABLE = new RejectionError(
+  406,
+  'NOT_ACCEPTABLE',
+  `This path sends events: Accept: ${EVENT_STREAM}`,
+);
+const PIPELINED = new RejectionError(
+  400,
+  'BAD_USER_INPUT',
+  'A stream needs a connection without other requests that wait for a response',
+);
+
+/** Opens streams of changes as server-sent events (docs/clients.md), and bounds their number. Opening one counts as a request. */
+@Injectable()
+export class ChangeStreams implements OnModuleInit {
+  /** One object for each open stream. */
+  private readonly places = new Set<{ readonly countedAs: string }>();
+  private isEnding = false;
+  /** Number of rejections since the start. */
+  rejected = 0;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly log: ChangeLog,
+    private readonly feed: ChangeFeed,
+    private readonly limiter: RateLimiter,
+    private readonly shedder: LoadShedder,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {}
+
+  /** Number of open streams. */
+  get open(): number {
+    return this.places.size;
+  }
+
+  onModuleInit(): void {
+    const adapter = this.adapterHost.httpAdapter as unknown;
+    if (!(adapter instanceof HttpAdapter)) return;
+    adapter.drained.signal.addEventListener('abort', () => {
+      this.isEnding = true;
+      this.feed.endAll();
+    });
+  }
+
+  /** Answers a request with a stream, which lasts until the client or the service ends it. Throws before that. */
+  async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { principal, ip, method, query, headers, raw } = request;
+    const { raw: response } = reply;
+    if (principal === null) throw UnauthenticatedError.malformedHeader();
+    if (new Negotiator(raw).mediaType([EVENT_STREAM]) === undefined) throw NOT_ACCEPTABLE;
+    // Node.js never reports the end of a response that waits for another one of its connection.
+    if (response.socket === null && !response.destroyed) throw PIPELINED;
+    const rateLimits: RateLimitState[] = [];
+    await this.admit(principal, ip, rateLimits, response);
+    const { after, kinds, group } = readParameters(query, headers['last-event-id']);
+    const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
+    const filter = { kinds, groupKey: group === null ? null : await this.log.findGroup(group, viewer) };
+    const part =
+      after === null ? null : await this.log.readAfter(after, PART_SIZE, filter, viewer).catch(rejectLost);
+    const position = after === null ? await this.log.readEnd(viewer) : { number: 0, cursor: after };
+    if (this.isEnding) throw new ServiceUnavailableError('The service is ending');
+    void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
+    if (method === 'HEAD' || response.destroyed) {
+      void reply.send();
+      return;
+    }
+    reply.hijack();
+    response.writeHead(200, reply.getHeaders() as Record<string, string>);
+    const asked = { principal, viewer, filter, request: raw, address: ip };
+    const stream = new ChangeStream(asked, position, response, part);
+    response.once('close', () => {
+      this.feed.remove(stream);
+    });
+    void this.feed.follow(stream, part);
+  }
+
+  /**
+   * Takes a place until the response is closed, also if it is no stream.
+   * @throws ServiceError RATE_LIMITED, SERVICE_UNAVAILABLE
+   */
+  private async admit(
+    principal: Principal,
+    ip: string,
+    rateLimits: RateLimitState[],
+    response: ServerResponse,
+  ): Promise<void> {
+    if (this.shedder.rejectsUnread(performance.now()))
+      throw new ServiceError('SERVICE_UNAVAILABLE', 'The service is overloaded', { retryAfter: 1 });
+    await this.limiter.settle({ principal, ip, rateLimits });
+    if (response.destroyed) return;
+    const { streams, streamsPerPrincipal } = this.config.limits;
+    const place = { countedAs: principal.countedAs };
+    const own = [...this.places].filter(({ countedAs }) => countedAs === place.countedAs);
+    if (own.length >= streamsPerPrincipal)
+      throw this.reject('RATE_LIMITED', `Too many streams: a principal can have ${streamsPerPrincipal}`);
+    if (this.open >= streams)
+      throw this.reject('SERVICE_UNAVAILABLE', 'Too many streams are open at the moment');
+    this.places.add(place);
+    response.once('close', () => {
+      this.places.delete(place);
+    });
+  }
+
+  private reject(code: 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE', message: string): ServiceError {
+    this.rejected++;
+    return new ServiceError(code, message, { retryAfter: RETRY_SECONDS });
+  }
+}
+
+@RequireScopes('directory')
+@Controller()
+@UseGuards(ReadOnlyGuard)
+export class ChangeStreamsController {
+  constructor(private readonly streams: ChangeStreams) {}
+
+  @All('changes/v1')
+  stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.streams.answer(request, reply);
+  }
+}
+
+/** A cursor that was valid in another database, or is too old, is gone for good. */
+function rejectLost(error: unknown): never {
+  const isLost =
+    error instanceof ServiceError && ['INVALID_CURSOR', 'CHANGE_CURSOR_EXPIRED'].includes(error.code);
+  throw isLost ? new RejectionError(410, error.code, error.message) : error;
+}
+
+interface Parameters {
+  /** Null: from now on. */
+  readonly after: string | null;
+  readonly kinds: ChangeKind[] | null;
+  readonly group: ObjectInput | null;
+}
+
+/**
+ * Reads the parameters in the URL and the header Last-Event-ID, with which a client resumes and which therefore precedes `after`.
+ * @throws BadUserInputError; ServiceError INVALID_CURSOR if the cursor is malformed
+ */
+function readParameters(query: unknown, lastEventId: string | string[] | undefined): Parameters {
+  const parameters = query as Readonly<Record<string, string | string[] | undefined>>;
+  if (!Object.keys(parameters).every((name) => PARAMETERS.includes(name)))
+    throw new BadUserInputError(`The parameters of this path are ${PARAMETERS.join(', ')}`, 'query');
+  const one = (name: string): string | null => {
+    const value = parameters[name];
+    if (Array.isArray(value)) throw new BadUserInputError(`${name} is repeated: send it once`, name);
+    return value ?? null;
+  };
+  const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : one('after');
+  if (after !== null && !isChangeCursor(after))
+    throw new ServiceError('INVALID_CURSOR', 'The cursor in after or Last-Event-ID is malformed', {
+      argument: 'after',
+    });
+  const [id, nodeId] = [one('group'), one('groupNodeId')];
+  if (id !== null && nodeId !== null)
+    throw new BadUserInputError('group and groupNodeId identify the same group: send one', 'group');
+  const group = id === null && nodeId === null ? null : { id, nodeId };
+  return { after, kinds: readKinds(parameters['kinds']), group };
+}
+
+/** Several kinds are separated by commas, or in several parameters. */
+function readKinds(value: string | string[] | undefined): ChangeKind[] | null {
+  if (value === undefined) return null;
+  return [value].flat().flatMap((list) =>
+    list.split(',').map((name) => {
+      const kind = kindNamed(name);
+      if (kind === undefined)
+        throw new BadUserInputError(`kinds lists some of ${Object.values(ChangeKind).join(', ')}`, 'kinds');
+      return kind;
+    }),
+  );
+}

@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { viewerOf } from '../auth/access.js';
+import type { Principal } from '../auth/principal.js';
+import { ChangeLog } from '../changes/change-log.js';
+import { NotFoundError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { Database } from '../database/database.js';
+import { Revisions } from '../database/revisions.js';
+import type { Viewer } from '../database/visibility/viewer.js';
+import { MirrorFollowing } from '../mirror/following.js';
+import { NO_FAILURE, WebhookEntity, type WebhookState } from './webhook.entity.js';
+
+/** Another leader or an operator has changed the state of the receiver since it was read. */
+export class StateChangedError extends Error {}
+
+/** Stores how far each receiver is. Only the leader writes. */
+@Injectable()
+export class WebhookStates {
+  constructor(
+    private readonly database: Database,
+    private readonly following: MirrorFollowing,
+  ) {}
+
+  /** @param begin returns the cursor at which a new receiver begins */
+  async read(id: string, begin: () => Promise<string>): Promise<WebhookState> {
+    const found = await this.write((manager) => manager.findOneBy(WebhookEntity, { id }));
+    if (found !== null) return found;
+    const cursor = await begin();
+    return this.write((manager) =>
+      manager.save(manager.create(WebhookEntity, { ...NO_FAILURE, id, cursor, disabledAt: null })),
+    );
+  }
+
+  /** @throws StateChangedError */
+  async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState> {
+    const { id, cursor, attempts, failedSeconds } = state;
+    const same = { id, cursor, attempts, failedSeconds };
+    const { affected } = await this.write((manager) => manager.update(WebhookEntity, same, changes));
+    if (affected === 0) throw new StateChangedError();
+    return { ...state, ...changes };
+  }
+
+  private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (manager) => {
+      await this.following.admit(manager);
+      return work(manager);
+    });
+  }
+}
+
+/** A receiver has scopes and no user. */
+export function principalOfWebhook({ id, scopes }: WebhookTarget): Principal {
+  const name = `webhook:${id}`;
+  return Object.freeze({
+    kind: 'SERVICE_ACCOUNT_TOKEN',
+    countedAs: name,
+    scopes: new Set(scopes),
+    clientId: name,
+    subject: null,
+    serviceAccountId: null,
+    expiresAt: null,
+  });
+}
+
+export function viewerOfWebhook(target: WebhookTarget, { directory }: Pick<Config, 'directory'>): Viewer {
+  return viewerOf(principalOfWebhook(target), directory.visibility.bypass);
+}
+
+/**
+ * Sends changes again to a receiver that was disabled. A running service notices it within seconds.
+ * @param fromNow whether it continues at the present end of the log
+ * @throws NotFoundError
+ */
+export async function enableWebhook(
+  config: Config,
+  dataSource: DirectoryDataSource,
+  id: string,
+  fromNow: boolean,
+): Promise<void> {
+  const unknown = new NotFoundError(`There is no webhook «${id}»`, 'id');
+  const target = config.webhooks.find((each) => each.id === id);
+  if (fromNow && target === undefined) throw unknown;
+  const log = new ChangeLog(new Database(dataSource, new Revisions(dataSource, config)));
+  const end = fromNow && target !== undefined ? await log.readEnd(viewerOfWebhook(target, config)) : null;
+  const enabled = { ...NO_FAILURE, disabledAt: null, ...(end === null ? {} : { cursor: end.cursor }) };
+  const { affected } = await dataSource.getRepository(WebhookEntity).update(id, enabled);
+  if (affected === 0) throw unknown;
+}
