@@ -5,7 +5,7 @@ import { modelJsonSchema } from '../config/model/model.schema.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import { addExamples } from './help.js';
-import { withProgress } from './progress.js';
+import { entriesRead, withProgress } from './progress.js';
 import { readKind } from './recognized-config.js';
 
 interface ModelOptions {
@@ -15,10 +15,12 @@ interface ModelOptions {
 }
 
 async function suggestFrom(directory: DirectoryConfig): Promise<string> {
-  const { suggestFor } = await import('./suggest/suggest.js');
+  const { suggestFor } = await import('./suggest/suggest-model.js');
   return withProgress((show) => {
-    show('Reading a part of the directory');
-    return suggestFor(directory, new AbortController().signal);
+    const progress = (entries: number) => {
+      show(`Reading a part of the directory: ${entriesRead(entries)}`);
+    };
+    return suggestFor(directory, progress, new AbortController().signal);
   });
 }
 

@@ -136,7 +136,8 @@ describe('a start with mistakes in files and servers of the settings', () => {
       expect.stringMatching(/model\.yaml:2:18: groups\.filter is an invalid filter: /),
     ]);
     expect(lines.length).toBeGreaterThan(3);
-    expect(lines.slice(2).filter((line) => !line.includes('clients.json'))).toEqual([]);
+    expect(lines.slice(2, -1).filter((line) => !line.includes('clients.json'))).toEqual([]);
+    expect(lines.at(-1)).toMatch(/^ {7}→ /);
     expect(existsSync(join(work, 'mirror'))).toBe(false);
   });
 });

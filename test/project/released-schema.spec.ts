@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
-import { explainBreaks, findBreaks } from '../support/builders/breaking-changes.js';
+import { findBreakingChanges } from '../../src/commands/breaking-changes.js';
 
 const released = readFileSync('released/schema.graphql', 'utf8');
 const [, releasedVersion = ''] = /^# (.+)\n/.exec(released) ?? [];
@@ -37,10 +37,21 @@ const INTENDED_BREAKS: readonly string[] = [
   ),
 ];
 
+/** Returns the breaking changes, each with its remedy; empty if there are none. */
+function explainBreaks(breaks: readonly string[], version: string): string {
+  if (breaks.length === 0) return '';
+  return [
+    `This schema breaks clients of ${version} (released/schema.graphql):`,
+    ...breaks.map((each) => `  ${each}`),
+    'Leave what there is as it is, and add beside it what is to take its place. What is to go is deprecated first,',
+    'for six months at least: CONTRIBUTING.md says how.',
+  ].join('\n');
+}
+
 describe('the schema', () => {
   it('has no breaking change since the released one', async () => {
     const current = buildSchema(readFileSync('schema.graphql', 'utf8'));
-    const breaks = await findBreaks(buildSchema(released), current);
+    const breaks = await findBreakingChanges(buildSchema(released), current);
     // Remove them from the list with the next release, which records the schema.
     const unintended = breaks.filter((each) => !INTENDED_BREAKS.includes(each));
     expect(INTENDED_BREAKS.filter((each) => !breaks.includes(each))).toEqual([]);
@@ -68,7 +79,7 @@ const SCHEMA = `
 /** The breaking changes after one text of the schema above is replaced by another. */
 function breaksOf(before: string, after: string, schema = SCHEMA): Promise<string[]> {
   if (!schema.includes(before)) throw new Error(`There is no ${before}`);
-  return findBreaks(buildSchema(schema), buildSchema(schema.replace(before, after)));
+  return findBreakingChanges(buildSchema(schema), buildSchema(schema.replace(before, after)));
 }
 
 describe('a breaking change of the schema', () => {
@@ -115,7 +126,8 @@ describe('a breaking change of access', () => {
     directive @visibleTo(audience: String!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION`;
   const annotated = (directive: string, element = 'email: String') =>
     `${DIRECTIVES}${SCHEMA.replace(element, `${element} ${directive}`)}`;
-  const breaks = (before: string, after: string) => findBreaks(buildSchema(before), buildSchema(after));
+  const breaks = (before: string, after: string) =>
+    findBreakingChanges(buildSchema(before), buildSchema(after));
 
   it.each([
     ['that requires a scope', '', '@access(scopes: ["a"])', "Field 'User.email' needs the scope 'a'"],
@@ -158,7 +170,7 @@ describe('a breaking change of access', () => {
 describe('a deprecated element', () => {
   const removal = (schema: string) => {
     const gone = SCHEMA.replace(', old: Old }', '}').replace('type Old { name: String }', '');
-    return findBreaks(buildSchema(schema), buildSchema(gone));
+    return findBreakingChanges(buildSchema(schema), buildSchema(gone));
   };
 
   it('may be removed after the release that deprecates it, with the type that only it used', async () => {

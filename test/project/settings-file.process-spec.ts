@@ -64,7 +64,7 @@ describe('the file of settings', () => {
     expect(run(['sync'], OWN, { ENV_FILE: 'settings', HOST: 'localhost' })).toEqual({
       status: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^PORT must be [^\n]+\n$/) as string,
+      stderr: expect.stringMatching(/^error: PORT must be [^\n]+\n {7}→ [^\n]+\n$/) as string,
     });
   });
 

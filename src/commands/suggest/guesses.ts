@@ -1,0 +1,344 @@
+import type { FieldReader } from '../../common/field.js';
+import { labelOf, mappableFields } from '../../config/model/build-mapping.js';
+import { isReserved } from '../../config/model/check-model.js';
+import type { RoleMapping } from '../../config/model/mapping.js';
+import {
+  type CustomField,
+  type ValueType,
+  attribute as attributeName,
+} from '../../config/model/model.schema.js';
+import type { Entry } from '../../ldap/entry.js';
+import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
+import { keyOfDn } from '../../ldap/naming/identifiers.js';
+import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
+import type { EntryKind } from '../../sources/source.js';
+import type { Evidence, FoundAttribute } from './evidence.js';
+
+export type Kind = 'users' | 'groups';
+type Found = ReadonlyMap<string, FoundAttribute>;
+
+/** Object classes of each kind. The first that an entry has selects it. */
+const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {
+  person: ['inetOrgPerson', 'user', 'posixAccount', 'organizationalPerson', 'person'],
+  group: [
+    ...['groupOfNames', 'groupOfUniqueNames', 'groupOfMembers', 'groupOfEntries', 'group', 'posixGroup'],
+    ...['univentionGroup', 'groupOfURLs'],
+  ],
+};
+/** The object class of computers of Active Directory, which have a class of people. */
+const NO_PERSON = 'computer';
+
+/**
+ * A filter that finds the entries of a kind on any server, and others. It has no negation, because that of a class that
+ * the server does not know matches nothing (RFC 4511 §4.5.1.7).
+ */
+export function filterOfKind(kind: EntryKind): string {
+  return anyOf(CLASSES[kind]);
+}
+
+/** The kind of an entry by its object classes (pure). Null: neither. */
+export function kindOf(entry: Entry): EntryKind | null {
+  const classes = classesOf(entry);
+  const has = (names: readonly string[]) => names.some((name) => classes.has(name.toLowerCase()));
+  if (has(CLASSES.group)) return 'group';
+  return has(CLASSES.person) && !classes.has(NO_PERSON) ? 'person' : null;
+}
+
+/** The shortest filter by object classes that selects all entries (pure). */
+export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
+  const needed = new Set<string>();
+  for (const entry of entries) {
+    const classes = classesOf(entry);
+    const names = CLASSES[kind].filter((each) => classes.has(each.toLowerCase()));
+    if (names[0] !== undefined && !names.some((name) => needed.has(name))) needed.add(names[0]);
+  }
+  const [first = CLASSES[kind][0] ?? '', ...others] = needed;
+  const filter = others.length === 0 ? `(objectClass=${first})` : anyOf([first, ...others]);
+  const hasComputers = entries.some((entry) => entry.bytes('sAMAccountType').length > 0);
+  return needed.has('user') && hasComputers ? `(&${filter}(!(objectClass=${NO_PERSON})))` : filter;
+}
+
+/** The object classes that most groups have, without `top`, as a new group gets them (pure). */
+export function usualClasses(entries: readonly Entry[]): string[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) {
+    const classes = entry.text('objectClass').filter((name) => /^[A-Za-z][A-Za-z0-9-]*$/.test(name));
+    const named = classes.filter((name) => name.toLowerCase() !== 'top').join(' ');
+    counts.set(named, (counts.get(named) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, left], [, right]) => right - left);
+  const names = (most?.[0] ?? '').split(' ').filter((name) => name !== '');
+  return names.slice(0, 20);
+}
+
+function classesOf(entry: Entry): Set<string> {
+  return new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
+}
+
+function anyOf(names: readonly string[]): string {
+  return `(|${names.map((name) => `(objectClass=${name})`).join('')})`;
+}
+
+/** Attributes of which one has the id. Each entry needs one. */
+const IDS: Readonly<Record<Kind, readonly string[]>> = {
+  users: ['uid', 'sAMAccountName', 'cn'],
+  groups: ['cn', 'sAMAccountName', 'uid'],
+};
+const NAMES: readonly string[] = ['displayName', 'cn', 'name', 'gecos'];
+const UUIDS: readonly string[] = ['entryUUID', 'objectGUID', 'nsUniqueId', 'ipaUniqueID'];
+const CREATED: readonly string[] = ['createTimestamp', 'whenCreated', 'creationDate'];
+const MODIFIED: readonly string[] = ['modifyTimestamp', 'whenChanged'];
+
+/** Attributes of built-in fields, the usual one first. */
+const BUILT_IN: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
+  users: {
+    givenName: ['givenName', 'gn'],
+    familyName: ['sn', 'surname'],
+    email: ['mail', 'rfc822Mailbox', 'mailPrimaryAddress'],
+    schoolYear: ['schoolYear'],
+    photo: ['jpegPhoto', 'thumbnailPhoto'],
+    picture: ['profilePicture'],
+  },
+  groups: {
+    description: ['description'],
+    website: ['labeledURI', 'wWWHomePage', 'url'],
+    email: ['mail', 'mailPrimaryAddress'],
+  },
+};
+
+/** An attribute that locks or disables an account, and the filter of the accounts that are not active. */
+const DISABLED: readonly (readonly [string, string])[] = [
+  ['userAccountControl', '(userAccountControl:1.2.840.113556.1.4.803:=2)'],
+  ['nsAccountLock', '(nsAccountLock=TRUE)'],
+  ['loginDisabled', '(loginDisabled=TRUE)'],
+  ['pwdAccountLockedTime', '(pwdAccountLockedTime=000001010000Z)'],
+];
+
+/** Attributes that are requested by name, because servers return them only then. */
+export const REQUESTED: readonly string[] = [
+  ...[...UUIDS, ...CREATED, ...MODIFIED],
+  ...DISABLED.map(([name]) => name),
+];
+
+/** The attributes of the identity and of built-in fields. Null: the entries have none of the usual ones. */
+export interface GuessedEntries {
+  readonly id: string | null;
+  readonly name: readonly string[];
+  readonly builtIn: ReadonlyMap<string, string>;
+  readonly disabled: string | null;
+}
+
+/** Guesses what the attributes of users or groups mean (pure). */
+export function guessEntries(kind: Kind, found: Found): GuessedEntries {
+  const builtIn = mappableFields(kind).flatMap((field) => {
+    const attribute = mostUsed(BUILT_IN[kind][field] ?? [], found);
+    return attribute === null ? [] : [[field, attribute] as const];
+  });
+  const locked = DISABLED.find(([name]) => found.has(name.toLowerCase()));
+  return {
+    id: mostUsed(IDS[kind], found),
+    name: NAMES.filter((name) => found.has(name.toLowerCase())).slice(0, 2),
+    builtIn: new Map(builtIn),
+    disabled: kind === 'users' ? (locked?.[1] ?? null) : null,
+  };
+}
+
+/**
+ * The attributes with the identity and the times of all entries (pure).
+ * @param identity the attribute that the preset of the server uses
+ */
+export function guessOperational(found: Found, identity: string) {
+  return {
+    uuid: mostUsed([identity, ...UUIDS], found),
+    createdAt: mostUsed(CREATED, found),
+    modifiedAt: mostUsed(MODIFIED, found),
+  };
+}
+
+/** The candidate that most entries have; of several, the first. */
+function mostUsed(candidates: readonly string[], found: Found): string | null {
+  const countOf = (name: string) => found.get(name.toLowerCase())?.count ?? 0;
+  const [best] = [...candidates].sort((left, right) => countOf(right) - countOf(left));
+  return best === undefined || countOf(best) === 0 ? null : best;
+}
+
+/** Recognizes the attributes of groups that name members, admins and owners (pure). */
+export function guessRoles(found: Found) {
+  const named = (by: 'dn' | 'id', ...names: string[]): RoleMapping => {
+    const attributes = names.filter((name) => found.has(name.toLowerCase()));
+    return attributes.length === 0 ? [] : [{ attributes, by }];
+  };
+  return {
+    members: [...named('dn', 'member', 'uniqueMember'), ...named('id', 'memberUid')],
+    admins: named('dn', 'groupAdmin'),
+    owners: named('dn', 'owner', 'managedBy'),
+  };
+}
+
+/** A type, its reader, and the form of values that are of the type and not of a text that looks like it. */
+const TYPES: readonly (readonly [ValueType, FieldReader, RegExp])[] = [
+  ['Boolean', 'boolean', /^(?:TRUE|FALSE)$/],
+  ['Int', 'integer', /^(?:0|-?[1-9]\d*)$/],
+  // The counts of Active Directory are of the years 1917 to 2234, or mean that there is no time.
+  ['DateTime', 'time', /^(?:\d{10,14}(?:[.,]\d+)?(?:Z|[+-]\d{2,4})|0|9223372036854775807|1\d{17})$/],
+  ['Float', 'number', /^-?(?:0|[1-9]\d*)\.\d+$/],
+  ['URL', 'url', /^[a-z][a-z0-9+.-]*:\/\/\S/i],
+];
+
+/** Attributes whose values consist of digits and are no numbers. */
+const DIGITS = /phone|mobile|pager|fax|facsimile|postal|zip|isdn|x121|barcode|cardnumber|serial/;
+/** The share of the sampled values that name users, or groups, in an attribute of references. */
+const MOSTLY = 0.8;
+
+/** The number of values of an attribute whose targets are read. */
+export const MOST_TARGETS = 20;
+
+/** Whether a text is the DN of an entry below the base DN. */
+export function isDnBelow(text: string, baseDn: string): boolean {
+  if (!text.includes('=')) return false;
+  try {
+    return parseDn(text).length > parseDn(baseDn).length && isBelow(text, baseDn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return false;
+    throw error;
+  }
+}
+
+/** Guesses the type of one value by all sampled values (pure). */
+function guessType({ key, values: found }: FoundAttribute, { targets, baseDn }: Evidence): ValueType {
+  const values = found ?? [];
+  const named = values.filter((value) => isDnBelow(value, baseDn));
+  if (named.length > 0 && named.length >= values.length * MOSTLY) {
+    const kinds = named.slice(0, MOST_TARGETS).map((value) => targets.get(keyOfDn(value)));
+    const isMostly = (kind: EntryKind) =>
+      kinds.filter((each) => each === kind).length >= kinds.length * MOSTLY;
+    if (isMostly('person')) return 'User';
+    if (isMostly('group')) return 'Group';
+  }
+  const fitting = TYPES.find(([, reader, form]) =>
+    values.every((value) => form.test(value) && !(parseValue({ reader }, value) instanceof Misfit)),
+  );
+  return DIGITS.test(key) ? 'String' : (fitting?.[0] ?? 'String');
+}
+
+/** Scopes for values that not every reader of the directory needs, and the attributes in lower case. */
+const SCOPES: readonly (readonly [name: string, description: string, attributes: RegExp])[] = [
+  [
+    'personal',
+    'Personal data, such as private addresses and dates of birth.',
+    /birth|gender|^sex$|salutation|national|citizen|religion|marital|social|^ssn|ahv|iban|bank|salary|tax|^home(?!directory)|private|license|passport|health|emergency|guardian/,
+  ],
+  [
+    'contact',
+    'Phone numbers and addresses.',
+    /phone|mobile|pager|fax|facsimile|postal|^street|^l$|^st$|zip|city|address|mail|isdn|messenger|jabber|skype|x121/,
+  ],
+];
+
+/** Names of fields for attributes whose names are abbreviations. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ...([['l', 'city'], ['st', 'state'], ['c', 'countryCode'], ['co', 'country'], ['o', 'organization']] as const),
+  ...([['ou', 'organizationalUnit'], ['cn', 'commonName'], ['sn', 'surname']] as const),
+]);
+/** Names for the other side of references. Default: the name of the field and Of. */
+const REVERSES: ReadonlyMap<string, string> = new Map([
+  ['manager', 'reports'],
+  ['secretary', 'assists'],
+  ['assistant', 'assists'],
+]);
+
+/** Attributes that servers maintain, in lower case. */
+const OPERATIONAL: ReadonlySet<string> = new Set(
+  [
+    'objectClass structuralObjectClass subschemaSubentry hasSubordinates numSubordinates numAllSubordinates',
+    'entryUUID entryCSN entryDN entryID entryUSN parentID parentUUID contextCSN nsUniqueId nsUniqueID ipaUniqueID',
+    'creatorsName createTimestamp modifiersName modifyTimestamp memberOf isMemberOf tombstoneNumSubordinates',
+    'aci nsRoleDN nsAccountLock nsSchemaCSN dncomp copiedFrom copyingFrom internalCreatorsName',
+    // Active Directory and Samba
+    'objectGUID objectSid sIDHistory objectCategory objectVersion distinguishedName canonicalName name nTSecurityDescriptor',
+    'instanceType whenCreated whenChanged uSNCreated uSNChanged uSNDSALastObjRemoved dSCorePropagationData',
+    'isCriticalSystemObject showInAdvancedViewOnly systemFlags adminCount sAMAccountType groupType userAccountControl',
+    'primaryGroupID badPwdCount badPasswordTime lastLogon lastLogoff lastLogonTimestamp logonCount logonHours',
+    'pwdLastSet codePage countryCode userParameters isDeleted isRecycled lastKnownParent replPropertyMetaData',
+    'replUpToDateVector repsFrom repsTo dBCSPwd supplementalCredentials attributeCertificateAttribute',
+  ].flatMap((line) => line.toLowerCase().split(' ')),
+);
+const MAINTAINED =
+  /^(?:ds-|ds_|msds-|msexch|msrtcsip-|ms-ds-|mspki|samba(?!sid$)|shadow|nsds|pwd|passwordexp|account(?:un)?lock)/;
+
+/** Names of credentials and of what protects an account. */
+const SENSITIVE =
+  /passw|passphrase|passcode|pwd|secret|credential|krb|kerberos|ntlm|lmhash|nthash|hash$|token|totp|hotp|otp|pincode|^pin$|(?:security|recovery)(?:question|answer|code)|private|cert|pkcs|(?:api|ssh|public|host|access|encryption|wrapping)-?key|challenge|secur|trustauth/;
+/** Beginnings of values that are credentials: the scheme of a stored password (RFC 3112), crypt, keys, tokens. */
+const CREDENTIAL = /^(?:\{[\w./-]{2,}\}\S|\$[\w-]{1,12}\$|-----BEGIN|ssh-|ecdsa-|eyJ[\w-]+\.|sk_|ghp_)/;
+/** A digest, such as that of a password. */
+const DIGEST = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i;
+
+/** Whether an attribute is the value of a field: the model accepts its name, and it is neither maintained by the server, binary, nor a credential (pure). */
+export function isUsable({ key, name, values }: FoundAttribute): boolean {
+  const [type = key] = key.split(';');
+  if (OPERATIONAL.has(type) || MAINTAINED.test(type) || SENSITIVE.test(type)) return false;
+  if (!attributeName.safeParse(name).success || values === null || values.length === 0) return false;
+  return !values.some((value) => CREDENTIAL.test(value)) && !values.every((value) => DIGEST.test(value));
+}
+
+/** Takes a name for a field or a connection, similar to the one that is wanted. Both kinds share them. */
+export type TakeName = (kind: Kind, wanted: string) => string;
+
+export function nameTaker(): TakeName {
+  const taken = { users: new Set<string>(), groups: new Set<string>() };
+  return (kind, wanted) => {
+    const others = Array.from({ length: 200 }, (_, index) => `${wanted}${index + 2}`);
+    const isFree = (name: string) => !taken[kind].has(name) && !isReserved(kind, name);
+    const name = [wanted, `${wanted}Value`, ...others].find(isFree) ?? wanted;
+    taken[kind].add(name);
+    return name;
+  };
+}
+
+/** Proposes a field for an attribute (pure). */
+export function guessField(
+  kind: Kind,
+  found: FoundAttribute,
+  evidence: Evidence,
+  takeName: TakeName,
+): [name: string, field: CustomField] {
+  const { key, name, isMultiple } = found;
+  const type = guessType(found, evidence);
+  const wanted = nameOf(found);
+  const field = takeName(kind, wanted);
+  const access = kind === 'users' ? SCOPES.find(([, , attributes]) => attributes.test(key))?.[0] : undefined;
+  const isReference = type === 'User' || type === 'Group';
+  const target = `${type.toLowerCase()}${isMultiple ? 's' : ''} that ${name} names`;
+  const values = isMultiple ? `values of ${name}` : labelOf(wanted);
+  return [
+    field,
+    {
+      attribute: name,
+      type: isMultiple ? `[${type}!]!` : type,
+      description: `${isMultiple ? 'All' : 'The'} ${isReference ? target : values}.`,
+      ...(access !== undefined && { access }),
+      ...(isReference && {
+        reverse: takeName(type === 'User' ? 'users' : 'groups', REVERSES.get(key) ?? `${wanted}Of`),
+      }),
+    },
+  ];
+}
+
+/** The scopes that fields need, with their descriptions. */
+export function scopesOf(fields: readonly CustomField[]): Record<string, string> {
+  const used = new Set(fields.map(({ access }) => access));
+  return Object.fromEntries(SCOPES.filter(([name]) => used.has(name)).map(([name, text]) => [name, text]));
+}
+
+/** The name of a field: letters, digits and `_`, with a small letter first. */
+function nameOf({ key, name }: FoundAttribute): string {
+  const known = WORDS.get(key);
+  if (known !== undefined) return known;
+  const joined = name.replace(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) =>
+    (next ?? '').toUpperCase(),
+  );
+  const named = /^[A-Za-z]/.test(joined) ? joined : `attribute${joined}`;
+  // The longest name that the model accepts, without the ends that make names differ.
+  return `${named.charAt(0).toLowerCase()}${named.slice(1)}`.slice(0, 50);
+}
