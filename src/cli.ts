@@ -9,6 +9,7 @@ import { addExamples, configureHelp, paint } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
 import { addSigningKeyCommand } from './commands/signing-key.command.js';
+import { addStatusCommand } from './commands/status.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
 import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
@@ -54,6 +55,7 @@ addExamples(
   ['serve', 'Start with the settings of the environment and of .env'],
   ['serve --json', 'Print an error code if the start fails'],
 );
+addStatusCommand(program);
 addSyncCommand(program);
 addServiceAccountCommands(program);
 addSigningKeyCommand(program);
