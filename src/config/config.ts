@@ -94,11 +94,6 @@ function findUnknown(environment: Environment): string[] {
   });
 }
 
-/** The values of all settings, with the contents of files for those that are read at once. */
-export function readValues(environment: Environment = process.env): Settings {
-  return readSettings(environment).settings;
-}
-
 /** Reads the environment as if it named no model file. */
 export function readConfigWithoutModel(environment: Environment = process.env): Config {
   return readConfig({ ...environment, DIRECTORY_MODEL: '' });

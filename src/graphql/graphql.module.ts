@@ -61,7 +61,7 @@ class DocumentsModule {}
         fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');
-          const { message, ...rest } = config.disclosure.suggestions ? shown : withoutSuggestion(shown);
+          const { message, ...rest } = config.disclosure.introspection ? shown : withoutSuggestion(shown);
           return { message: bounded(message), ...rest };
         },
         validationRules: validationRulesOf(config),

@@ -205,7 +205,7 @@ function coerceVariables(
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
   const shown = { message: first?.message ?? 'The variables do not fit the operation' };
-  const { message } = disclosure.suggestions ? shown : withoutSuggestion(shown);
+  const { message } = disclosure.introspection ? shown : withoutSuggestion(shown);
   throw new BadUserInputError(bounded(message), name);
 }
 
