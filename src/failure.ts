@@ -23,7 +23,7 @@ interface StartFailure {
 export function printErrors(problems: readonly string[], remedy?: string): void {
   const stream = process.stderr;
   for (const problem of problems) console.error(`${styleText('red', 'error:', { stream })} ${problem}`);
-  if (remedy !== undefined) console.error(`       → ${remedy}`);
+  for (const line of remedy?.split('\n') ?? []) console.error(`       → ${line}`);
 }
 
 /** Writes to standard error why the process cannot continue. Returns the exit code. */

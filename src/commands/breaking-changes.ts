@@ -1,8 +1,11 @@
-import { type Change, ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
 import {
+  DangerousChangeType,
+  findBreakingChanges as findBreaks,
+  findDangerousChanges,
   type GraphQLField,
   type GraphQLInputField,
+  type GraphQLInputObjectType,
   type GraphQLSchema,
   getDirectiveValues,
   isInputObjectType,
@@ -11,40 +14,46 @@ import {
   isRequiredInputField,
 } from 'graphql';
 
-/** Changes that make existing documents return other results without being invalid. */
-const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
-
 /** Where documents of clients can have a directive. */
 const EXECUTABLE = /^(?:QUERY|MUTATION|SUBSCRIPTION|FIELD|FRAGMENT_\w+|INLINE_FRAGMENT|VARIABLE_DEFINITION)$/;
 
 /** Describes the changes that break clients of the released schema. What is deprecated in it may be removed. */
-export async function findBreakingChanges(
-  released: GraphQLSchema,
-  current: GraphQLSchema,
-): Promise<string[]> {
-  const changes = await diff(withoutDeprecated(released), current);
-  const breaking = changes.filter(
-    (change) =>
-      (change.criticality.level === CriticalityLevel.Breaking ||
-        ALSO_BREAKING.includes(String(change.type))) &&
-      !isHarmless(change, released),
+export function findBreakingChanges(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  const before = withoutDeprecated(released);
+  const dangerous = findDangerousChanges(before, current);
+  // A field that used the scalar is removed, too, or is deprecated.
+  const breaks = findBreaks(before, current).filter(
+    ({ description }) => !description.startsWith('Standard scalar'),
   );
-  return [...breaking.map(({ message }) => message), ...findNarrowedAccess(released, current)];
+  return [
+    ...breaks,
+    ...dangerous.filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE),
+  ]
+    .map(({ description }) => description)
+    .concat(findNarrowedInputs(before, current), findNarrowedAccess(released, current));
 }
 
-function isHarmless({ type, meta }: Change, released: GraphQLSchema): boolean {
-  const values = meta as Readonly<Record<string, unknown>>;
-  if (type === ChangeType.DirectiveUsageInputObjectAdded) {
-    // Each value that was valid has exactly one member, and remains valid.
-    const input = released.getType(String(values['inputObjectName']));
-    const [only, second] = isInputObjectType(input) ? Object.values(input.getFields()) : [];
-    const hadOne = only !== undefined && second === undefined && isRequiredInputField(only);
-    return values['addedDirectiveName'] === 'oneOf' && hadOne;
-  }
-  if (type !== ChangeType.DirectiveRemoved) return false;
-  // No document contains a directive of the schema, such as @visibleTo.
-  const { locations = [] } = released.getDirective(String(values['removedDirectiveName'])) ?? {};
-  return !locations.some((location) => EXECUTABLE.test(location));
+/** Finds inputs that become @oneOf, and members with another default, which graphql-js does not compare. */
+function findNarrowedInputs(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  return Object.values(current.getTypeMap()).flatMap((type) => {
+    const former = released.getType(type.name);
+    if (!isInputObjectType(type) || !isInputObjectType(former)) return [];
+    const members = Object.values(former.getFields());
+    const changed = members.filter(
+      ({ name, defaultValue }) =>
+        JSON.stringify(type.getFields()[name]?.defaultValue) !== JSON.stringify(defaultValue),
+    );
+    return [
+      ...(type.isOneOf && !former.isOneOf && !hasOneMember(former) ? [`${type.name} became @oneOf.`] : []),
+      ...changed.map(({ name }) => `${type.name}.${name} has another default.`),
+    ];
+  });
+}
+
+/** Each value that was valid has exactly one member, and remains valid if the input becomes @oneOf. */
+function hasOneMember(input: GraphQLInputObjectType): boolean {
+  const [only, second] = Object.values(input.getFields());
+  return only !== undefined && second === undefined && isRequiredInputField(only);
 }
 
 type AnyField = GraphQLField<unknown, unknown> | GraphQLInputField;
@@ -61,7 +70,7 @@ function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): st
       const [before, after] = [accessOf(released, former), accessOf(current, field)];
       const added = after.scopes.filter((scope) => !before.scopes.includes(scope));
       const isNarrower = AUDIENCES.indexOf(after.audience) > AUDIENCES.indexOf(before.audience);
-      const what = `Field '${type}.${name}'`;
+      const what = `${type}.${name}`;
       return [
         // A schema without the directive says nothing about scopes.
         ...(added.length === 0 || !released.getDirective('access')
@@ -89,7 +98,10 @@ function accessOf(schema: GraphQLSchema, { astNode }: AnyField) {
   };
 }
 
-/** Returns the schema without its deprecated elements, and without types that only they use. */
+/**
+ * Returns the schema without its deprecated elements, without types that only they use, and without directives of the schema such
+ * as `@visibleTo`, which no document contains.
+ */
 function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
   const keep = ({ deprecationReason }: { deprecationReason?: string | null | undefined }) =>
     typeof deprecationReason === 'string' ? null : undefined;
@@ -100,6 +112,8 @@ function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
       [MapperKind.INPUT_OBJECT_FIELD]: keep,
       [MapperKind.ARGUMENT]: keep,
       [MapperKind.ENUM_VALUE]: keep,
+      [MapperKind.DIRECTIVE]: (directive) =>
+        directive.locations.some((location) => EXECUTABLE.test(location)) ? directive : null,
     }),
   );
 }

@@ -79,10 +79,7 @@ async function compare({ schema }: PrintedSchema, against: string, json?: true):
     import('graphql'),
     import('./breaking-changes.js'),
   ]);
-  const breakingChanges = await findBreakingChanges(
-    readReleased(against, buildSchema),
-    buildSchema(schema),
-  );
+  const breakingChanges = findBreakingChanges(readReleased(against, buildSchema), buildSchema(schema));
   if (json === true) console.log(JSON.stringify({ schema, breakingChanges }));
   if (breakingChanges.length === 0) return true;
   if (json !== true)

@@ -48,11 +48,11 @@ describe('directory sync', () => {
     expect(text.code).toBe(0);
     const answer = json(await run('sync', '--dry-run', '--json'));
     expect(text.stdout.trimEnd().split('\n')).toEqual([
-      'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
       ...['Users', ...PEOPLE.map(({ id }) => `  + ${id}  ${id}  ${personDn(id)}`)],
       ...['Groups', `  + club  club  ${groupDn('club')}`],
       ...['Members', '  club: + anna MEMBER'],
       'Left out: 0 quarantined, 0 dangling',
+      'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
       `Plan ${answer.hash as string}`,
     ]);
     expect(answer).toEqual({
@@ -85,32 +85,33 @@ describe('directory sync', () => {
     writeDirectory(PEOPLE.slice(0, 1));
     const held = await run('sync');
     expect(held.code).toBe(1);
-    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
-    expect(held.stdout).toContain('Blocked: It would delete 4 of 5 users: at most 3 are let through.');
+    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stderr)?.[1] ?? '';
+    const reason = 'It would delete 4 of 5 users. The guard permits 3 within ten minutes';
+    expect(held.stderr).toContain(`error: The plan is blocked. ${reason}\n`);
     expect((await run('check')).stdout).toContain(`./directory sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
     expect(looked.code).toBe(0);
-    const [summary = '', plan = '', blocked = ''] = held.stdout.split('\n');
-    const listed = looked.stdout.replace('It would be blocked: ', 'Blocked: ').split('\n');
-    expect(listed).toEqual(
+    const [summary = '', plan = ''] = held.stdout.split('\n');
+    const blocked = `It would be blocked. ${reason}.`;
+    expect(looked.stdout.split('\n')).toEqual(
       expect.arrayContaining([summary, plan, blocked, `  - eve  eve  ${personDn('eve')}`]),
     );
     // A run that is blocked again says why, too.
-    expect((await run('sync')).stdout).toBe(held.stdout);
+    expect((await run('sync')).stderr).toBe(held.stderr);
 
     const wrong = await run('sync', '--confirm', 'f'.repeat(64));
     expect(wrong.code).toBe(1);
-    expect(wrong.stdout).toBe(
-      `Nothing was changed: These are not the changes to confirm: their hash is ${hash} now\n`,
+    expect(wrong.stderr).toBe(
+      `error: Nothing was changed. These are not the changes to confirm: their hash is ${hash} now\n`,
     );
 
     const right = await run('sync', '--confirm', hash);
     expect(right.code).toBe(0);
     expect(right.stdout).toMatch(/^Revision 2: users \+0 ~0 -4/);
     const again = await run('sync', '--confirm', hash);
-    expect([again.code, again.stdout]).toEqual([
+    expect([again.code, again.stderr]).toEqual([
       1,
-      'Nothing was changed: There is nothing left to confirm: the mirror equals the directory\n',
+      'error: Nothing was changed. There is nothing left to confirm: the mirror equals the directory\n',
     ]);
   });
 

@@ -30,9 +30,9 @@ describe('directory schema with a model file', () => {
     const { code, stdout, stderr } = await runWith('--check');
     expect([code, stdout]).toEqual([2, '']);
     const lines = stderr.trimEnd().split('\n');
-    expect(lines).toContain("error: Field 'User.jobTitle' changed type from 'String' to 'Int'");
-    expect(lines).toContain("error: Field 'reports' was removed from object type 'User'");
-    expect(lines).toContain("error: Field 'Person.jobTitle' changed type from 'String' to 'Int'");
+    expect(lines).toContain('error: User.jobTitle changed type from String to Int.');
+    expect(lines).toContain('error: User.reports was removed.');
+    expect(lines).toContain('error: Person.jobTitle changed type from String to Int.');
     expect(lines.at(-2)).toBe(`error: These changes break clients of ${schemaFile}`);
     expect(lines.at(-1)).toMatch(/^ {7}→ Keep what it has/);
     expect((await runWith('--check', '--write')).code).toBe(2);

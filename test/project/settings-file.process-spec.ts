@@ -54,7 +54,7 @@ describe('the file of settings', () => {
     expect(run(['sync', '--dry-run'], OWN)).toEqual({
       stderr: '',
       status: 0,
-      stdout: expect.stringMatching(/^users \+1 ~0 -0/) as string,
+      stdout: expect.stringMatching(/^users \+1 ~0 -0/m) as string,
     });
   });
 
