@@ -3,7 +3,7 @@ import { type AccessCount, dayOf, keptSince } from '../access-log/access-counts.
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { printable } from '../common/printable.js';
-import { addExamples, paint } from './help.js';
+import { addExamples, describeRows, paint } from './help.js';
 
 interface AccessLogOptions {
   from?: string;
@@ -89,36 +89,23 @@ function aboutOf({ principal }: AccessCount, abouts: Abouts): About {
   return { contact, purpose };
 }
 
-/** Formats one paragraph for each principal that read personal data on a day. */
+/** Formats a line for each field, below a line for each principal and day. */
 function toText(counts: readonly AccessCount[], abouts: Abouts): string {
-  const width = Math.max(...counts.map(({ field }) => field.length));
-  const lines: string[] = [];
-  let last = '';
-  for (const count of counts) {
-    const head = describeActor(count, abouts);
-    if (head !== last) {
-      if (lines.length > 0) lines.push('');
-      lines.push(head);
-    }
-    last = head;
-    const { field, requests, users } = count;
-    lines.push(
-      `  ${field.padEnd(width)}  ${inWords(requests, 'request', 'requests')}  ${inWords(users, 'user', 'users')}`,
-    );
-  }
+  const heads = counts.map((count) => {
+    const { contact, purpose } = aboutOf(count, abouts);
+    const { day, principal, actingFor } = count;
+    const name = paint('bold', printable(actingFor === '' ? principal : `${principal} for ${actingFor}`));
+    return [day, name, ...[contact, purpose].filter((each) => each !== null).map(printable)].join('  ');
+  });
+  const inWords = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+  const rows = describeRows(
+    counts.map(({ field, requests, users }) => [field, inWords(requests, 'request'), inWords(users, 'user')]),
+  );
+  const lines = rows.map((row, index) => {
+    const head = heads[index] ?? '';
+    return `${head === heads[index - 1] ? '' : `${head}\n`}  ${row}`;
+  });
   return lines.join('\n');
-}
-
-function describeActor(count: AccessCount, abouts: Abouts): string {
-  const { day, principal, actingFor } = count;
-  const { contact, purpose } = aboutOf(count, abouts);
-  const name = actingFor === '' ? principal : `${principal} for ${actingFor}`;
-  const about = [contact, purpose].filter((each) => each !== null).map((each) => `  ${printable(each)}`);
-  return [`${day}  ${paint('bold', printable(name))}`, ...about].join('\n');
-}
-
-function inWords(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en').padStart(9)} ${(count === 1 ? one : many).padEnd(many.length)}`;
 }
 
 /** Compares days as text, which sorts in the same order. */

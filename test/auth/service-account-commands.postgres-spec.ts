@@ -47,6 +47,20 @@ describe('directory service-account', () => {
     expect(wrong.stderr).toMatch(/^error: The id of a service account has [^\n]+\n$/);
   });
 
+  it('shows an account, and completes its id', async () => {
+    const shown = await run('service-account', 'show', 'library');
+    expect([shown.code, shown.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^name {9}Library\n[^]*\nscopes {7}read directory\ngroups {7}all\ntokens {7}1\n/),
+    ]);
+    const listed = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];
+    expect(JSON.parse((await run('service-account', 'show', 'library', '--json')).stdout)).toEqual(listed[0]);
+    const unknown = await run('service-account', 'show', 'nothing');
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'error: There is no service account «nothing»\n']);
+    const { stdout } = await run('complete', '--', 'service-account', 'show', '');
+    expect(stdout.split('\n')).toContain('library');
+  });
+
   it('changes an account, and nothing that is not named', async () => {
     const read = async () => {
       const [account] = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];

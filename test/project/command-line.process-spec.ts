@@ -98,15 +98,15 @@ describe('the help', () => {
   it('contains the exit codes, and examples of every command', async () => {
     const help = await run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
-    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
+    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {4}done\n {2}1 {4}failed[^\n]+\n {2}2 {4}wrong use/);
     const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options| {2})/gm)].map(
       ([, name = '']) => name,
     );
     expect(commands).toContain('access-log');
     const described = [
       ...commands,
-      ...['create', 'update', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
-      'signing-key rotate',
+      ...['create', 'update', 'list', 'show', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
+      ...['signing-key rotate', 'webhook list', 'webhook enable'],
     ];
     const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
     for (const { code, stdout } of helps) {

@@ -145,6 +145,31 @@ describe('directory check', () => {
   });
 });
 
+describe('directory status', () => {
+  it('shows the state of the mirror, and its last changes', async () => {
+    const text = await run('status');
+    expect([text.code, text.stdout]).toEqual([0, expect.stringMatching(/^state {6}IDLE\nas of {6}20/)]);
+    expect(text.stdout).toMatch(/\nprocesses {2}0\n[^]*\nLast changes\n {2}20\S+ {2}USER_DELETED {2}/);
+    const status = json(await run('status', '--json'));
+    expect(status).toMatchObject({ state: 'IDLE', users: 1, groups: 1, processes: 0, leader: null });
+    expect(status['changes']).toHaveLength(5);
+  });
+});
+
+describe('directory webhook list', () => {
+  it('shows the receivers without the paths of their addresses', async () => {
+    const file = join(work, 'webhooks.yaml');
+    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+    writeFileSync(file, `targets: [{id: forum, url: "https://forum.example.org/${SECRET}", secret: "${secret}"}]\n`);
+    const listed = await runCommand(['webhook', 'list'], { ...environment, DIRECTORY_WEBHOOKS: file });
+    expect([listed.code, listed.stdout.split('\n')]).toEqual([
+      0,
+      ['ID     STATE  RECEIVER                   LAST FAILURE', 'forum  new    https://forum.example.org', ''],
+    ]);
+    expect((await run('webhook', 'list')).stdout).toMatch(/^There is no webhook/);
+  });
+});
+
 describe('a variable that begins like a setting, and is none', () => {
   const hint =
     /^DIRECTORY_BASEDN is not a setting: did you mean DIRECTORY_BASE_DN\? The settings are .*, BASE_DN, /m;
