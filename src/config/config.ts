@@ -2,10 +2,15 @@ import { readFileSync } from 'node:fs';
 import { deepFreeze } from '../common/deep-freeze.js';
 import { findContradictions } from './contradictions.js';
 import { buildScopes } from './model/build-mapping.js';
-import { describeConflicts } from './model/check-model.js';
 import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
-import { closestTo } from './model/quote.js';
-import { findServerFilters, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import {
+  describeConflicts,
+  findServerFilters,
+  NO_MODEL,
+  type ReadModel,
+  readModel,
+} from './model/read-model.js';
+import { closestTo } from './model/yaml-file.js';
 import { type SettingName, SETTING_NAMES, SETTINGS, type Settings } from './settings.js';
 import { buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { buildDatabase } from './settings/database.js';

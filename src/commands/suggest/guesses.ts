@@ -1,6 +1,6 @@
 import type { FieldReader } from '../../common/field.js';
 import { labelOf, mappableFields } from '../../config/model/build-mapping.js';
-import { isReserved } from '../../config/model/check-model.js';
+import { isReserved } from '../../config/model/read-model.js';
 import type { RoleMapping } from '../../config/model/mapping.js';
 import {
   type CustomField,

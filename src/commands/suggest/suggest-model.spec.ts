@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { checkModel } from '../../config/model/read-model.js';
-import { reservedNames } from '../../config/model/check-model.js';
+import { checkModel, reservedNames } from '../../config/model/read-model.js';
 import { Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import type { Evidence } from './evidence.js';
