@@ -3,7 +3,7 @@ import { type AccessCount, dayOf, keptSince } from '../access-log/access-counts.
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { printable } from '../common/printable.js';
-import { addExamples, describeRows, paint } from './help.js';
+import { addCommand, describeRows, paint } from './help.js';
 
 interface AccessLogOptions {
   from?: string;
@@ -20,9 +20,17 @@ interface About {
 type Abouts = ReadonlyMap<string, About>;
 
 export function addAccessLogCommand(program: Command): void {
-  const command = program
-    .command('access-log')
-    .description('print which principals read which fields of how many users, for each day')
+  addCommand(
+    program,
+    'access-log',
+    'print which principals read which fields of how many users, for each day',
+    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
+    ['access-log --principal reports', 'Print the accesses of one program'],
+    [
+      "access-log --json | jq '.counts[] | select(.users > 10000)'",
+      'Print large numbers for a monitoring system',
+    ],
+  )
     .option(
       '--from <day>',
       'the first day in UTC, such as 2030-01-15; default: the first day that is kept',
@@ -30,17 +38,7 @@ export function addAccessLogCommand(program: Command): void {
     )
     .option('--to <day>', 'the last day; default: today', parseDay)
     .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
-    .option('--json', 'print one JSON object')
     .action(printAccessLog);
-  addExamples(
-    command,
-    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
-    ['access-log --principal reports', 'Print the accesses of one program'],
-    [
-      "access-log --json | jq '.counts[] | select(.users > 10000)'",
-      'Print large numbers for a monitoring system',
-    ],
-  );
 }
 
 async function printAccessLog({ json, principal, ...days }: AccessLogOptions): Promise<void> {

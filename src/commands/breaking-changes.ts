@@ -39,10 +39,10 @@ function findNarrowedInputs(released: GraphQLSchema, current: GraphQLSchema): st
     const former = released.getType(type.name);
     if (!isInputObjectType(type) || !isInputObjectType(former)) return [];
     const members = Object.values(former.getFields());
-    const changed = members.filter(
-      ({ name, defaultValue }) =>
-        JSON.stringify(type.getFields()[name]?.defaultValue) !== JSON.stringify(defaultValue),
-    );
+    const changed = members.filter(({ name, defaultValue }) => {
+      const member = type.getFields()[name];
+      return member !== undefined && JSON.stringify(member.defaultValue) !== JSON.stringify(defaultValue);
+    });
     return [
       ...(type.isOneOf && !former.isOneOf && !hasOneMember(former) ? [`${type.name} became @oneOf.`] : []),
       ...changed.map(({ name }) => `${type.name}.${name} has another default.`),

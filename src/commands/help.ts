@@ -65,7 +65,25 @@ export function printWritten(
   console.log(asJson ? JSON.stringify({ ...result, database: name }) : describe(`in the ${name}`));
 }
 
-export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {
+/** A command line, and what it is for. */
+type Example = readonly [line: string, use: string];
+
+/**
+ * Adds a command that can print JSON, with its examples.
+ * @param name with the arguments, such as `show <id>`
+ */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  ...examples: Example[]
+): Command {
+  const command = parent.command(name).description(description);
+  addExamples(command, ...examples);
+  return command.option('--json', 'print the result, or an error, as JSON');
+}
+
+export function addExamples(command: Command, ...examples: Example[]): void {
   const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ ./directory ${line}`]);
   command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
 }

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { GraphQLSchema } from 'graphql';
 import { ConfigError, readConfig } from '../config/config.js';
 import { EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../failure.js';
-import { addExamples } from './help.js';
+import { addCommand } from './help.js';
 
 const FILE = 'schema.graphql';
 
@@ -25,9 +25,14 @@ interface PrintedSchema {
 }
 
 export function addSchemaCommand(program: Command): void {
-  const command = program
-    .command('schema')
-    .description('print the GraphQL schema')
+  addCommand(
+    program,
+    'schema',
+    'print the GraphQL schema',
+    ['schema > schema.graphql', 'Print the schema, for a code generator'],
+    ['schema --write', 'Record the schema of the model at a release'],
+    ['schema --check', 'Compare it, in continuous integration'],
+  )
     .option('--check', `fail if it breaks clients; built-in: if ${FILE} differs`)
     .addOption(
       new Option('--against <file>', 'fail if it breaks clients of the schema in the file')
@@ -36,14 +41,7 @@ export function addSchemaCommand(program: Command): void {
     )
     .option('--write', `write ${FILE}, or with a model file the file beside it`)
     .option('--built-in', 'ignore the settings and their model file')
-    .option('--json', 'print one JSON object')
     .action(runSchema);
-  addExamples(
-    command,
-    ['schema > schema.graphql', 'Print the schema, for a code generator'],
-    ['schema --write', 'Record the schema of the model at a release'],
-    ['schema --check', 'Compare it, in continuous integration'],
-  );
 }
 
 async function runSchema(options: SchemaOptions): Promise<void> {

@@ -6,7 +6,7 @@ import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { BUILT_IN_SCOPES } from '../config/scopes.js';
 import type { AccountChanges, DescribedAccount, IssuedToken } from '../service-accounts/account-operations.js';
 import type { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
-import { addExamples, cut, describeRows, paint, printWritten, terminalWidth } from './help.js';
+import { addCommand, addExamples, cut, describeRows, paint, printWritten, terminalWidth } from './help.js';
 
 /** Seconds, and milliseconds, of a day. */
 const DAY = 86_400;
@@ -66,17 +66,17 @@ interface CreateOptions extends AboutOptions {
 }
 
 function addCreate(accounts: Command): void {
-  const command = accounts
-    .command('create')
-    .description('create an account and print its token, once')
-    .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens');
+  const command = addCommand(accounts, 'create', 'create an account and print its token, once', [
+    'service-account create --id reports --name Reports --scopes read,directory \\\n' +
+      '        --contact it@example.org --purpose "The printed year book" --expires 90d',
+    'Create an account that may list users, for 90 days',
+  ]).requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens');
   addAboutOptions(command, true)
     .option(
       '--reuse',
       'take the id of a revoked account, whose requests the access log then shows as of this one',
     )
     .option('--new', 'create the embedded database if no service has used it')
-    .option('--json', 'print one JSON object')
     .action(async ({ id, reuse, new: creates, json, ...given }: CreateOptions) => {
       const config = readConfig();
       if (config.production) requireAnswerable(given);
@@ -85,21 +85,18 @@ function addCreate(accounts: Command): void {
       const issued = await withAccounts(config, (service) => service.create(account), creates);
       printToken(config, issued, json === true, (where) => `Service account ${id} is created ${where}.`);
     });
-  addExamples(command, [
-    'service-account create --id reports --name Reports --scopes read,directory \\\n' +
-      '        --contact it@example.org --purpose "The printed year book" --expires 90d',
-    'Create an account that may list users, for 90 days',
-  ]);
 }
 
 function addUpdate(accounts: Command): void {
-  const command = accounts
-    .command('update')
-    .argument('<id>', 'the id of the account')
-    .description('change an account; its token stays valid');
+  const command = addCommand(
+    accounts,
+    'update <id>',
+    'change an account; its token stays valid',
+    ['service-account update reports --expires 90d', 'Extend an account; its token stays valid'],
+    ['service-account update reports --scopes read', 'Take a scope from an account'],
+  );
   addAboutOptions(command, false)
     .addOption(new Option('--all-groups', 'end the limit to groups').conflicts('groups'))
-    .option('--json', 'print one JSON object')
     .action(async (id: string, { json, ...given }: AboutOptions & { json?: true }) => {
       const changes = changesOf(given);
       if (Object.keys(changes).length === 0)
@@ -109,11 +106,6 @@ function addUpdate(accounts: Command): void {
       const describe = (where: string) => `Service account ${id} is changed ${where}.`;
       printWritten(config, json === true, toJson(account), describe);
     });
-  addExamples(
-    command,
-    ['service-account update reports --expires 90d', 'Extend an account; its token stays valid'],
-    ['service-account update reports --scopes read', 'Take a scope from an account'],
-  );
 }
 
 function changesOf({ allGroups, expires, ...others }: AboutOptions): AccountChanges {
@@ -137,11 +129,16 @@ function requireAnswerable(about: Pick<AboutOptions, 'contact' | 'purpose'>): vo
 }
 
 function addList(accounts: Command): void {
-  const command = accounts
-    .command('list')
-    .description('list the accounts that are not revoked, by expiry')
-    .option('--json', 'print one JSON array')
-    .action(async ({ json }: { json?: true }) => {
+  addCommand(
+    accounts,
+    'list',
+    'list the accounts that are not revoked, by expiry',
+    ['service-account list', 'List the accounts and their expiry'],
+    [
+      "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
+      'Print the accounts that expire within 14 days',
+    ],
+  ).action(async ({ json }: { json?: true }) => {
       const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
       const described = await withAccounts(readConfig(), (service) => service.describeAll());
       const list = described.sort((left, right) => end(left) - end(right));
@@ -158,14 +155,6 @@ function addList(accounts: Command): void {
       console.error(paint('yellow', warning, process.stderr));
       console.error('  → Extend it: ./directory service-account update ID --expires 90d');
     });
-  addExamples(
-    command,
-    ['service-account list', 'List the accounts and their expiry'],
-    [
-      "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
-      'Print the accounts that expire within 14 days',
-    ],
-  );
 }
 
 /** Returns whether an account expires within fourteen days, or has expired (pure). */
@@ -208,12 +197,8 @@ function describeEnd(at: Date | null, now: Date): string {
 }
 
 function addShow(accounts: Command): void {
-  const command = accounts
-    .command('show')
-    .argument('<id>', 'the id of the account')
-    .description('show one account')
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json }: { json?: true }) => {
+  const example = ['service-account show reports', 'Show everything that is known about an account'] as const;
+  addCommand(accounts, 'show <id>', 'show one account', example).action(async (id: string, { json }: { json?: true }) => {
       const all = await withAccounts(readConfig(), (service) => service.describeAll());
       const account = all.find((each) => each.id === id);
       if (account === undefined) throw new NotFoundError(`There is no service account «${id}»`, 'id');
@@ -234,16 +219,20 @@ function addShow(accounts: Command): void {
       if (json === true) console.log(JSON.stringify(describedJson(account, now)));
       else console.log(describeRows(rows.map((row) => row.map(printable))).join('\n'));
     });
-  addExamples(command, ['service-account show reports', 'Show everything that is known about an account']);
 }
 
 function addRotate(accounts: Command): void {
-  const command = accounts
-    .command('rotate')
-    .argument('<id>', 'the id of the account')
-    .description('create a new token of an account, and let the old one expire')
+  addCommand(
+    accounts,
+    'rotate <id>',
+    'create a new token of an account, and let the old one expire',
+    ['service-account rotate reports', 'Create a new token; the old one stays valid for a day'],
+    [
+      'service-account rotate reports --overlap 0s',
+      'Replace a token that was disclosed: the old one expires at once',
+    ],
+  )
     .option('--overlap <time>', 'how long the old token stays valid', parseDuration, DAY)
-    .option('--json', 'print one JSON object')
     .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
       const config = readConfig();
       const issued = await withAccounts(config, (service) => service.rotate(id, overlap));
@@ -256,28 +245,15 @@ function addRotate(accounts: Command): void {
         (where) => `Service account ${id} has a new token ${where}; the old one ${ends}.`,
       );
     });
-  addExamples(
-    command,
-    ['service-account rotate reports', 'Create a new token; the old one stays valid for a day'],
-    [
-      'service-account rotate reports --overlap 0s',
-      'Replace a token that was disclosed: the old one expires at once',
-    ],
-  );
 }
 
 function addRevoke(accounts: Command): void {
-  const command = accounts
-    .command('revoke')
-    .argument('<id>', 'the id of the account')
-    .description('revoke an account at once and permanently')
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json }: { json?: true }) => {
+  const example = ['service-account revoke reports', 'Revoke an account that is no longer used'] as const;
+  addCommand(accounts, 'revoke <id>', 'revoke an account at once and permanently', example).action(async (id: string, { json }: { json?: true }) => {
       const config = readConfig();
       await withAccounts(config, (service) => service.revoke(id));
       printWritten(config, json === true, { id }, (where) => `Service account ${id} is revoked ${where}.`);
     });
-  addExamples(command, ['service-account revoke reports', 'Revoke an account that is no longer used']);
 }
 
 /** Prints the token as the last line, where scripts can read it. */

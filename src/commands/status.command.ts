@@ -5,9 +5,17 @@ import { printable } from '../common/printable.js';
 import { readConfig } from '../config/config.js';
 import { nameDatabase } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import type { SyncState } from '../mirror/status/mirror-state.js';
 import type { HintMode } from '../sources/directory.js';
-import { addExamples, cut, describeRows, paint, terminalWidth } from './help.js';
+import { addCommand, cut, describeRows, paint, terminalWidth } from './help.js';
 
+const STYLES = {
+  NEVER_RUN: 'yellow',
+  IDLE: 'green',
+  RUNNING: 'green',
+  FAILING: 'red',
+  BLOCKED: 'red',
+} as const satisfies Record<SyncState, string>;
 /** How changes are noticed. */
 const MODES = {
   PUSHED: 'the messages of the server',
@@ -18,22 +26,19 @@ const MODES = {
 const SHOWN = 5;
 
 export function addStatusCommand(program: Command): void {
-  const command = program
-    .command('status')
-    .description('show the state and age of the mirror, its processes, and its last changes')
-    .option('--json', 'print one JSON object')
-    .action(async ({ json }: { json?: true }) => {
-      const config = readConfig();
-      const { withDatabase } = await import('./context.js');
-      const status = await withDatabase(config, readStatus);
-      if (json === true) console.log(JSON.stringify({ database: nameDatabase(config.database), ...status }));
-      else console.log(describeStatus(status, nameDatabase(config.database)));
-    });
-  addExamples(
-    command,
+  addCommand(
+    program,
+    'status',
+    'show the state and age of the mirror, its processes, and its last changes',
     ['status', 'Show whether the mirror is current, and who writes it'],
     ['status --json | jq .ageSeconds', 'Print its age for a monitoring system'],
-  );
+  ).action(async ({ json }: { json?: true }) => {
+    const config = readConfig();
+    const { withDatabase } = await import('./context.js');
+    const status = await withDatabase(config, readStatus);
+    const database = nameDatabase(config.database);
+    console.log(json === true ? JSON.stringify({ database, ...status }) : describeStatus(status, database));
+  });
 }
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
@@ -62,7 +67,7 @@ async function readStatus(dataSource: DirectoryDataSource) {
           and l.classid = ${RULES_LOCK} and l.objsubid = 2 and l.granted
       ) order by a.backend_start`,
   );
-  const changes = await dataSource.query<{ at: Date; kind: number; user: string; group: string }[]>(
+  const changes = await dataSource.query<{ at: Date; kind: number; user: string | null; group: string | null }[]>(
     `select at, kind, user_id as user, group_id as group from changes order by id desc limit ${SHOWN}`,
   );
   const leader = sessions.find(({ leads }) => leads);
@@ -79,7 +84,6 @@ async function readStatus(dataSource: DirectoryDataSource) {
 
 function describeStatus(status: Status, database: string): string {
   const { state, asOf, ageSeconds, reason, blockedPlan, leader, processes, changes } = status;
-  const style = state === 'IDLE' || state === 'RUNNING' ? 'green' : state === 'NEVER_RUN' ? 'yellow' : 'red';
   const age = ageSeconds === null ? 'never' : `${asOf?.toISOString() ?? ''}, ${counted(ageSeconds, 'second')} ago`;
   const where = leader === null ? 'none' : `${leader.address ?? 'local'}, since ${leader.since.toISOString()}`;
   const rows = describeRows([
@@ -98,7 +102,7 @@ function describeStatus(status: Status, database: string): string {
     [at.toISOString(), kind, ...[user, group].filter((id) => id !== null).map(printable)].join('  '),
   );
   const lines = last.length === 0 ? [] : ['', 'Last changes', ...last.map((line) => `  ${line}`)];
-  return [paint(style, rows[0] ?? ''), ...rows.slice(1), ...lines]
+  return [paint(STYLES[state], rows[0] ?? ''), ...rows.slice(1), ...lines]
     .map((line) => cut(line, Math.max(terminalWidth(), 80)))
     .join('\n');
 }

@@ -4,7 +4,7 @@ import { EXIT_FAILED, printErrors } from '../failure.js';
 import { changesNothing, type RevisionOutcome } from '../mirror/revision/revision.js';
 import { summarize } from '../mirror/synchronizer.js';
 import { describeChanges, describeLeftOut, groupedChanges } from './changes-text.js';
-import { addExamples, paint, printWritten } from './help.js';
+import { addCommand, paint, printWritten } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';
 import type { SyncResult } from './run-sync.js';
 
@@ -19,9 +19,14 @@ interface SyncOptions {
 }
 
 export function addSyncCommand(program: Command): void {
-  const command = program
-    .command('sync')
-    .description('run one synchronization of the mirror with the directory')
+  addCommand(
+    program,
+    'sync',
+    'run one synchronization of the mirror with the directory',
+    ['sync --dry-run --all', 'Print everything that a run would change'],
+    ['sync --confirm HASH', 'Apply a blocked plan'],
+    ["sync --dry-run --json | jq '.users.deleted[].id'", 'Print who would be deleted'],
+  )
     .option('--dry-run', 'print what would change, and change nothing')
     .addOption(
       new Option('--confirm <hash>', 'apply the plan with this hash, which the deletion guard has blocked')
@@ -30,7 +35,6 @@ export function addSyncCommand(program: Command): void {
     )
     .option('--new', 'create the embedded database if no service has used it')
     .option('--all', `print all changes, not only the first ${SHOWN} of a kind`)
-    .option('--json', 'print one JSON object with all changes')
     .action(async ({ all, json, new: creates, ...options }: SyncOptions) => {
       const config = await readRecognizedConfig();
       const { runSync } = await import('./run-sync.js');
@@ -44,12 +48,6 @@ export function addSyncCommand(program: Command): void {
       if (result.kind !== 'stopped')
         process.exitCode = ['failed', 'blocked', 'refused'].includes(result.kind) ? EXIT_FAILED : 0;
     });
-  addExamples(
-    command,
-    ['sync --dry-run --all', 'Print everything that a run would change'],
-    ['sync --confirm HASH', 'Apply a blocked plan'],
-    ["sync --dry-run --json | jq '.users.deleted[].id'", 'Print who would be deleted'],
-  );
 }
 
 function parseHash(text: string): string {

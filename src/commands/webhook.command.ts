@@ -2,29 +2,24 @@ import type { Command } from 'commander';
 import { printable } from '../common/printable.js';
 import { readConfig } from '../config/config.js';
 import type { WebhookEntity } from '../webhooks/webhook.entity.js';
-import { addExamples, describeRows, printWritten } from './help.js';
+import { addCommand, addExamples, describeRows, printWritten } from './help.js';
 
 export function addWebhookCommands(program: Command): void {
   const webhooks = program.command('webhook').description('manage the receivers of changes');
-  const list = webhooks
-    .command('list')
-    .description('list the receivers of the settings, and how far they are')
-    .option('--json', 'print one JSON array')
-    .action(listWebhooks);
-  const enable = webhooks
-    .command('enable')
-    .description('send changes to a receiver that was disabled, from where it stopped')
-    .argument('<id>', 'the id of the receiver')
-    .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
-    .option('--json', 'print one JSON object')
-    .action(enableWebhook);
-  addExamples(list, ['webhook list', 'Show which receivers fail, and why']);
-  addExamples(enable, ['webhook enable reports', 'Continue where the receiver stopped']);
-  addExamples(
-    webhooks,
-    ['webhook list', 'Show which receivers fail, and why'],
-    ['webhook enable reports', 'Continue where a receiver stopped'],
+  const list = ['webhook list', 'Show which receivers fail, and why'] as const;
+  const enable = ['webhook enable reports', 'Continue where a receiver stopped'] as const;
+  addExamples(webhooks, list, enable);
+  addCommand(webhooks, 'list', 'list the receivers of the settings, and how far they are', list).action(
+    listWebhooks,
   );
+  addCommand(
+    webhooks,
+    'enable <id>',
+    'send changes to a receiver that was disabled, from where it stopped',
+    enable,
+  )
+    .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
+    .action(enableWebhook);
 }
 
 async function listWebhooks({ json }: { json?: true }): Promise<void> {

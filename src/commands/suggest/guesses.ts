@@ -236,10 +236,12 @@ const SCOPES: readonly (readonly [name: string, description: string, attributes:
 ];
 
 /** Names of fields for attributes whose names are abbreviations. */
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ...([['l', 'city'], ['st', 'state'], ['c', 'countryCode'], ['co', 'country'], ['o', 'organization']] as const),
-  ...([['ou', 'organizationalUnit'], ['cn', 'commonName'], ['sn', 'surname']] as const),
-]);
+const WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ l: 'city', st: 'state', c: 'countryCode', co: 'country', o: 'organization' },
+    ...{ ou: 'organizationalUnit', cn: 'commonName', sn: 'surname' },
+  }),
+);
 /** Names for the other side of references. Default: the name of the field and Of. */
 const REVERSES: ReadonlyMap<string, string> = new Map([
   ['manager', 'reports'],

@@ -81,7 +81,7 @@ export const SERVICE_SETTINGS = {
 type ServiceSettings = ValuesOf<typeof SERVICE_SETTINGS>;
 
 /** Returns the URL under which clients reach the service, without a trailing slash. */
-export function baseUrlOf({ HOST, PORT, BASE_URL }: ServiceSettings): string {
+function baseUrlOf({ HOST, PORT, BASE_URL }: ServiceSettings): string {
   const host = HOST.includes(':') ? `[${HOST}]` : HOST;
   return (BASE_URL ?? `http://${host}:${PORT}`).replace(/\/+$/, '');
 }
