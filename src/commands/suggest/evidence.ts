@@ -15,8 +15,8 @@ import { readLdif } from '../../ldap/ldif/ldif.js';
 import { escapeDnValue, parseDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { connect } from '../../sources/ldap/ldap-servers.js';
-import type { EntryKind } from '../../sources/source.js';
-import { filterOfKind, isDnBelow, kindOf, MOST_TARGETS, REQUESTED } from './guesses.js';
+import { type EntryKind, KINDS } from '../../sources/source.js';
+import { filterOfKind, isDnBelow, kindOf, REQUESTED } from './guesses.js';
 
 /** Shows how many entries were read. */
 export type Progress = (entries: number) => void;
@@ -36,7 +36,7 @@ export interface Evidence {
   readonly groups: Sample;
   /** How the directory spells the names of attributes, by name in lower case. */
   readonly names: ReadonlyMap<string, string>;
-  /** The users and groups that sampled values name, by keyOfDn. */
+  /** The kinds of the sampled entries, by keyOfDn. */
   readonly targets: ReadonlyMap<string, EntryKind>;
 }
 
@@ -56,6 +56,8 @@ export interface FoundAttribute {
 
 /** The largest number of users, and of groups, that are read whole. */
 const MOST_ENTRIES = 200;
+/** The number of entries that are read of each further container. */
+const FEW_ENTRIES = 5;
 /** The largest number of distinct values of an attribute by which its type is guessed, and the longest value. */
 const MOST_VALUES = 1000;
 const LONGEST = 10_000;
@@ -94,50 +96,54 @@ function textsOf(values: readonly Buffer[]): string[] | null {
   return [...texts];
 }
 
+/** Entries of each kind by the container below the base DN, which is relative to it. Empty: directly below the base DN. */
+type Places = Readonly<Record<EntryKind, Map<string, Entry[]>>>;
+
 /**
  * Reads a part of the entries of a directory.
  * @throws {LdifError} {LdapError}; the signal's reason
  */
-export function readEvidence(
+export async function readEvidence(
   { source, baseDn }: Pick<DirectoryConfig, 'source' | 'baseDn'>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Evidence> {
-  return source.kind === 'file'
-    ? readFileEvidence(source.file, baseDn, progress)
-    : readServerEvidence(source, baseDn, progress, signal);
+  const { server, names, places } =
+    source.kind === 'file'
+      ? await readFile(source.file, baseDn, progress)
+      : await readServer(source, baseDn, progress, signal);
+  const direct = KINDS.flatMap((kind) => places[kind].get('') ?? []).map(({ dn }) => keyOfDn(dn));
+  const sampleOf = (kind: EntryKind): Sample => {
+    const found = [...places[kind]];
+    const share = Math.ceil(MOST_ENTRIES / Math.max(1, found.length));
+    const entries = found.flatMap(([, known]) => known.slice(0, share)).slice(0, MOST_ENTRIES);
+    // Entries directly below the base DN make it the base. A container that is a user or a group is personal data, and no base.
+    const isWhole = found.some(([place]) => place === '' || direct.includes(keyOfDn(`${place},${baseDn}`)));
+    return { entries, bases: isWhole || found.length === 0 ? [''] : found.map(([place]) => place).sort() };
+  };
+  const [users, groups] = [sampleOf('person'), sampleOf('group')];
+  const targets = new Map(
+    [...users.entries, ...groups.entries].map((entry) => [keyOfDn(entry.dn), kindOf(entry) ?? 'person']),
+  );
+  return { server, baseDn, names, users, groups, targets };
 }
 
-async function readFileEvidence(file: string, baseDn: string, progress: Progress): Promise<Evidence> {
+async function readFile(file: string, baseDn: string, progress: Progress) {
   const names = new Map<string, string>();
-  const targets = new Map<string, EntryKind>();
-  const places = { person: new Map<string, Entry[]>(), group: new Map<string, Entry[]>() };
+  const places: Places = { person: new Map(), group: new Map() };
   let count = 0;
   for await (const entry of readLdif(withNames(createReadStream(file) as AsyncIterable<Buffer>, names))) {
     progress(++count);
     const kind = kindOf(entry);
     if (kind === null || !isDnBelow(entry.dn, baseDn)) continue;
-    targets.set(keyOfDn(entry.dn), kind);
-    const place = containerOf(entry.dn, baseDn);
+    const rdns = parseDn(entry.dn);
+    const depth = rdns.length - parseDn(baseDn).length;
+    const place = depth < 2 ? '' : rdnText(rdns[depth - 1] ?? []);
     const known = places[kind].get(place) ?? [];
     if (known.length < MOST_ENTRIES) known.push(entry);
     places[kind].set(place, known);
   }
-  const sampleOf = (found: ReadonlyMap<string, readonly Entry[]>): Sample => {
-    const share = Math.ceil(MOST_ENTRIES / Math.max(1, found.size));
-    const entries = [...found.values()].flatMap((known) => known.slice(0, share)).slice(0, MOST_ENTRIES);
-    // Entries directly below the base DN make it the base. A container that is a user or a group is personal data, and no base.
-    const isWhole = [...found.keys()].some((place) => place === '' || targets.has(keyOfDn(`${place},${baseDn}`)));
-    return { entries, bases: isWhole || found.size === 0 ? [''] : [...found.keys()].sort() };
-  };
-  return { server: 'file', baseDn, users: sampleOf(places.person), groups: sampleOf(places.group), names, targets };
-}
-
-/** The entry directly below the base DN that contains an entry, relative to the base DN. Empty: the base DN itself. */
-function containerOf(dn: string, baseDn: string): string {
-  const rdns = parseDn(dn);
-  const depth = rdns.length - parseDn(baseDn).length;
-  return depth < 2 ? '' : rdnText(rdns[depth - 1] ?? []);
+  return { server: 'file' as const, names, places };
 }
 
 function rdnText(rdn: ReturnType<typeof parseDn>[number]): string {
@@ -173,119 +179,81 @@ const MOST_CONTAINERS = 200;
 /** A container with copies of entries: the compatibility tree of FreeIPA. */
 const COPIES = 'cn=compat';
 
+/** Reads a part of the entries of a server, with the kinds of requests that every server answers. */
+async function readServer(
+  source: LdapSourceConfig,
+  baseDn: string,
+  progress: Progress,
+  signal: AbortSignal,
+) {
+  const connection = await connect(source, signal);
+  try {
+    const { kind: server, subschema } = await readRootDse(connection, { signal });
+    const list = { base: baseDn, scope: 'one', filter: CONTAINERS, attributes: ['1.1'] } as const;
+    const found = await readSome(connection, list, MOST_CONTAINERS, () => true, signal);
+    const containers = found.map(({ dn }) => rdnText(parseDn(dn)[0] ?? []));
+    const places: Places = { person: new Map(), group: new Map() };
+    let count = 0;
+    for (const kind of KINDS) {
+      const read = async (place: string, scope: 'one' | 'sub') => {
+        const base = place === '' ? baseDn : `${place},${baseDn}`;
+        const filter = parseFilter(filterOfKind(kind));
+        const request = { base, scope, filter, attributes: ['*', ...REQUESTED] };
+        const isOfKind = (entry: Entry) => kindOf(entry) === kind;
+        // Entries can have large photos.
+        const most = count < 3 * MOST_ENTRIES ? MOST_ENTRIES : FEW_ENTRIES;
+        const entries = await readSome(connection, request, most, isOfKind, signal);
+        progress((count += entries.length));
+        if (entries.length > 0) places[kind].set(place, entries);
+      };
+      await read('', 'one');
+      for (const place of containers) if (place.toLowerCase() !== COPIES) await read(place, 'sub');
+      if (places[kind].size === 0) await read('', 'sub');
+    }
+    return { server, places, names: await readNames(connection, subschema, signal) };
+  } finally {
+    connection.close();
+  }
+}
+
+/** The names in the attribute types of the subschema (RFC 4512 §4.1.2); none if the account may not read it. */
+async function readNames(
+  connection: LdapConnection,
+  subschema: string | null,
+  signal: AbortSignal,
+): Promise<Evidence['names']> {
+  if (subschema === null) return new Map();
+  const entry = await readOne(connection, subschema, ['attributeTypes'], { signal });
+  const names = (entry?.text('attributeTypes') ?? []).flatMap((type) => {
+    const [, list = ''] = /\bNAME\s+\(?\s*((?:'[^']*'\s*)+)/.exec(type.slice(0, LONGEST)) ?? [];
+    return [...list.matchAll(/'([A-Za-z][A-Za-z0-9-]*)'/g)].map(([, name = '']) => name);
+  });
+  return new Map(names.map((name) => [name.toLowerCase(), name]));
+}
+
 /** Results of a search that end it early: what was read before is a sufficient part. */
 const LIMITS: readonly number[] = [
   ...[ResultCode.sizeLimitExceeded, ResultCode.timeLimitExceeded, ResultCode.adminLimitExceeded],
   ...[ResultCode.noSuchObject, ResultCode.insufficientAccessRights],
 ];
 
-/** Reads a part of the entries of a server, with the kinds of requests that every server answers. */
-async function readServerEvidence(
-  source: LdapSourceConfig,
-  baseDn: string,
-  progress: Progress,
+async function readSome(
+  connection: LdapConnection,
+  request: SearchRequest,
+  most: number,
+  isWanted: (entry: Entry) => boolean,
   signal: AbortSignal,
-): Promise<Evidence> {
-  const connection = await connect(source, signal);
+): Promise<Entry[]> {
+  const entries: Entry[] = [];
   try {
-    const { kind: server, subschema } = await readRootDse(connection, { signal });
-    const reading = new ServerReading(connection, baseDn, progress, signal);
-    const users = await reading.sample('person');
-    const groups = await reading.sample('group');
-    const names = await reading.readNames(subschema);
-    const targets = await reading.readTargets([...users.entries, ...groups.entries]);
-    return { server, baseDn, users, groups, names, targets };
-  } finally {
-    connection.close();
-  }
-}
-
-class ServerReading {
-  private containers: readonly string[] | null = null;
-  private count = 0;
-
-  constructor(
-    private readonly connection: LdapConnection,
-    private readonly baseDn: string,
-    private readonly progress: Progress,
-    private readonly signal: AbortSignal,
-  ) {}
-
-  /** Reads an equal part of the entries below each container that has some. */
-  async sample(kind: EntryKind): Promise<Sample> {
-    const below = (base: string, scope: 'one' | 'sub', most: number) => {
-      const attributes = most === 1 ? ['objectClass'] : ['*', ...REQUESTED];
-      const request = { base, scope, filter: parseFilter(filterOfKind(kind)), attributes };
-      return this.readSome(request, most, (entry) => kindOf(entry) === kind);
-    };
-    const direct = await below(this.baseDn, 'one', 1);
-    const bases: string[] = [];
-    for (const container of direct.length === 0 ? await this.listContainers() : []) {
-      const some = await below(`${container},${this.baseDn}`, 'sub', 1);
-      if (some.length > 0) bases.push(container);
+    for await (const message of connection.search(request, { signal })) {
+      if (message.kind === 'entry' && isWanted(message.entry)) entries.push(withoutRanges(message.entry));
+      if (entries.length >= most) break;
     }
-    if (bases.length === 0) return { bases: [''], entries: await below(this.baseDn, 'sub', MOST_ENTRIES) };
-    const share = Math.ceil(MOST_ENTRIES / bases.length);
-    const entries: Entry[] = [];
-    for (const base of bases) entries.push(...(await below(`${base},${this.baseDn}`, 'sub', share)));
-    return { bases, entries: entries.slice(0, MOST_ENTRIES) };
+  } catch (error) {
+    if (!(error instanceof LdapResultError) || !LIMITS.includes(error.code)) throw error;
   }
-
-  /** The names in the attribute types of the subschema (RFC 4512 §4.1.2); none if the account may not read it. */
-  async readNames(subschema: string | null): Promise<Evidence['names']> {
-    if (subschema === null) return new Map();
-    const entry = await readOne(this.connection, subschema, ['attributeTypes'], { signal: this.signal });
-    const names = (entry?.text('attributeTypes') ?? []).flatMap((type) => {
-      const [, list = ''] = /\bNAME\s+\(?\s*((?:'[^']*'\s*)+)/.exec(type.slice(0, LONGEST)) ?? [];
-      return [...list.matchAll(/'([A-Za-z][A-Za-z0-9-]*)'/g)].map(([, name = '']) => name);
-    });
-    return new Map(names.map((name) => [name.toLowerCase(), name]));
-  }
-
-  /** Reads the kinds of some entries that the values of each attribute name. */
-  async readTargets(entries: readonly Entry[]): Promise<Evidence['targets']> {
-    const targets = new Map<string, EntryKind>();
-    const add = (entry: Entry, key = keyOfDn(entry.dn)) => {
-      const kind = kindOf(entry);
-      if (kind !== null) targets.set(key, kind);
-    };
-    for (const entry of entries) add(entry);
-    for (const { values } of countAttributes(entries, new Map()).values()) {
-      const named = (values ?? []).filter((value) => isDnBelow(value, this.baseDn)).slice(0, MOST_TARGETS);
-      for (const dn of named.filter((each) => !targets.has(keyOfDn(each)))) {
-        const entry = await readOne(this.connection, dn, ['objectClass'], { signal: this.signal });
-        if (entry !== null) add(entry, keyOfDn(dn));
-      }
-    }
-    return targets;
-  }
-
-  private async listContainers(): Promise<readonly string[]> {
-    if (this.containers !== null) return this.containers;
-    const request = { base: this.baseDn, scope: 'one', filter: CONTAINERS, attributes: ['1.1'] } as const;
-    const entries = await this.readSome(request, MOST_CONTAINERS, () => true);
-    const names = entries.map(({ dn }) => rdnText(parseDn(dn)[0] ?? []));
-    this.containers = names.filter((name) => name.toLowerCase() !== COPIES).sort();
-    return this.containers;
-  }
-
-  private async readSome(
-    request: SearchRequest,
-    most: number,
-    isWanted: (entry: Entry) => boolean,
-  ): Promise<Entry[]> {
-    const entries: Entry[] = [];
-    try {
-      for await (const message of this.connection.search(request, { signal: this.signal })) {
-        if (message.kind === 'entry' && isWanted(message.entry)) entries.push(withoutRanges(message.entry));
-        this.progress(++this.count);
-        if (entries.length >= most) break;
-      }
-    } catch (error) {
-      if (!(error instanceof LdapResultError) || !LIMITS.includes(error.code)) throw error;
-    }
-    return entries;
-  }
+  return entries;
 }
 
 /** A part of the values of an attribute is sufficient. */

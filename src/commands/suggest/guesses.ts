@@ -187,11 +187,6 @@ const TYPES: readonly (readonly [ValueType, FieldReader, RegExp])[] = [
 
 /** Attributes whose values consist of digits and are no numbers. */
 const DIGITS = /phone|mobile|pager|fax|facsimile|postal|zip|isdn|x121|barcode|cardnumber|serial/;
-/** The share of the sampled values that name users, or groups, in an attribute of references. */
-const MOSTLY = 0.8;
-
-/** The number of values of an attribute whose targets are read. */
-export const MOST_TARGETS = 20;
 
 /** Whether a text is the DN of an entry below the base DN. */
 export function isDnBelow(text: string, baseDn: string): boolean {
@@ -205,20 +200,24 @@ export function isDnBelow(text: string, baseDn: string): boolean {
 }
 
 /** Guesses the type of one value by all sampled values (pure). */
-function guessType({ key, values: found }: FoundAttribute, { targets, baseDn }: Evidence): ValueType {
+function guessType({ key, values: found }: FoundAttribute, evidence: Evidence): ValueType {
   const values = found ?? [];
-  const named = values.filter((value) => isDnBelow(value, baseDn));
-  if (named.length > 0 && named.length >= values.length * MOSTLY) {
-    const kinds = named.slice(0, MOST_TARGETS).map((value) => targets.get(keyOfDn(value)));
-    const isMostly = (kind: EntryKind) =>
-      kinds.filter((each) => each === kind).length >= kinds.length * MOSTLY;
-    if (isMostly('person')) return 'User';
-    if (isMostly('group')) return 'Group';
-  }
+  const kinds = values.map((value) => kindOfTarget(value, evidence)).filter((kind) => kind !== null);
+  const isReference = kinds.length > 0 && kinds.length >= values.length / 2;
+  if (isReference && new Set(kinds).size === 1) return kinds[0] === 'person' ? 'User' : 'Group';
   const fitting = TYPES.find(([, reader, form]) =>
     values.every((value) => form.test(value) && !(parseValue({ reader }, value) instanceof Misfit)),
   );
   return DIGITS.test(key) ? 'String' : (fitting?.[0] ?? 'String');
+}
+
+/** What a DN names: a sampled entry, or one in the containers of only one kind. Null: something else. */
+function kindOfTarget(value: string, { baseDn, targets, users, groups }: Evidence): EntryKind | null {
+  if (!isDnBelow(value, baseDn)) return null;
+  const isIn = ({ bases }: Evidence['users']) =>
+    bases.some((base) => base !== '' && isDnBelow(value, `${base},${baseDn}`));
+  const ofContainer = isIn(users) ? 'person' : 'group';
+  return targets.get(keyOfDn(value)) ?? (isIn(users) === isIn(groups) ? null : ofContainer);
 }
 
 /** Scopes for values that not every reader of the directory needs, and the attributes in lower case. */
