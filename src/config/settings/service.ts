@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { z } from 'zod';
 import { hostOf, isLoopback, parseHttpUrl, parseUrl, readHost } from '../../common/url.js';
 import {
   certificates,
@@ -29,16 +29,10 @@ const origins = list.refine(
   { error: 'must be origins such as https://pages.example.org, separated by commas' },
 );
 
-const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
+const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const proxies = list.refine((items) => items.every((item) => addressOrNetwork.safeParse(item).success), {
   error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
 });
-
-/** RFC 4632 §3.1, RFC 4291 §2.3. */
-function isAddressOrNetwork(item: string): boolean {
-  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(item) ?? [];
-  const version = isIP(address);
-  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
-}
 
 /** Settings of the addresses of the service, and of the information that it discloses. */
 export const SERVICE_SETTINGS = {
