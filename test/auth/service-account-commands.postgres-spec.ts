@@ -58,7 +58,7 @@ describe('directory service-account', () => {
     const unknown = await run('service-account', 'show', 'nothing');
     expect([unknown.code, unknown.stderr]).toEqual([1, 'error: There is no service account «nothing»\n']);
     const { stdout } = await run('complete', '--', 'service-account', 'show', '');
-    expect(stdout.split('\n')).toContain('library');
+    expect(stdout.split('\n')).toContain('library\t');
   });
 
   it('changes an account, and nothing that is not named', async () => {

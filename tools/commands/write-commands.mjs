@@ -18,8 +18,7 @@ export function commandsIn(help) {
 /** @param helps the text of help by the command line */
 export function formatCommandsPage(helps) {
   const sections = Object.entries(helps).map(([name, help]) => {
-    const text = help.replace(/^Usage: /, '').trimEnd();
-    return `## ${name}\n\n\`\`\`text\n${text}\n\`\`\``;
+    return `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\``;
   });
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
 }

@@ -123,22 +123,18 @@ function findWrongParts(document: Document): { found: readonly Found[]; aliases:
       aliases.push(alias);
     },
     Map: (_key, map) => {
-      found.push(...findWrongKeys(map.items.map(({ key }) => key)));
-      map.items = map.items.filter(({ key }) => nameOf(key) !== '__proto__');
+      const known = new Set<string>();
+      map.items = map.items.filter(({ key }) => {
+        const name = nameOf(key);
+        const isPrototype = name === '__proto__';
+        if (isPrototype) found.push([key, 'The key «__proto__» is reserved. Remove it']);
+        else if (known.has(name)) found.push([key, `The key ${quote(name)} occurs twice. Keep one of them`]);
+        known.add(name);
+        return !isPrototype;
+      });
     },
   });
   return { found, aliases };
-}
-
-function findWrongKeys(keys: readonly unknown[]): Found[] {
-  const known = new Set<string>();
-  return keys.flatMap((key): Found[] => {
-    const name = nameOf(key);
-    if (name === '__proto__') return [[key, 'The key «__proto__» is reserved. Remove it']];
-    if (known.has(name)) return [[key, `The key ${quote(name)} occurs twice. Keep one of them`]];
-    known.add(name);
-    return [];
-  });
 }
 
 function evaluate(document: Document): { value: unknown; found: readonly Found[] } {

@@ -5,7 +5,20 @@ import type { RoleMapping } from '../mapping.js';
  * are those of the tables of fields (src/users/user.fields.ts, src/groups/group.fields.ts), which are the names of the
  * standards.
  */
-export interface Preset extends ServerTraits {
+export interface Preset {
+  /**
+   * How the kind is recognized by the root DSE (RFC 4512 §5.1): of each attribute, one value matches. Null: by nothing, so that
+   * only the key `server` of the model file selects it.
+   */
+  readonly recognition: Readonly<Record<string, RegExp>> | null;
+  /** Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: push` in the model file. */
+  readonly pushesChanges: boolean;
+  /** Whether a change can depend on an assertion (RFC 4528). Default: the server rejects the critical control. */
+  readonly hasAssertions?: true;
+  /** What to set where the server limits what the account may read. Null: the cure is that for OpenLDAP. */
+  readonly limits: string | null;
+  /** How the server numbers changes. Null: it does not. */
+  readonly counter: ChangeCounter | null;
   /** Attribute with the identity that survives renames (RFC 4530). */
   readonly uuid: string;
   /** Attribute of the creation time. Default: createTimestamp. */
@@ -36,23 +49,6 @@ interface EntryPreset {
   readonly filter: string;
   /** Attributes by the name of the field, where they differ from the table. */
   readonly attributes: Readonly<Record<string, readonly string[]>>;
-}
-
-/** What distinguishes a kind of server, besides the names of its attributes. */
-export interface ServerTraits {
-  /**
-   * How the kind is recognized by the root DSE (RFC 4512 §5.1): of each attribute, one value matches. Null: by nothing, so that
-   * only the key `server` of the model file selects it.
-   */
-  readonly recognition: Readonly<Record<string, RegExp>> | null;
-  /** Whether content synchronization (RFC 4533) is complete. If not, it is used only with `follow: push` in the model file. */
-  readonly pushesChanges: boolean;
-  /** Whether a change can depend on an assertion (RFC 4528). Default: the server rejects the critical control. */
-  readonly hasAssertions?: true;
-  /** What to set where the server limits what the account may read. Null: the cure is that for OpenLDAP. */
-  readonly limits: string | null;
-  /** How the server numbers changes. Null: it does not. */
-  readonly counter: ChangeCounter | null;
 }
 
 /** A number that grows with each change of a server. */
