@@ -88,7 +88,7 @@ function endOfUse({ exitCode, message }: CommanderError): number {
   if (asJson) {
     const isHelp = message === '(outputHelp)';
     const problem = isHelp ? 'The command is missing' : message.replace(/^error: /, '').replaceAll('\n', ' ');
-    printFailure({ code: 'WRONG_USE', problems: [problem], exitCode: EXIT_WRONG_USE });
+    printFailure({ code: 'WRONG_USE', problems: [problem] });
   }
   return EXIT_WRONG_USE;
 }

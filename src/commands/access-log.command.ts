@@ -95,7 +95,8 @@ function toText(counts: readonly AccessCount[], abouts: Abouts): string {
     const name = paint('bold', printable(actingFor === '' ? principal : `${principal} for ${actingFor}`));
     return [day, name, ...[contact, purpose].filter((each) => each !== null).map(printable)].join('  ');
   });
-  const inWords = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+  const inWords = (count: number, noun: string) =>
+    `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
   const rows = describeRows(
     counts.map(({ field, requests, users }) => [field, inWords(requests, 'request'), inWords(users, 'user')]),
   );

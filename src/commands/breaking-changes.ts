@@ -25,10 +25,7 @@ export function findBreakingChanges(released: GraphQLSchema, current: GraphQLSch
   const breaks = findBreaks(before, current).filter(
     ({ description }) => !description.startsWith('Standard scalar'),
   );
-  return [
-    ...breaks,
-    ...dangerous.filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE),
-  ]
+  return [...breaks, ...dangerous.filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE)]
     .map(({ description }) => description)
     .concat(findNarrowedInputs(before, current), findNarrowedAccess(released, current));
 }

@@ -79,7 +79,9 @@ async function listIds(subject: string): Promise<readonly string[]> {
   const rows = await withDatabase(
     config,
     (dataSource) =>
-      dataSource.query<{ id: string }[]>('select id from service_accounts where revoked_at is null order by id'),
+      dataSource.query<{ id: string }[]>(
+        'select id from service_accounts where revoked_at is null order by id',
+      ),
     { migrates: false },
   );
   return rows.map(({ id }) => id);

@@ -25,7 +25,12 @@ export function cut(text: string, most: number): string {
 /** Formats rows with cells of equal widths, except the last of each (pure). */
 export function describeRows(rows: readonly (readonly string[])[]): string[] {
   const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widthOf(column))).join('  ').trimEnd());
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widthOf(column)))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** Commander removes the colors when the output is not a terminal that supports them. */

@@ -97,8 +97,7 @@ const FIXES: Readonly<Record<string, string>> = {
     'Create the file of TRUSTED_DOCUMENTS again, with the schema that `./directory schema` prints',
   'directory file': 'Set DIRECTORY_URL to a whole LDIF file that this user may read',
   'directory password': WITH_TLS,
-  'directory account':
-    'Check that DIRECTORY_BIND_DN and its password belong to an account with read access',
+  'directory account': 'Check that DIRECTORY_BIND_DN and its password belong to an account with read access',
   'directory bases': `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
   'directory server':
     'Check that the server of DIRECTORY_URL is reachable from here, and that DIRECTORY_CA_FILE has the authority that signed its certificate',

@@ -92,7 +92,9 @@ async function compare({ schema }: PrintedSchema, against: string, json?: true):
 /** @throws ConfigError if the file has no schema */
 function readReleased(file: string, build: (text: string) => GraphQLSchema): GraphQLSchema {
   if (!existsSync(file))
-    throw new ConfigError([`${file} does not exist. «directory schema --write» records the schema of a model`]);
+    throw new ConfigError([
+      `${file} does not exist. «directory schema --write» records the schema of a model`,
+    ]);
   const text = readFileSync(file, 'utf8');
   try {
     return build(text);

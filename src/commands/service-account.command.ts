@@ -4,7 +4,11 @@ import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { printable } from '../common/printable.js';
 import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { BUILT_IN_SCOPES } from '../config/scopes.js';
-import type { AccountChanges, DescribedAccount, IssuedToken } from '../service-accounts/account-operations.js';
+import type {
+  AccountChanges,
+  DescribedAccount,
+  IssuedToken,
+} from '../service-accounts/account-operations.js';
 import type { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { addCommand, addExamples, cut, describeRows, paint, printWritten, terminalWidth } from './help.js';
 
@@ -48,7 +52,12 @@ function addAboutOptions(command: Command, isNew: boolean): Command {
     command.addOption(new Option(flags, text).argParser(parse).makeOptionMandatory(isNew && isNeeded));
   const inProduction = isNew ? '; required in production' : '';
   add('--name <name>', 'the name of the program', parseText, true);
-  add('--scopes <scopes>', `the scopes: ${SCOPES.join(', ')}, and those of the model file`, parseScopes, true);
+  add(
+    '--scopes <scopes>',
+    `the scopes: ${SCOPES.join(', ')}, and those of the model file`,
+    parseScopes,
+    true,
+  );
   add('--description <text>', 'the purpose, as the API shows it', parseText);
   add('--contact <text>', `a contact, such as an e-mail address${inProduction}`, parseText);
   add('--purpose <text>', `the purpose for which it reads personal data${inProduction}`, parseText);
@@ -139,22 +148,22 @@ function addList(accounts: Command): void {
       'Print the accounts that expire within 14 days',
     ],
   ).action(async ({ json }: { json?: true }) => {
-      const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
-      const described = await withAccounts(readConfig(), (service) => service.describeAll());
-      const list = described.sort((left, right) => end(left) - end(right));
-      const now = new Date();
-      if (json === true) {
-        console.log(JSON.stringify(list.map((account) => describedJson(account, now))));
-        return;
-      }
-      for (const line of describeAccounts(list, now, terminalWidth()))
-        console.log(line.startsWith('!') ? paint('yellow', line) : line);
-      const ending = list.filter((account) => expiresSoon(account, now)).map(({ id }) => id);
-      if (ending.length === 0) return;
-      const warning = `! ${ending.join(', ')} ${ending.length === 1 ? 'ends' : 'end'} within ${NOTICE_DAYS} days`;
-      console.error(paint('yellow', warning, process.stderr));
-      console.error('  → Extend it: ./directory service-account update ID --expires 90d');
-    });
+    const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
+    const described = await withAccounts(readConfig(), (service) => service.describeAll());
+    const list = described.sort((left, right) => end(left) - end(right));
+    const now = new Date();
+    if (json === true) {
+      console.log(JSON.stringify(list.map((account) => describedJson(account, now))));
+      return;
+    }
+    for (const line of describeAccounts(list, now, terminalWidth()))
+      console.log(line.startsWith('!') ? paint('yellow', line) : line);
+    const ending = list.filter((account) => expiresSoon(account, now)).map(({ id }) => id);
+    if (ending.length === 0) return;
+    const warning = `! ${ending.join(', ')} ${ending.length === 1 ? 'ends' : 'end'} within ${NOTICE_DAYS} days`;
+    console.error(paint('yellow', warning, process.stderr));
+    console.error('  → Extend it: ./directory service-account update ID --expires 90d');
+  });
 }
 
 /** Returns whether an account expires within fourteen days, or has expired (pure). */
@@ -198,7 +207,8 @@ function describeEnd(at: Date | null, now: Date): string {
 
 function addShow(accounts: Command): void {
   const example = ['service-account show reports', 'Show everything that is known about an account'] as const;
-  addCommand(accounts, 'show <id>', 'show one account', example).action(async (id: string, { json }: { json?: true }) => {
+  addCommand(accounts, 'show <id>', 'show one account', example).action(
+    async (id: string, { json }: { json?: true }) => {
       const all = await withAccounts(readConfig(), (service) => service.describeAll());
       const account = all.find((each) => each.id === id);
       if (account === undefined) throw new NotFoundError(`There is no service account «${id}»`, 'id');
@@ -218,7 +228,8 @@ function addShow(accounts: Command): void {
       ];
       if (json === true) console.log(JSON.stringify(describedJson(account, now)));
       else console.log(describeRows(rows.map((row) => row.map(printable))).join('\n'));
-    });
+    },
+  );
 }
 
 function addRotate(accounts: Command): void {
@@ -249,11 +260,13 @@ function addRotate(accounts: Command): void {
 
 function addRevoke(accounts: Command): void {
   const example = ['service-account revoke reports', 'Revoke an account that is no longer used'] as const;
-  addCommand(accounts, 'revoke <id>', 'revoke an account at once and permanently', example).action(async (id: string, { json }: { json?: true }) => {
+  addCommand(accounts, 'revoke <id>', 'revoke an account at once and permanently', example).action(
+    async (id: string, { json }: { json?: true }) => {
       const config = readConfig();
       await withAccounts(config, (service) => service.revoke(id));
       printWritten(config, json === true, { id }, (where) => `Service account ${id} is revoked ${where}.`);
-    });
+    },
+  );
 }
 
 /** Prints the token as the last line, where scripts can read it. */

@@ -15,13 +15,10 @@ export function addSigningKeyCommand(program: Command): void {
   const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
   const example = ['signing-key rotate', 'Take the next step to another key'] as const;
   addExamples(keys, example);
-  addCommand(
-    keys,
-    'rotate',
-    'take the next step to another key; the output names what follows',
-    example,
-    ['signing-key rotate --now', 'Replace a key that was disclosed'],
-  )
+  addCommand(keys, 'rotate', 'take the next step to another key; the output names what follows', example, [
+    'signing-key rotate --now',
+    'Replace a key that was disclosed',
+  ])
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
     .action(async ({ now, json }: { now?: true; json?: true }) => {
       const config = readConfig();

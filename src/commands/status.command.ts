@@ -67,9 +67,9 @@ async function readStatus(dataSource: DirectoryDataSource) {
           and l.classid = ${RULES_LOCK} and l.objsubid = 2 and l.granted
       ) order by a.backend_start`,
   );
-  const changes = await dataSource.query<{ at: Date; kind: number; user: string | null; group: string | null }[]>(
-    `select at, kind, user_id as user, group_id as group from changes order by id desc limit ${SHOWN}`,
-  );
+  const changes = await dataSource.query<
+    { at: Date; kind: number; user: string | null; group: string | null }[]
+  >(`select at, kind, user_id as user, group_id as group from changes order by id desc limit ${SHOWN}`);
   const leader = sessions.find(({ leads }) => leads);
   return {
     ...{ state, asOf, reason, blockedPlan, mode, revision },
@@ -84,8 +84,10 @@ async function readStatus(dataSource: DirectoryDataSource) {
 
 function describeStatus(status: Status, database: string): string {
   const { state, asOf, ageSeconds, reason, blockedPlan, leader, processes, changes } = status;
-  const age = ageSeconds === null ? 'never' : `${asOf?.toISOString() ?? ''}, ${counted(ageSeconds, 'second')} ago`;
-  const where = leader === null ? 'none' : `${leader.address ?? 'local'}, since ${leader.since.toISOString()}`;
+  const age =
+    ageSeconds === null ? 'never' : `${asOf?.toISOString() ?? ''}, ${counted(ageSeconds, 'second')} ago`;
+  const where =
+    leader === null ? 'none' : `${leader.address ?? 'local'}, since ${leader.since.toISOString()}`;
   const rows = describeRows([
     ['state', state],
     ['as of', age],

@@ -114,8 +114,8 @@ describe('the help', () => {
       expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ .\/directory /);
       expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
     }
-    const texts = described.map((name, index) => [`directory ${name}`, helps[index]?.stdout ?? '']);
-    const page = formatCommandsPage({ directory: help.stdout, ...Object.fromEntries(texts) });
+    const texts = described.map((name, index) => [`directory ${name}`, helps[index]?.stdout ?? ''] as const);
+    const page = formatCommandsPage(Object.fromEntries([['directory', help.stdout] as const, ...texts]));
     expect(readFileSync('docs/commands.md', 'utf8')).toBe(page);
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });

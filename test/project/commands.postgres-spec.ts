@@ -160,11 +160,18 @@ describe('directory webhook list', () => {
   it('shows the receivers without the paths of their addresses', async () => {
     const file = join(work, 'webhooks.yaml');
     const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
-    writeFileSync(file, `targets: [{id: forum, url: "https://forum.example.org/${SECRET}", secret: "${secret}"}]\n`);
+    writeFileSync(
+      file,
+      `targets: [{id: forum, url: "https://forum.example.org/${SECRET}", secret: "${secret}"}]\n`,
+    );
     const listed = await runCommand(['webhook', 'list'], { ...environment, DIRECTORY_WEBHOOKS: file });
     expect([listed.code, listed.stdout.split('\n')]).toEqual([
       0,
-      ['ID     STATE  RECEIVER                   LAST FAILURE', 'forum  new    https://forum.example.org', ''],
+      [
+        'ID     STATE  RECEIVER                   LAST FAILURE',
+        'forum  new    https://forum.example.org',
+        '',
+      ],
     ]);
     expect((await run('webhook', 'list')).stdout).toMatch(/^There is no webhook/);
   });

@@ -38,9 +38,6 @@ describe('directory schema with a model file', () => {
     expect((await runWith('--check', '--write')).code).toBe(2);
     const { code: same, stdout: object } = await runWith('--against', schemaFile, '--json');
     const breakingChanges = lines.slice(0, -2).map((line) => line.replace('error: ', ''));
-    expect([same, JSON.parse(object)]).toEqual([
-      2,
-      { schema: textLike(/jobTitle: Int/), breakingChanges },
-    ]);
+    expect([same, JSON.parse(object)]).toEqual([2, { schema: textLike(/jobTitle: Int/), breakingChanges }]);
   });
 });

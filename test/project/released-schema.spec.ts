@@ -89,16 +89,36 @@ describe('a breaking change of the schema', () => {
     ['that removes a type', ', old: Old }\n  type Old { name: String }', '}', 'Old was removed.'],
     ['that removes a member of a union', 'User | Group', 'User', 'Group was removed from union type Found.'],
     ['that narrows an argument', 'id: ID,', 'id: ID!,', 'Query.user arg id has changed type'],
-    ['that adds a required argument', 'id: ID,', 'id: ID, way: Int!,', 'A required arg way on Query.user was added.'],
-    ['that makes a field nullable', 'name: String!,', 'name: String,', 'User.name changed type from String! to String.'],
+    [
+      'that adds a required argument',
+      'id: ID,',
+      'id: ID, way: Int!,',
+      'A required arg way on Query.user was added.',
+    ],
+    [
+      'that makes a field nullable',
+      'name: String!,',
+      'name: String,',
+      'User.name changed type from String! to String.',
+    ],
     [
       'that allows one member instead of several',
       'input In { part: Int }',
       'input In @oneOf { part: Int }',
       'In became @oneOf.',
     ],
-    ['that changes a default', 'size: Int = 1', 'size: Int = 2', 'arg size has changed defaultValue from 1 to 2.'],
-    ['that changes the default of a member', 'part: Int }', 'part: Int = 1 }', 'In.part has another default.'],
+    [
+      'that changes a default',
+      'size: Int = 1',
+      'size: Int = 2',
+      'arg size has changed defaultValue from 1 to 2.',
+    ],
+    [
+      'that changes the default of a member',
+      'part: Int }',
+      'part: Int = 1 }',
+      'In.part has another default.',
+    ],
   ])('is one %s', (_name, before, after, message) => {
     expect(breaksOf(before, after).join('\n')).toContain(message);
   });

@@ -156,10 +156,7 @@ function rdnText(rdn: ReturnType<typeof parseDn>[number]): string {
 }
 
 /** Keeps how the lines spell the names of attributes, which entries have in lower case. */
-async function* withNames(
-  chunks: AsyncIterable<Buffer>,
-  names: Map<string, string>,
-): AsyncGenerator<Buffer> {
+async function* withNames(chunks: AsyncIterable<Buffer>, names: Map<string, string>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     const lines = chunk.toString('latin1');
     for (const [, name = ''] of lines.matchAll(/\n([A-Za-z][A-Za-z0-9-]{0,100})(?:;[A-Za-z0-9;-]{0,100})?:/g))
@@ -180,12 +177,7 @@ const MOST_CONTAINERS = 200;
 const COPIES = 'cn=compat';
 
 /** Reads a part of the entries of a server, with the kinds of requests that every server answers. */
-async function readServer(
-  source: LdapSourceConfig,
-  baseDn: string,
-  progress: Progress,
-  signal: AbortSignal,
-) {
+async function readServer(source: LdapSourceConfig, baseDn: string, progress: Progress, signal: AbortSignal) {
   const connection = await connect(source, signal);
   try {
     const { kind: server, subschema } = await readRootDse(connection, { signal });

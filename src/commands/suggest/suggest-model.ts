@@ -12,7 +12,13 @@ import {
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif.js';
-import { countAttributes, type Evidence, type FoundAttribute, type Progress, readEvidence } from './evidence.js';
+import {
+  countAttributes,
+  type Evidence,
+  type FoundAttribute,
+  type Progress,
+  readEvidence,
+} from './evidence.js';
 import {
   filterOf,
   guessEntries,
@@ -49,7 +55,10 @@ export async function suggestFor(
   });
   if (evidence.users.entries.length + evidence.groups.entries.length > 0) return suggestModel(evidence);
   const reason = 'Check DIRECTORY_BASE_DN and the rights of the account';
-  throw new ServiceError('NOT_FOUND', `There are no users and no groups below ${directory.baseDn}. ${reason}`);
+  throw new ServiceError(
+    'NOT_FOUND',
+    `There are no users and no groups below ${directory.baseDn}. ${reason}`,
+  );
 }
 
 /** Proposes a model file for a directory (pure). It contains names of attributes, and no value of an entry. */
