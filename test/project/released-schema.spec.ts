@@ -203,7 +203,7 @@ describe('the explanation', () => {
   it('names the change, the release and the remedy', () => {
     const text = explainBreaks(['User.email was removed.'], '1.2.0');
     expect(text).toMatch(
-      /clients of 1\.2\.0 .*\n {2}Field 'email' was removed\n.*deprecated first,\n.*six months/,
+      /clients of 1\.2\.0 .*\n {2}User.email was removed\.\n.*deprecated first,\n.*six months/,
     );
     expect(explainBreaks([], '1.2.0')).toBe('');
   });

@@ -12,11 +12,10 @@ import { readRootDse } from '../../ldap/client/server-kind.js';
 import { decodeUtf8, Entry } from '../../ldap/entry.js';
 import { parseFilter } from '../../ldap/filter/filter.js';
 import { readLdif } from '../../ldap/ldif/ldif.js';
-import { escapeDnValue, parseDn } from '../../ldap/naming/dn.js';
+import { escapeDnValue, InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { connect } from '../../sources/ldap/ldap-servers.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
-import { filterOfKind, isDnBelow, kindOf, REQUESTED } from './guesses.js';
 
 /** Shows how many entries were read. */
 export type Progress = (entries: number) => void;
@@ -53,6 +52,87 @@ export interface FoundAttribute {
   /** Whether an entry has several values. */
   readonly isMultiple: boolean;
 }
+
+/** Object classes of each kind. The first that an entry has selects it. */
+const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {
+  person: ['inetOrgPerson', 'user', 'posixAccount', 'organizationalPerson', 'person'],
+  group: [
+    ...['groupOfNames', 'groupOfUniqueNames', 'groupOfMembers', 'groupOfEntries', 'group', 'posixGroup'],
+    ...['univentionGroup', 'groupOfURLs'],
+  ],
+};
+/** The object class of computers of Active Directory, which have a class of people. */
+const NO_PERSON = 'computer';
+
+/**
+ * A filter that finds the entries of a kind on any server, and others. It has no negation, because that of a class that
+ * the server does not know matches nothing (RFC 4511 §4.5.1.7).
+ */
+function filterOfKind(kind: EntryKind): string {
+  return anyOf(CLASSES[kind]);
+}
+
+/** The kind of an entry by its object classes (pure). Null: neither. */
+function kindOf(entry: Entry): EntryKind | null {
+  const classes = classesOf(entry);
+  const has = (names: readonly string[]) => names.some((name) => classes.has(name.toLowerCase()));
+  if (has(CLASSES.group)) return 'group';
+  return has(CLASSES.person) && !classes.has(NO_PERSON) ? 'person' : null;
+}
+
+/** The shortest filter by object classes that selects all entries (pure). */
+export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
+  const needed = new Set<string>();
+  for (const entry of entries) {
+    const classes = classesOf(entry);
+    const names = CLASSES[kind].filter((each) => classes.has(each.toLowerCase()));
+    if (names[0] !== undefined && !names.some((name) => needed.has(name))) needed.add(names[0]);
+  }
+  const [first = CLASSES[kind][0] ?? '', ...others] = needed;
+  const filter = others.length === 0 ? `(objectClass=${first})` : anyOf([first, ...others]);
+  const hasComputers = entries.some((entry) => entry.bytes('sAMAccountType').length > 0);
+  return needed.has('user') && hasComputers ? `(&${filter}(!(objectClass=${NO_PERSON})))` : filter;
+}
+
+/** The object classes that most groups have, without `top`, as a new group gets them (pure). */
+export function usualClasses(entries: readonly Entry[]): string[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) {
+    const classes = entry.text('objectClass').filter((name) => /^[A-Za-z][A-Za-z0-9-]*$/.test(name));
+    const named = classes.filter((name) => name.toLowerCase() !== 'top').join(' ');
+    counts.set(named, (counts.get(named) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, left], [, right]) => right - left);
+  const names = (most?.[0] ?? '').split(' ').filter((name) => name !== '');
+  return names.slice(0, 20);
+}
+
+function classesOf(entry: Entry): Set<string> {
+  return new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
+}
+
+function anyOf(names: readonly string[]): string {
+  return `(|${names.map((name) => `(objectClass=${name})`).join('')})`;
+}
+
+/** Attributes with the identity and the times of entries. */
+export const UUIDS: readonly string[] = ['entryUUID', 'objectGUID', 'nsUniqueId', 'ipaUniqueID'];
+export const CREATED: readonly string[] = ['createTimestamp', 'whenCreated', 'creationDate'];
+export const MODIFIED: readonly string[] = ['modifyTimestamp', 'whenChanged'];
+
+/** An attribute that locks or disables an account, and the filter of the accounts that are not active. */
+export const DISABLED: readonly (readonly [string, string])[] = [
+  ['userAccountControl', '(userAccountControl:1.2.840.113556.1.4.803:=2)'],
+  ['nsAccountLock', '(nsAccountLock=TRUE)'],
+  ['loginDisabled', '(loginDisabled=TRUE)'],
+  ['pwdAccountLockedTime', '(pwdAccountLockedTime=000001010000Z)'],
+];
+
+/** Attributes that are requested by name, because servers return them only then. */
+const REQUESTED: readonly string[] = [
+  ...[...UUIDS, ...CREATED, ...MODIFIED],
+  ...DISABLED.map(([name]) => name),
+];
 
 /** The largest number of users, and of groups, that are read whole. */
 const MOST_ENTRIES = 200;
@@ -94,6 +174,17 @@ function textsOf(values: readonly Buffer[]): string[] | null {
     if (text.trim() !== '') texts.add(text.trim());
   }
   return [...texts];
+}
+
+/** Whether a text is the DN of an entry below the base DN. */
+export function isDnBelow(text: string, baseDn: string): boolean {
+  if (!text.includes('=')) return false;
+  try {
+    return parseDn(text).length > parseDn(baseDn).length && isBelow(text, baseDn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return false;
+    throw error;
+  }
 }
 
 /** Entries of each kind by the container below the base DN, which is relative to it. Empty: directly below the base DN. */

@@ -7,77 +7,21 @@ import {
   type ValueType,
   attribute as attributeName,
 } from '../../config/model/model.schema.js';
-import type { Entry } from '../../ldap/entry.js';
-import { InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
 import type { EntryKind } from '../../sources/source.js';
-import type { Evidence, FoundAttribute } from './evidence.js';
+import {
+  CREATED,
+  DISABLED,
+  type Evidence,
+  type FoundAttribute,
+  isDnBelow,
+  MODIFIED,
+  UUIDS,
+} from './evidence.js';
 
 export type Kind = 'users' | 'groups';
 type Found = ReadonlyMap<string, FoundAttribute>;
-
-/** Object classes of each kind. The first that an entry has selects it. */
-const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {
-  person: ['inetOrgPerson', 'user', 'posixAccount', 'organizationalPerson', 'person'],
-  group: [
-    ...['groupOfNames', 'groupOfUniqueNames', 'groupOfMembers', 'groupOfEntries', 'group', 'posixGroup'],
-    ...['univentionGroup', 'groupOfURLs'],
-  ],
-};
-/** The object class of computers of Active Directory, which have a class of people. */
-const NO_PERSON = 'computer';
-
-/**
- * A filter that finds the entries of a kind on any server, and others. It has no negation, because that of a class that
- * the server does not know matches nothing (RFC 4511 §4.5.1.7).
- */
-export function filterOfKind(kind: EntryKind): string {
-  return anyOf(CLASSES[kind]);
-}
-
-/** The kind of an entry by its object classes (pure). Null: neither. */
-export function kindOf(entry: Entry): EntryKind | null {
-  const classes = classesOf(entry);
-  const has = (names: readonly string[]) => names.some((name) => classes.has(name.toLowerCase()));
-  if (has(CLASSES.group)) return 'group';
-  return has(CLASSES.person) && !classes.has(NO_PERSON) ? 'person' : null;
-}
-
-/** The shortest filter by object classes that selects all entries (pure). */
-export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
-  const needed = new Set<string>();
-  for (const entry of entries) {
-    const classes = classesOf(entry);
-    const names = CLASSES[kind].filter((each) => classes.has(each.toLowerCase()));
-    if (names[0] !== undefined && !names.some((name) => needed.has(name))) needed.add(names[0]);
-  }
-  const [first = CLASSES[kind][0] ?? '', ...others] = needed;
-  const filter = others.length === 0 ? `(objectClass=${first})` : anyOf([first, ...others]);
-  const hasComputers = entries.some((entry) => entry.bytes('sAMAccountType').length > 0);
-  return needed.has('user') && hasComputers ? `(&${filter}(!(objectClass=${NO_PERSON})))` : filter;
-}
-
-/** The object classes that most groups have, without `top`, as a new group gets them (pure). */
-export function usualClasses(entries: readonly Entry[]): string[] {
-  const counts = new Map<string, number>();
-  for (const entry of entries) {
-    const classes = entry.text('objectClass').filter((name) => /^[A-Za-z][A-Za-z0-9-]*$/.test(name));
-    const named = classes.filter((name) => name.toLowerCase() !== 'top').join(' ');
-    counts.set(named, (counts.get(named) ?? 0) + 1);
-  }
-  const [most] = [...counts].sort(([, left], [, right]) => right - left);
-  const names = (most?.[0] ?? '').split(' ').filter((name) => name !== '');
-  return names.slice(0, 20);
-}
-
-function classesOf(entry: Entry): Set<string> {
-  return new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
-}
-
-function anyOf(names: readonly string[]): string {
-  return `(|${names.map((name) => `(objectClass=${name})`).join('')})`;
-}
 
 /** Attributes of which one has the id. Each entry needs one. */
 const IDS: Readonly<Record<Kind, readonly string[]>> = {
@@ -85,10 +29,6 @@ const IDS: Readonly<Record<Kind, readonly string[]>> = {
   groups: ['cn', 'sAMAccountName', 'uid'],
 };
 const NAMES: readonly string[] = ['displayName', 'cn', 'name', 'gecos'];
-const UUIDS: readonly string[] = ['entryUUID', 'objectGUID', 'nsUniqueId', 'ipaUniqueID'];
-const CREATED: readonly string[] = ['createTimestamp', 'whenCreated', 'creationDate'];
-const MODIFIED: readonly string[] = ['modifyTimestamp', 'whenChanged'];
-
 /** Attributes of built-in fields, the usual one first. */
 const BUILT_IN: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   users: {
@@ -105,20 +45,6 @@ const BUILT_IN: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>
     email: ['mail', 'mailPrimaryAddress'],
   },
 };
-
-/** An attribute that locks or disables an account, and the filter of the accounts that are not active. */
-const DISABLED: readonly (readonly [string, string])[] = [
-  ['userAccountControl', '(userAccountControl:1.2.840.113556.1.4.803:=2)'],
-  ['nsAccountLock', '(nsAccountLock=TRUE)'],
-  ['loginDisabled', '(loginDisabled=TRUE)'],
-  ['pwdAccountLockedTime', '(pwdAccountLockedTime=000001010000Z)'],
-];
-
-/** Attributes that are requested by name, because servers return them only then. */
-export const REQUESTED: readonly string[] = [
-  ...[...UUIDS, ...CREATED, ...MODIFIED],
-  ...DISABLED.map(([name]) => name),
-];
 
 /** The attributes of the identity and of built-in fields. Null: the entries have none of the usual ones. */
 export interface GuessedEntries {
@@ -187,17 +113,6 @@ const TYPES: readonly (readonly [ValueType, FieldReader, RegExp])[] = [
 
 /** Attributes whose values consist of digits and are no numbers. */
 const DIGITS = /phone|mobile|pager|fax|facsimile|postal|zip|isdn|x121|barcode|cardnumber|serial/;
-
-/** Whether a text is the DN of an entry below the base DN. */
-export function isDnBelow(text: string, baseDn: string): boolean {
-  if (!text.includes('=')) return false;
-  try {
-    return parseDn(text).length > parseDn(baseDn).length && isBelow(text, baseDn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return false;
-    throw error;
-  }
-}
 
 /** Guesses the type of one value by all sampled values (pure). */
 function guessType({ key, values: found }: FoundAttribute, evidence: Evidence): ValueType {

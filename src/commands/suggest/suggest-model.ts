@@ -15,12 +15,13 @@ import { LdifError } from '../../ldap/ldif/ldif.js';
 import {
   countAttributes,
   type Evidence,
+  filterOf,
   type FoundAttribute,
   type Progress,
   readEvidence,
+  usualClasses,
 } from './evidence.js';
 import {
-  filterOf,
   guessEntries,
   type GuessedEntries,
   guessField,
@@ -31,7 +32,6 @@ import {
   nameTaker,
   scopesOf,
   type TakeName,
-  usualClasses,
 } from './guesses.js';
 
 type Found = ReadonlyMap<string, FoundAttribute>;
