@@ -152,7 +152,7 @@ describe('directory status', () => {
     expect(text.stdout).toMatch(/\nprocesses {2}0\n[^]*\nLast changes\n {2}20\S+ {2}USER_DELETED {2}/);
     const status = json(await run('status', '--json'));
     expect(status).toMatchObject({ state: 'IDLE', users: 1, groups: 1, processes: 0, leader: null });
-    expect(status['changes']).toHaveLength(5);
+    expect(status['changes']).toHaveLength(4);
   });
 });
 
