@@ -5,10 +5,11 @@ import { addAccessLogCommand } from './commands/access-log.command.js';
 import { addCheckCommand } from './commands/check.command.js';
 import { addModelCommand } from './commands/model.command.js';
 import { addCompletionCommand } from './commands/completion.command.js';
-import { addExamples, configureHelp, paint } from './commands/help.js';
+import { addCommand, addExamples, configureHelp, paint } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
 import { addSigningKeyCommand } from './commands/signing-key.command.js';
+import { addStatusCommand } from './commands/status.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
 import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
@@ -35,24 +36,22 @@ const program = new Command('directory')
   .showHelpAfterError('(--help lists the commands and options)');
 configureHelp(program);
 
-const serveCommand = program
-  .command('serve')
-  .description('answer requests, and keep the mirror up to date')
-  .option('--json', 'print a failure as one JSON object')
-  .action(async () => {
-    await run(readUsableConfig());
-  });
+addCommand(
+  program,
+  'serve',
+  'answer requests, and keep the mirror up to date',
+  ['serve', 'Start with the settings of the environment and of .env'],
+  ['serve --json', 'Print an error code if the start fails'],
+).action(async () => {
+  await run(readUsableConfig());
+});
 addExamples(
   program,
   ['check', 'Check the settings and everything that they name'],
   ['sync --dry-run', 'Print what the next run would change'],
   ['service-account create --help', 'Show how to create a service account'],
 );
-addExamples(
-  serveCommand,
-  ['serve', 'Start with the settings of the environment and of .env'],
-  ['serve --json', 'Print an error code if the start fails'],
-);
+addStatusCommand(program);
 addSyncCommand(program);
 addServiceAccountCommands(program);
 addSigningKeyCommand(program);
@@ -88,7 +87,7 @@ function endOfUse({ exitCode, message }: CommanderError): number {
   if (asJson) {
     const isHelp = message === '(outputHelp)';
     const problem = isHelp ? 'The command is missing' : message.replace(/^error: /, '').replaceAll('\n', ' ');
-    printFailure({ code: 'WRONG_USE', problems: [problem], exitCode: EXIT_WRONG_USE });
+    printFailure({ code: 'WRONG_USE', problems: [problem] });
   }
   return EXIT_WRONG_USE;
 }

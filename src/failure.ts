@@ -1,8 +1,9 @@
+import { styleText } from 'node:util';
 import { ServiceError } from './common/errors.js';
 import { ConfigError } from './config/config.js';
 import { DatabaseStartError } from './database/statements/database-error.js';
 
-/** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it. */
+/** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it, such as 130. */
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 export const EXIT_CLOSED_PIPE = 128 + 13;
@@ -13,13 +14,22 @@ interface StartFailure {
   readonly code: string;
   /** One line for each problem. */
   readonly problems: readonly string[];
+  /** What to do about them, where the problems do not say it. */
+  readonly remedy?: string;
   readonly exitCode: number;
+}
+
+/** Writes problems to standard error, and below them what to do. */
+export function printErrors(problems: readonly string[], remedy?: string): void {
+  const stream = process.stderr;
+  for (const problem of problems) console.error(`${styleText('red', 'error:', { stream })} ${problem}`);
+  for (const line of remedy?.split('\n') ?? []) console.error(`       → ${line}`);
 }
 
 /** Writes to standard error why the process cannot continue. Returns the exit code. */
 function explainFailure(error: unknown): number {
-  const { problems, exitCode } = describeFailure(error);
-  for (const problem of problems) console.error(problem);
+  const { problems, remedy, exitCode } = describeFailure(error);
+  printErrors(problems, remedy);
   return exitCode;
 }
 
@@ -35,7 +45,7 @@ export const explain: (error: unknown) => number = process.argv.includes('--json
   ? explainFailureAsJson
   : explainFailure;
 
-export function printFailure({ code, problems }: StartFailure): void {
+export function printFailure({ code, problems }: Pick<StartFailure, 'code' | 'problems'>): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
@@ -46,7 +56,8 @@ export function endOnFaults(): void {
 
 function describeFailure(error: unknown): StartFailure {
   if (error instanceof ConfigError) {
-    return { code: 'WRONG_SETTINGS', problems: error.problems, exitCode: EXIT_WRONG_USE };
+    const remedy = 'Correct the environment, .env, or the files that they name: docs/settings.md';
+    return { code: 'WRONG_SETTINGS', problems: error.problems, remedy, exitCode: EXIT_WRONG_USE };
   }
   if (error instanceof DatabaseStartError) return failed('DATABASE_UNUSABLE', error.message);
   if (error instanceof ServiceError) {
@@ -65,18 +76,15 @@ function describeSystemError(
   if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', message);
   switch (code) {
     case 'EADDRINUSE':
-      return failed(
-        'ADDRESS_UNUSABLE',
-        `The port ${port} is in use: stop what listens there, or set another one`,
-      );
+      return failed('ADDRESS_UNUSABLE', `The port ${port} is in use`, 'Stop what listens there, or set PORT');
     case 'EADDRNOTAVAIL':
     case 'EACCES':
-      return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}: check HOST and PORT`);
+      return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}`, 'Correct HOST and PORT');
     default:
       return null;
   }
 }
 
-function failed(code: string, problem: string): StartFailure {
-  return { code, problems: [problem], exitCode: EXIT_FAILED };
+function failed(code: string, problem: string, remedy?: string): StartFailure {
+  return { code, problems: [problem], ...(remedy !== undefined && { remedy }), exitCode: EXIT_FAILED };
 }

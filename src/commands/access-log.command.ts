@@ -3,7 +3,7 @@ import { type AccessCount, dayOf, keptSince } from '../access-log/access-counts.
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { printable } from '../common/printable.js';
-import { addExamples, paint } from './help.js';
+import { addCommand, describeRows, paint } from './help.js';
 
 interface AccessLogOptions {
   from?: string;
@@ -20,9 +20,17 @@ interface About {
 type Abouts = ReadonlyMap<string, About>;
 
 export function addAccessLogCommand(program: Command): void {
-  const command = program
-    .command('access-log')
-    .description('print which principals read which fields of how many users, for each day')
+  addCommand(
+    program,
+    'access-log',
+    'print which principals read which fields of how many users, for each day',
+    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
+    ['access-log --principal reports', 'Print the accesses of one program'],
+    [
+      "access-log --json | jq '.counts[] | select(.users > 10000)'",
+      'Print large numbers for a monitoring system',
+    ],
+  )
     .option(
       '--from <day>',
       'the first day in UTC, such as 2030-01-15; default: the first day that is kept',
@@ -30,17 +38,7 @@ export function addAccessLogCommand(program: Command): void {
     )
     .option('--to <day>', 'the last day; default: today', parseDay)
     .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
-    .option('--json', 'print one JSON object')
     .action(printAccessLog);
-  addExamples(
-    command,
-    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
-    ['access-log --principal reports', 'Print the accesses of one program'],
-    [
-      "access-log --json | jq '.counts[] | select(.users > 10000)'",
-      'Print large numbers for a monitoring system',
-    ],
-  );
 }
 
 async function printAccessLog({ json, principal, ...days }: AccessLogOptions): Promise<void> {
@@ -89,36 +87,24 @@ function aboutOf({ principal }: AccessCount, abouts: Abouts): About {
   return { contact, purpose };
 }
 
-/** Formats one paragraph for each principal that read personal data on a day. */
+/** Formats a line for each field, below a line for each principal and day. */
 function toText(counts: readonly AccessCount[], abouts: Abouts): string {
-  const width = Math.max(...counts.map(({ field }) => field.length));
-  const lines: string[] = [];
-  let last = '';
-  for (const count of counts) {
-    const head = describeActor(count, abouts);
-    if (head !== last) {
-      if (lines.length > 0) lines.push('');
-      lines.push(head);
-    }
-    last = head;
-    const { field, requests, users } = count;
-    lines.push(
-      `  ${field.padEnd(width)}  ${inWords(requests, 'request', 'requests')}  ${inWords(users, 'user', 'users')}`,
-    );
-  }
+  const heads = counts.map((count) => {
+    const { contact, purpose } = aboutOf(count, abouts);
+    const { day, principal, actingFor } = count;
+    const name = paint('bold', printable(actingFor === '' ? principal : `${principal} for ${actingFor}`));
+    return [day, name, ...[contact, purpose].filter((each) => each !== null).map(printable)].join('  ');
+  });
+  const inWords = (count: number, noun: string) =>
+    `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+  const rows = describeRows(
+    counts.map(({ field, requests, users }) => [field, inWords(requests, 'request'), inWords(users, 'user')]),
+  );
+  const lines = rows.map((row, index) => {
+    const head = heads[index] ?? '';
+    return `${head === heads[index - 1] ? '' : `${head}\n`}  ${row}`;
+  });
   return lines.join('\n');
-}
-
-function describeActor(count: AccessCount, abouts: Abouts): string {
-  const { day, principal, actingFor } = count;
-  const { contact, purpose } = aboutOf(count, abouts);
-  const name = actingFor === '' ? principal : `${principal} for ${actingFor}`;
-  const about = [contact, purpose].filter((each) => each !== null).map((each) => `  ${printable(each)}`);
-  return [`${day}  ${paint('bold', printable(name))}`, ...about].join('\n');
-}
-
-function inWords(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en').padStart(9)} ${(count === 1 ? one : many).padEnd(many.length)}`;
 }
 
 /** Compares days as text, which sorts in the same order. */

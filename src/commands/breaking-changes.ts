@@ -1,131 +1,104 @@
-import { type Change, ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
 import {
-  DirectiveLocation,
-  getDirectiveValues,
+  DangerousChangeType,
+  findBreakingChanges as findBreaks,
+  findDangerousChanges,
   type GraphQLField,
   type GraphQLInputField,
+  type GraphQLInputObjectType,
   type GraphQLSchema,
+  getDirectiveValues,
   isInputObjectType,
   isInterfaceType,
   isObjectType,
   isRequiredInputField,
 } from 'graphql';
 
-/** Changes that make existing documents return other results without being invalid. */
-const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
-
-/**
- * Returns the changes that break clients of the released schema; empty if there are none. What is deprecated in it may be removed.
- */
-export async function findBreakingChanges(
-  released: GraphQLSchema,
-  current: GraphQLSchema,
-): Promise<Change[]> {
-  const changes = await diff(withoutDeprecated(released), current);
-  const breaking = changes
-    .filter((change) => !isHarmless(change, released))
-    .filter(
-      ({ criticality, type }) =>
-        criticality.level === CriticalityLevel.Breaking || ALSO_BREAKING.includes(String(type)),
-    );
-  return [...breaking, ...findNarrowedAccess(released, current)];
-}
-
-function isHarmless({ type, meta }: Change, released: GraphQLSchema): boolean {
-  const values = meta as Readonly<Record<string, unknown>>;
-  if (type === ChangeType.DirectiveUsageInputObjectAdded) return isHarmlessOneOf(values, released);
-  if (type !== ChangeType.DirectiveRemoved) return false;
-  // No document contains a directive of the schema, such as @visibleTo.
-  const { locations = [] } = released.getDirective(String(values['removedDirectiveName'])) ?? {};
-  return !locations.some((location) => EXECUTABLE.has(location));
-}
-
 /** Where documents of clients can have a directive. */
-const EXECUTABLE: ReadonlySet<DirectiveLocation> = new Set([
-  DirectiveLocation.QUERY,
-  DirectiveLocation.MUTATION,
-  DirectiveLocation.SUBSCRIPTION,
-  DirectiveLocation.FIELD,
-  DirectiveLocation.FRAGMENT_DEFINITION,
-  DirectiveLocation.FRAGMENT_SPREAD,
-  DirectiveLocation.INLINE_FRAGMENT,
-  DirectiveLocation.VARIABLE_DEFINITION,
-]);
+const EXECUTABLE = /^(?:QUERY|MUTATION|SUBSCRIPTION|FIELD|FRAGMENT_\w+|INLINE_FRAGMENT|VARIABLE_DEFINITION)$/;
 
-type AnyField = GraphQLField<unknown, unknown> | GraphQLInputField;
+/** Describes the changes that break clients of the released schema. What is deprecated in it may be removed. */
+export function findBreakingChanges(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  const before = withoutDeprecated(released);
+  const dangerous = findDangerousChanges(before, current);
+  // A field that used the scalar is removed, too, or is deprecated.
+  const breaks = findBreaks(before, current).filter(
+    ({ description }) => !description.startsWith('Standard scalar'),
+  );
+  return [...breaks, ...dangerous.filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE)]
+    .map(({ description }) => description)
+    .concat(findNarrowedInputs(before, current), findNarrowedAccess(released, current));
+}
 
-/** Returns a change for each field, and each member of an input, that needs another scope, or that fewer viewers see. */
-function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): Change[] {
-  const fieldsOf = (schema: GraphQLSchema, name: string): Readonly<Record<string, AnyField>> => {
-    const type = schema.getType(name);
-    return isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? type.getFields() : {};
-  };
-  return Object.keys(current.getTypeMap()).flatMap((type) => {
-    const before = fieldsOf(released, type);
-    return Object.entries(fieldsOf(current, type)).flatMap(([name, field]): Change[] => {
-      const former = before[name];
-      if (former === undefined) return [];
-      const path = `${type}.${name}`;
-      const added = addedScopes([released, former], [current, field]).map((scope) => `'${scope}'`);
-      const audience = narrowedAudience([released, former], [current, field]);
-      return [
-        ...(added.length === 0 ? [] : [narrowing(path, `needs the scope ${added.join(' and ')}`)]),
-        ...(audience === null ? [] : [narrowing(path, `is visible only to '${audience}'`)]),
-      ];
+/** Finds inputs that become @oneOf, and members with another default, which graphql-js does not compare. */
+function findNarrowedInputs(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  return Object.values(current.getTypeMap()).flatMap((type) => {
+    const former = released.getType(type.name);
+    if (!isInputObjectType(type) || !isInputObjectType(former)) return [];
+    const members = Object.values(former.getFields());
+    const changed = members.filter(({ name, defaultValue }) => {
+      const member = type.getFields()[name];
+      return member !== undefined && JSON.stringify(member.defaultValue) !== JSON.stringify(defaultValue);
     });
+    return [
+      ...(type.isOneOf && !former.isOneOf && !hasOneMember(former) ? [`${type.name} became @oneOf.`] : []),
+      ...changed.map(({ name }) => `${type.name}.${name} has another default.`),
+    ];
   });
 }
 
-function narrowing(path: string, text: string): Change {
-  const criticality = { level: CriticalityLevel.Breaking };
-  const type = ChangeType.DirectiveUsageFieldDefinitionAdded;
-  return { type, path, message: `Field '${path}' ${text}`, criticality, meta: {} };
+/** Each value that was valid has exactly one member, and remains valid if the input becomes @oneOf. */
+function hasOneMember(input: GraphQLInputObjectType): boolean {
+  const [only, second] = Object.values(input.getFields());
+  return only !== undefined && second === undefined && isRequiredInputField(only);
 }
 
-/** A field, and the schema that defines its directives. */
-type Placed = readonly [schema: GraphQLSchema, field: AnyField];
-
-function argumentsOf([schema, { astNode }]: Placed, name: string): Record<string, unknown> | undefined {
-  const directive = schema.getDirective(name);
-  return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
-}
-
-/** A schema without the directive says nothing about scopes. */
-function addedScopes(before: Placed, after: Placed): string[] {
-  if (!before[0].getDirective('access')) return [];
-  const scopesOf = (place: Placed) => (argumentsOf(place, 'access')?.['scopes'] ?? []) as string[];
-  const known = scopesOf(before);
-  return scopesOf(after).filter((scope) => !known.includes(scope));
-}
+type AnyField = GraphQLField<unknown, unknown> | GraphQLInputField;
 
 /** The audiences of fields, each within the one before it. A schema without the directive has fields for everyone. */
 const AUDIENCES: readonly unknown[] = [undefined, 'groupAdmins', 'self'];
 
-/** Null if no one stops seeing the field. */
-function narrowedAudience(before: Placed, after: Placed): string | null {
-  const audienceOf = (place: Placed) => argumentsOf(place, 'visibleTo')?.['audience'];
-  const audience = audienceOf(after);
-  return AUDIENCES.indexOf(audience) > AUDIENCES.indexOf(audienceOf(before)) ? String(audience) : null;
-}
-
-/**
- * Whether an input becomes @oneOf whose only member was required: each value that was valid has exactly one member, and
- * remains valid.
- */
-function isHarmlessOneOf(
-  { addedDirectiveName, inputObjectName }: Readonly<Record<string, unknown>>,
-  released: GraphQLSchema,
-): boolean {
-  const type = released.getType(String(inputObjectName));
-  const members = isInputObjectType(type) ? Object.values(type.getFields()) : [];
-  const [only] = members;
-  return (
-    addedDirectiveName === 'oneOf' && members.length === 1 && only !== undefined && isRequiredInputField(only)
+/** Finds fields, and members of inputs, that need another scope, or that fewer viewers see. */
+function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  return Object.keys(current.getTypeMap()).flatMap((type) =>
+    Object.entries(fieldsOf(current, type)).flatMap(([name, field]) => {
+      const former = fieldsOf(released, type)[name];
+      if (former === undefined) return [];
+      const [before, after] = [accessOf(released, former), accessOf(current, field)];
+      const added = after.scopes.filter((scope) => !before.scopes.includes(scope));
+      const isNarrower = AUDIENCES.indexOf(after.audience) > AUDIENCES.indexOf(before.audience);
+      const what = `${type}.${name}`;
+      return [
+        // A schema without the directive says nothing about scopes.
+        ...(added.length === 0 || !released.getDirective('access')
+          ? []
+          : [`${what} needs the scope ${added.map((scope) => `'${scope}'`).join(' and ')}`]),
+        ...(isNarrower ? [`${what} is visible only to '${String(after.audience)}'`] : []),
+      ];
+    }),
   );
 }
 
-/** Returns the schema without its deprecated elements, and without types that only they use. */
+function fieldsOf(schema: GraphQLSchema, name: string): Readonly<Record<string, AnyField>> {
+  const type = schema.getType(name);
+  return isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? type.getFields() : {};
+}
+
+function accessOf(schema: GraphQLSchema, { astNode }: AnyField) {
+  const valuesOf = (name: string) => {
+    const directive = schema.getDirective(name);
+    return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
+  };
+  return {
+    scopes: (valuesOf('access')?.['scopes'] ?? []) as string[],
+    audience: valuesOf('visibleTo')?.['audience'],
+  };
+}
+
+/**
+ * Returns the schema without its deprecated elements, without types that only they use, and without directives of the schema such
+ * as `@visibleTo`, which no document contains.
+ */
 function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
   const keep = ({ deprecationReason }: { deprecationReason?: string | null | undefined }) =>
     typeof deprecationReason === 'string' ? null : undefined;
@@ -136,6 +109,8 @@ function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
       [MapperKind.INPUT_OBJECT_FIELD]: keep,
       [MapperKind.ARGUMENT]: keep,
       [MapperKind.ENUM_VALUE]: keep,
+      [MapperKind.DIRECTIVE]: (directive) =>
+        directive.locations.some((location) => EXECUTABLE.test(location)) ? directive : null,
     }),
   );
 }

@@ -59,7 +59,7 @@ describe('the changes of a dry run as text', () => {
     expect(describeChanges({ ...NONE, memberships }, 20)).toEqual([
       'Members',
       '  band: + anna ADMIN',
-      '  club: + anna MEMBER, + @team MEMBER, - ben (was ADMIN), cleo MEMBER → OWNER',
+      '  club: - ben (was ADMIN), + anna MEMBER, cleo MEMBER → OWNER, + @team MEMBER',
     ]);
   });
 

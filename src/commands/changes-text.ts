@@ -91,14 +91,11 @@ function describeEntry(
   return isEmptied ? `${line}, and with it ${counted(members, 'member')}` : line;
 }
 
-/** Limits each kind of change separately, so that many additions do not hide a removal. */
+/** Removals are first, so that many additions do not hide them. */
 function describeRoles(roles: readonly ListedMembership[], limit: number): string {
-  const kinds = [
-    roles.filter(({ before }) => before === null),
-    roles.filter(({ after }) => after === null),
-    roles.filter(({ before, after }) => before !== null && after !== null),
-  ];
-  return kinds.flatMap((each) => cut(each.map(describeRole), limit)).join(', ');
+  const isRemoval = ({ after }: ListedMembership) => Number(after === null);
+  const sorted = [...roles].sort((left, right) => isRemoval(right) - isRemoval(left));
+  return cut(sorted.map(describeRole), limit).join(', ');
 }
 
 function describeRole({ member, isGroup, before, after }: ListedMembership): string {

@@ -17,7 +17,7 @@ import { ServiceAccountEntity } from '../service-accounts/service-account.entity
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { POSITION_LOST, WebhookEntity } from '../webhooks/webhook.entity.js';
 import { withDatabase } from './context.js';
-import { expiresSoon } from './service-account-list.js';
+import { expiresSoon } from './service-account.command.js';
 
 /** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
 const NOTICEABLE = 2000;

@@ -5,16 +5,20 @@ import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { printable } from '../common/printable.js';
-import { addExamples, paint } from './help.js';
+import { addCommand, paint } from './help.js';
 import { readRecognizedConfig } from './recognized-config.js';
 import { fixFor } from './remedies.js';
 import { withProgress } from './progress.js';
 
 export function addCheckCommand(program: Command): void {
-  const command = program
-    .command('check')
-    .description('check the settings and everything that they name, and print all problems')
-    .option('--json', 'print one JSON object')
+  addCommand(
+    program,
+    'check',
+    'check the settings and everything that they name, and print all problems',
+    ['check', 'Check before the first start, and to find the cause of a failure'],
+    ['check --token token.txt', 'Explain an access token claim by claim: it is not printed'],
+    ['check --json | jq .sum', 'Print the sums for a monitoring system'],
+  )
     .option(
       '--token <file>',
       'explain what the service makes of the access token in a file, or - for standard input',
@@ -28,12 +32,6 @@ export function addCheckCommand(program: Command): void {
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
       else if (countOf(findings, 'problem') > 0) process.exitCode = EXIT_FAILED;
     });
-  addExamples(
-    command,
-    ['check', 'Check before the first start, and to find the cause of a failure'],
-    ['check --token token.txt', 'Explain an access token claim by claim: it is not printed'],
-    ['check --json | jq .sum', 'Print the sums for a monitoring system'],
-  );
 }
 
 /** The configuration for the server that is recognized; null: it has problems. */

@@ -9,7 +9,7 @@ import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/service.js';
 import { readClients } from '../identity-provider/clients.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
-import type { Show } from './progress.js';
+import { entriesRead, type Show } from './progress.js';
 import { checkDatabase } from './check-database.js';
 
 /** Checks everything that the settings name. A failed check does not prevent the other checks. */
@@ -37,7 +37,7 @@ export async function runChecks(config: Config, show: Show): Promise<Finding[]> 
 async function checkDirectorySource(config: DirectoryConfig, show: Show): Promise<Finding[]> {
   const { source } = config;
   const progress = (entries: number) => {
-    show(`Checking the directory: ${entries.toLocaleString('en')} entries read`);
+    show(`Checking the directory: ${entriesRead(entries)}`);
   };
   show('Checking the directory');
   if (source.kind === 'ldap') return checkDirectory(config, source, new AbortController().signal, progress);

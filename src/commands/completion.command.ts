@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RootCommand } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
+import { readConfig } from '../config/config.js';
+import { loadEnvironmentFile } from '../config/environment-file.js';
+import { dataDirectoryOf } from '../config/settings/database.js';
 import { addExamples } from './help.js';
 
 // The scripts of the library evaluate what was typed in these two shells. These pass it on as arguments.
@@ -34,7 +39,8 @@ export function addCompletionCommand(program: Command): void {
   const library = tab(program, { completionCommandName: 'completion' });
   const command = program.commands.find((each) => each.name() === 'completion');
   if (command === undefined) return;
-  command.description('print a script for the completion of commands and options');
+  command.description('print a script for the completion of commands, options and ids');
+  completeIds(program, library);
   command.action((shell: string) => {
     printScript(library, shell);
   });
@@ -44,6 +50,41 @@ export function addCompletionCommand(program: Command): void {
     ['completion zsh > "${fpath[1]}/_directory"', 'In zsh'],
     ['completion fish > ~/.config/fish/completions/directory.fish', 'In fish'],
   );
+}
+
+/** Completes the ids of accounts and webhooks. The library asks for them at once, so that they are read before. */
+function completeIds(program: Command, library: RootCommand): void {
+  let ids: readonly string[] = [];
+  program.hook('preAction', async (_, command) => {
+    if (command.name() === 'complete') ids = await listIds(command.args[0] ?? '').catch(() => []);
+  });
+  for (const command of library.commands.values()) {
+    const id = command.arguments.get('id');
+    if (id === undefined) continue;
+    id.handler = (complete) => {
+      for (const each of ids) complete(each, '');
+    };
+  }
+}
+
+async function listIds(subject: string): Promise<readonly string[]> {
+  if (subject !== 'service-account' && subject !== 'webhook') return [];
+  loadEnvironmentFile();
+  const config = readConfig();
+  if (subject === 'webhook') return config.webhooks.map(({ id }) => id);
+  const { embedded } = config.database;
+  // No server is started for a key that is pressed.
+  if (embedded !== null && !existsSync(join(dataDirectoryOf(embedded), 'postmaster.pid'))) return [];
+  const { withDatabase } = await import('./context.js');
+  const rows = await withDatabase(
+    config,
+    (dataSource) =>
+      dataSource.query<{ id: string }[]>(
+        'select id from service_accounts where revoked_at is null order by id',
+      ),
+    { migrates: false },
+  );
+  return rows.map(({ id }) => id);
 }
 
 function printScript(library: RootCommand, shell: string): void {

@@ -6,7 +6,7 @@ import { DatabaseStartError } from '../database/statements/database-error.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';
-import { withLateProgress } from './progress.js';
+import { withProgress } from './progress.js';
 
 interface CommandOptions extends OpeningOptions {
   /** Whether an embedded database is created if there is none. Default: false. */
@@ -36,7 +36,10 @@ export async function withDatabase<Result>(
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
   const dataSource = new DirectoryDataSource(config.database, ENTITIES, options);
-  await withLateProgress('Opening the database', () => dataSource.initialize());
+  await withProgress((show) => {
+    show('Opening the database');
+    return dataSource.initialize();
+  });
   try {
     return await work(dataSource);
   } finally {

@@ -4,8 +4,8 @@ import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import { addExamples } from './help.js';
-import { withProgress } from './progress.js';
+import { addCommand } from './help.js';
+import { entriesRead, withProgress } from './progress.js';
 import { readKind } from './recognized-config.js';
 
 interface ModelOptions {
@@ -15,10 +15,12 @@ interface ModelOptions {
 }
 
 async function suggestFrom(directory: DirectoryConfig): Promise<string> {
-  const { suggestFor } = await import('./suggest/suggest.js');
+  const { suggestFor } = await import('./suggest/suggest-model.js');
   return withProgress((show) => {
-    show('Reading a part of the directory');
-    return suggestFor(directory, new AbortController().signal);
+    const progress = (entries: number) => {
+      show(`Reading a part of the directory: ${entriesRead(entries)}`);
+    };
+    return suggestFor(directory, progress, new AbortController().signal);
   });
 }
 
@@ -30,12 +32,16 @@ async function readUsableKind(config: Config): Promise<PresetName | null> {
 }
 
 export function addModelCommand(program: Command): void {
-  const command = program
-    .command('model')
-    .description('print the model of the directory: what is read, and where each value comes from')
+  addCommand(
+    program,
+    'model',
+    'print the model of the directory: what is read, and where each value comes from',
+    ['model', 'Print the effective model, with the defaults of the preset'],
+    ['model --suggest > model.yaml', 'Propose a model file for the directory of the settings'],
+    ['model --json-schema > model.schema.json', 'Write the schema for an editor'],
+  )
     .option('--json-schema', 'print the JSON Schema of the model file, for editors')
     .option('--suggest', 'propose a model file from 200 users and 200 groups of the directory')
-    .option('--json', 'print one JSON object')
     .action(async ({ jsonSchema, suggest, json }: ModelOptions) => {
       if (jsonSchema === true) {
         console.log(JSON.stringify(modelJsonSchema(), null, 2));
@@ -51,10 +57,4 @@ export function addModelCommand(program: Command): void {
       if (json === true) console.log(JSON.stringify({ file, model: text }));
       else process.stdout.write(text);
     });
-  addExamples(
-    command,
-    ['model', 'Print the effective model, with the defaults of the preset'],
-    ['model --suggest > model.yaml', 'Propose a model file for the directory of the settings'],
-    ['model --json-schema > model.schema.json', 'Write the schema for an editor'],
-  );
 }

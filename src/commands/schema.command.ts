@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 import { type Command, Option } from 'commander';
-import { readConfig } from '../config/config.js';
-import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
-import { addExamples } from './help.js';
+import type { GraphQLSchema } from 'graphql';
+import { ConfigError, readConfig } from '../config/config.js';
+import { EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../failure.js';
+import { addCommand } from './help.js';
 
 const FILE = 'schema.graphql';
 
@@ -24,9 +25,14 @@ interface PrintedSchema {
 }
 
 export function addSchemaCommand(program: Command): void {
-  const command = program
-    .command('schema')
-    .description('print the GraphQL schema')
+  addCommand(
+    program,
+    'schema',
+    'print the GraphQL schema',
+    ['schema > schema.graphql', 'Print the schema, for a code generator'],
+    ['schema --write', 'Record the schema of the model at a release'],
+    ['schema --check', 'Compare it, in continuous integration'],
+  )
     .option('--check', `fail if it breaks clients; built-in: if ${FILE} differs`)
     .addOption(
       new Option('--against <file>', 'fail if it breaks clients of the schema in the file')
@@ -35,14 +41,7 @@ export function addSchemaCommand(program: Command): void {
     )
     .option('--write', `write ${FILE}, or with a model file the file beside it`)
     .option('--built-in', 'ignore the settings and their model file')
-    .option('--json', 'print one JSON object')
     .action(runSchema);
-  addExamples(
-    command,
-    ['schema > schema.graphql', 'Print the schema, for a code generator'],
-    ['schema --write', 'Record the schema of the model at a release'],
-    ['schema --check', 'Compare it, in continuous integration'],
-  );
 }
 
 async function runSchema(options: SchemaOptions): Promise<void> {
@@ -73,19 +72,35 @@ function schemaFileOf(modelFile: string): string {
 }
 
 /** Reports the changes that break clients of the schema in a file. Returns whether there are none. */
-async function compare({ schema, modelFile }: PrintedSchema, against: string, json?: true): Promise<boolean> {
-  const { describeBreakingChanges } = await import('./model-changes.js');
-  const breakingChanges = await describeBreakingChanges(schema, against, modelFile);
+async function compare({ schema }: PrintedSchema, against: string, json?: true): Promise<boolean> {
+  const [{ buildSchema }, { findBreakingChanges }] = await Promise.all([
+    import('graphql'),
+    import('./breaking-changes.js'),
+  ]);
+  const breakingChanges = findBreakingChanges(readReleased(against, buildSchema), buildSchema(schema));
   if (json === true) console.log(JSON.stringify({ schema, breakingChanges }));
   if (breakingChanges.length === 0) return true;
-  if (json !== true) {
-    for (const each of breakingChanges) console.error(each);
-    console.error(
-      `These changes break clients of ${against}. Keep what it has, and add new fields beside it`,
+  if (json !== true)
+    printErrors(
+      [...breakingChanges, `These changes break clients of ${against}`],
+      'Keep what it has, and add new fields beside it',
     );
-  }
   process.exitCode = EXIT_WRONG_USE;
   return false;
+}
+
+/** @throws ConfigError if the file has no schema */
+function readReleased(file: string, build: (text: string) => GraphQLSchema): GraphQLSchema {
+  if (!existsSync(file))
+    throw new ConfigError([
+      `${file} does not exist. «directory schema --write» records the schema of a model`,
+    ]);
+  const text = readFileSync(file, 'utf8');
+  try {
+    return build(text);
+  } catch {
+    throw new ConfigError([`${file} contains no valid GraphQL schema`]);
+  }
 }
 
 /** Reports that the built-in schema is not the one in the file. */
@@ -93,6 +108,6 @@ function checkFile({ schema, file }: PrintedSchema, json?: true): void {
   const isCurrent = readFileSync(file, 'utf8') === schema;
   if (json === true) console.log(JSON.stringify({ schema, isCurrent }));
   if (isCurrent) return;
-  if (json !== true) console.error(`${file} is not the schema of the code. Run npm run schema to update it`);
+  if (json !== true) printErrors([`${file} is not the schema of the code`], 'npm run schema writes it');
   process.exitCode = EXIT_FAILED;
 }

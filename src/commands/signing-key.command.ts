@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { BadUserInputError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
 import type { RotationStep } from '../media/signing/signing-keys.js';
-import { addExamples, printWritten } from './help.js';
+import { addCommand, addExamples, printWritten } from './help.js';
 
 const SENTENCES: Readonly<Record<RotationStep, string>> = {
   added:
@@ -13,19 +13,18 @@ const SENTENCES: Readonly<Record<RotationStep, string>> = {
 
 export function addSigningKeyCommand(program: Command): void {
   const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
-  const command = keys
-    .command('rotate')
-    .description('take the next step to another key; the output names what follows')
+  const example = ['signing-key rotate', 'Take the next step to another key'] as const;
+  addExamples(keys, example);
+  addCommand(keys, 'rotate', 'take the next step to another key; the output names what follows', example, [
+    'signing-key rotate --now',
+    'Replace a key that was disclosed',
+  ])
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
-    .option('--json', 'print one JSON object')
     .action(async ({ now, json }: { now?: true; json?: true }) => {
       const config = readConfig();
       const step = await rotate(config, now === true);
       printWritten(config, json === true, { step }, (where) => `${SENTENCES[step]} The keys are ${where}.`);
     });
-  const example: [string, string] = ['signing-key rotate', 'Take the next step to another key'];
-  addExamples(keys, example);
-  addExamples(command, example, ['signing-key rotate --now', 'Replace a key that was disclosed']);
 }
 
 /** @throws BadUserInputError if the keys are in the settings */

@@ -2,10 +2,15 @@ import { readFileSync } from 'node:fs';
 import { deepFreeze } from '../common/deep-freeze.js';
 import { findContradictions } from './contradictions.js';
 import { buildScopes } from './model/build-mapping.js';
-import { describeConflicts } from './model/check-model.js';
 import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
-import { closestTo } from './model/quote.js';
-import { findServerFilters, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import {
+  describeConflicts,
+  findServerFilters,
+  NO_MODEL,
+  type ReadModel,
+  readModel,
+} from './model/read-model.js';
+import { closestTo } from './model/yaml-file.js';
 import { type SettingName, SETTING_NAMES, SETTINGS, type Settings } from './settings.js';
 import { buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { buildDatabase } from './settings/database.js';
@@ -92,11 +97,6 @@ function findUnknown(environment: Environment): string[] {
     const meant = closest === null ? '' : `did you mean ${prefix}${closest}? `;
     return [`${name} is not a setting: ${meant}The settings are ${prefix}… with ${known.join(', ')}`];
   });
-}
-
-/** The values of all settings, with the contents of files for those that are read at once. */
-export function readValues(environment: Environment = process.env): Settings {
-  return readSettings(environment).settings;
 }
 
 /** Reads the environment as if it named no model file. */

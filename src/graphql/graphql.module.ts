@@ -73,7 +73,7 @@ class DocumentsModule {}
           return { message: bounded(message), ...rest };
         },
         validationRules: validationRulesOf(config),
-        validationOptions: { hideSuggestions: !config.disclosure.suggestions },
+        validationOptions: { hideSuggestions: !config.disclosure.introspection },
         parseOptions: parseOptionsOf(config),
         context: (request: FastifyRequest) =>
           new RequestContext(

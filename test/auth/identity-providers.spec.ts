@@ -280,10 +280,9 @@ describe('a claim', () => {
     expect(meaningOf(environment, claims).scopes).toEqual(scopes);
   });
 
-  it('names the client, also if it is only one that is chosen', () => {
+  it('names the client by the first claim that has one', () => {
     expect(meaningOf({}, { azp: 'a', client_id: 'b' }).clientId).toBe('b');
-    expect(meaningOf({ AUTH_CLIENT_CLAIM: 'azp' }, { azp: 'a', client_id: 'b' }).clientId).toBe('a');
-    expect(meaningOf({ AUTH_CLIENT_CLAIM: 'cid' }, { azp: 'a' }).clientId).toBeNull();
+    expect(meaningOf({}, { azp: 'a' }).clientId).toBe('a');
   });
 
   const wrongOf = (environment: Environment, claims: Changes, header: Changes | null = { typ: 'at+jwt' }) => {
@@ -310,7 +309,6 @@ describe('the settings of tokens', () => {
   it.each<[Environment, RegExp]>([
     [{ AUTH_PROVIDER: 'azure' }, /^AUTH_PROVIDER must be keycloak, entra/],
     [{ AUTH_TOKEN_TYPE: 'JWT' }, /^AUTH_TOKEN_TYPE must be at\+jwt or any/],
-    [{ AUTH_CLIENT_CLAIM: 'sub' }, /^AUTH_CLIENT_CLAIM must be client_id/],
     [{ AUTH_USER_FIELD: 'pager' }, /^AUTH_USER_FIELD must be .* pager is no field of users/],
     [{ AUTH_USER_FIELD: 'name' }, /^AUTH_USER_FIELD must be .* name is no filterable field/],
     [{ AUTH_URL: '', AUTH_TOKEN_TYPE: 'any' }, /^AUTH_TOKEN_TYPE only goes with AUTH_URL/],

@@ -40,11 +40,25 @@ describe('directory service-account', () => {
     expect([taken.code, taken.stdout, taken.stderr]).toEqual([
       1,
       '',
-      'A service account with this id exists already\n',
+      'error: A service account with this id exists already\n',
     ]);
     const wrong = await run('service-account', 'create', '--id', 'No Id', '--name', 'x', '--scopes', 'read');
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toMatch(/^The id of a service account has [^\n]+\n$/);
+    expect(wrong.stderr).toMatch(/^error: The id of a service account has [^\n]+\n$/);
+  });
+
+  it('shows an account, and completes its id', async () => {
+    const shown = await run('service-account', 'show', 'library');
+    expect([shown.code, shown.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^name {9}Library\n[^]*\nscopes {7}read directory\ngroups {7}all\ntokens {7}1\n/),
+    ]);
+    const listed = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];
+    expect(JSON.parse((await run('service-account', 'show', 'library', '--json')).stdout)).toEqual(listed[0]);
+    const unknown = await run('service-account', 'show', 'nothing');
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'error: There is no service account «nothing»\n']);
+    const { stdout } = await run('complete', '--', 'service-account', 'show', '');
+    expect(stdout.split('\n')).toContain('library\t');
   });
 
   it('changes an account, and nothing that is not named', async () => {
@@ -62,7 +76,7 @@ describe('directory service-account', () => {
     const ending = await run('service-account', 'update', 'library', '--expires', '0d');
     expect([ending.code, ending.stderr]).toEqual([2, expect.stringContaining('service-account revoke')]);
     const unknown = await run('service-account', 'update', 'nothing', '--scopes', 'read');
-    expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no service account «nothing»\n']);
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'error: There is no service account «nothing»\n']);
   });
 
   it('rotates the token, revokes the account, and then does not find it', async () => {
@@ -77,7 +91,7 @@ describe('directory service-account', () => {
     ]);
     expect((await run('service-account', 'list', '--json')).stdout.trim()).toBe('[]');
     const again = await run('service-account', 'rotate', 'library');
-    expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
+    expect([again.code, again.stderr]).toEqual([1, 'error: There is no service account «library»\n']);
   });
 
   it('requires an owner for an account in production', async () => {

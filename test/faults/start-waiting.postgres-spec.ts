@@ -137,7 +137,7 @@ describe('a service that is started while its database', () => {
   ])('%s ends with one line of the reason', async (_, change, reason) => {
     const { code, stderr } = await start(change).end();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database «\w+» at [^\n]+ cannot be used: [^\n]+\n$/);
+    expect(stderr).toMatch(/^error: The database «\w+» at [^\n]+ cannot be used: [^\n]+\n$/);
     expect(stderr).toMatch(reason);
   });
 });

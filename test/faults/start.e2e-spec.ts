@@ -106,14 +106,14 @@ describe('the service, started on the sample', () => {
     expect(tokenIn(third)).toBe(tokenIn(first));
     const beside = await start().end();
     expect([beside.code, withoutFirstLines(beside.stdout)]).toEqual([1, '']);
-    expect(beside.stderr).toMatch(/^The port \d+ is in use: [^\n]+\n$/);
+    expect(beside.stderr).toMatch(/^error: The port \d+ is in use\n {7}→ [^\n]+\n$/);
     expect((await third.kill('SIGTERM')).code).toBe(0);
     expect(existsSync(join(directory, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 });
 
 describe('a port that is in use', () => {
-  it('is reported in one line, and the database is released', async () => {
+  it('is reported, and the database is released', async () => {
     const database = await createDatabase();
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -124,7 +124,7 @@ describe('a port that is in use', () => {
     }).end();
     server.close();
     expect([code, withoutFirstLines(stdout)]).toEqual([1, '']);
-    expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
+    expect(stderr).toBe(`error: The port ${port} is in use\n       → Stop what listens there, or set PORT\n`);
     await database.drop();
   });
 });

@@ -205,7 +205,7 @@ describe('several processes that serve requests', () => {
     other.close();
     expect([ended.code, ended.stderr]).toEqual([
       1,
-      `The port ${config.port} is in use: stop what listens there, or set another one\n`,
+      `error: The port ${config.port} is in use\n       → Stop what listens there, or set PORT\n`,
     ]);
   });
 
@@ -215,6 +215,6 @@ describe('several processes that serve requests', () => {
       DATABASE_URL: 'embedded:never-opened',
     }).end();
     expect(code).toBe(2);
-    expect(stderr.match(/^WORKERS above 1 only goes with /gm)).toHaveLength(1);
+    expect(stderr.match(/^error: WORKERS above 1 only goes with /gm)).toHaveLength(1);
   });
 });

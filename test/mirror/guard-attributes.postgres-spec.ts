@@ -57,7 +57,7 @@ describe('a directory that loses an attribute of existing entries', () => {
     for (const attribute of ['givenName', 'sn', 'mail', 'schoolYear', 'jpegPhoto', 'profilePicture']) {
       const { blockedReason } = await replaceUntil(service, without({ people: 40, attribute }), 'BLOCKED');
       expect(blockedReason).toBe(
-        `It would take the attribute ${attribute} from 40 of 40 users: at most 3 are let through`,
+        `It would take the attribute ${attribute} from 40 of 40 users. The guard permits 3 within ten minutes`,
       );
       await replaceUntil(service, buildLdif(PEOPLE, GROUPS), 'IDLE');
     }
@@ -73,7 +73,7 @@ describe('a directory that loses an attribute of existing entries', () => {
       'BLOCKED',
     );
     expect(blockedReason).toBe(
-      'It would take the attribute mail from 1 of 37 users after 3 shortly before: at most 3 are let through',
+      'It would take the attribute mail from 1 of 37 users after 3 shortly before. The guard permits 3 within ten minutes',
     );
     const { blockedPlan } = await service.app.get(MirrorState).get();
     expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });

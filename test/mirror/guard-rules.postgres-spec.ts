@@ -71,7 +71,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     };
     for (const [attribute, what] of Object.entries(reasons)) {
       expect(await reasonOf(8, attribute)).toBe(
-        `It would take the effect of ${what}: at most 3 are let through`,
+        `It would take the effect of ${what}. The guard permits 3 within ten minutes`,
       );
       expect(await count(USERS, stranger)).toBe(0);
       expect(await count(ACTIVE, confidant)).toBe(0);
@@ -91,7 +91,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await count(ACTIVE, confidant)).toBe(4);
     await replaceUntil(service, activate(5).join(''), 'BLOCKED');
     expect((await service.app.get(MirrorState).get()).reason).toBe(
-      'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before: at most 4 are let through',
+      'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before. The guard permits 4 within ten minutes',
     );
   });
 
@@ -111,7 +111,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     await takeOver(service, directoryOf({ lacking: 3, attribute: 'employeeType' }));
     expect(await count(USERS, stranger)).toBe(3);
     expect(await reasonOf(4, 'employeeType')).toBe(
-      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 users after 3 shortly before: at most 3 are let through',
+      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 users after 3 shortly before. The guard permits 3 within ten minutes',
     );
   });
 

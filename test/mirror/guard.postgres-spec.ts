@@ -43,7 +43,7 @@ describe('a directory that loses much at once', () => {
 
     const status = await replaceUntil(service, ldifOf(PEOPLE.slice(4), GROUPS), 'BLOCKED');
     expect(status.blockedReason).toBe(
-      'It would delete 1 of 37 users after 3 shortly before: at most 3 are let through',
+      'It would delete 1 of 37 users after 3 shortly before. The guard permits 3 within ten minutes',
     );
     expect(await count('users')).toBe(37);
 

@@ -74,7 +74,6 @@ describe('a service in production', () => {
         NODE_ENV: 'production',
         ALLOW_EMBEDDED: 'true',
         GRAPHQL_INTROSPECTION: 'true',
-        GRAPHQL_SUGGESTIONS: 'true',
       },
     });
     try {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { modelSetting } from '../support/builders/model-file.js';
+import { commandsIn, formatCommandsPage } from '../../tools/commands/write-commands.mjs';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 
 let work: string;
@@ -95,25 +96,27 @@ describe('a command with wrong usage', () => {
 });
 
 describe('the help', () => {
-  it('contains the exit codes, and examples of every command', async () => {
+  it('contains the exit codes and examples of every command, and is docs/commands.md (npm run commands)', async () => {
     const help = await run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
-    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
-    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options| {2})/gm)].map(
-      ([, name = '']) => name,
-    );
+    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {4}done\n {2}1 {4}failed[^\n]+\n {2}2 {4}wrong use/);
+    const commands = commandsIn(help.stdout);
     expect(commands).toContain('access-log');
-    const described = [
-      ...commands,
-      ...['create', 'update', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
-      'signing-key rotate',
-    ];
+    const subcommands = commands.map(async (name) => {
+      const { stdout } = await run(name, '--help');
+      const names = commandsIn(stdout);
+      return names.length === 0 ? [name] : names.map((each) => `${name} ${each}`);
+    });
+    const described = (await Promise.all(subcommands)).flat();
     const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
     for (const { code, stdout } of helps) {
       expect(code).toBe(0);
       expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ .\/directory /);
       expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
     }
+    const texts = described.map((name, index) => [`directory ${name}`, helps[index]?.stdout ?? ''] as const);
+    const page = formatCommandsPage(Object.fromEntries([['directory', help.stdout] as const, ...texts]));
+    expect(readFileSync('docs/commands.md', 'utf8')).toBe(page);
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
@@ -136,7 +139,8 @@ describe('a start with mistakes in files and servers of the settings', () => {
       expect.stringMatching(/model\.yaml:2:18: groups\.filter is an invalid filter: /),
     ]);
     expect(lines.length).toBeGreaterThan(3);
-    expect(lines.slice(2).filter((line) => !line.includes('clients.json'))).toEqual([]);
+    expect(lines.slice(2, -1).filter((line) => !line.includes('clients.json'))).toEqual([]);
+    expect(lines.at(-1)).toMatch(/^ {7}→ /);
     expect(existsSync(join(work, 'mirror'))).toBe(false);
   });
 });

@@ -48,11 +48,11 @@ describe('directory sync', () => {
     expect(text.code).toBe(0);
     const answer = json(await run('sync', '--dry-run', '--json'));
     expect(text.stdout.trimEnd().split('\n')).toEqual([
-      'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
       ...['Users', ...PEOPLE.map(({ id }) => `  + ${id}  ${id}  ${personDn(id)}`)],
       ...['Groups', `  + club  club  ${groupDn('club')}`],
       ...['Members', '  club: + anna MEMBER'],
       'Left out: 0 quarantined, 0 dangling',
+      'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
       `Plan ${answer.hash as string}`,
     ]);
     expect(answer).toEqual({
@@ -85,32 +85,33 @@ describe('directory sync', () => {
     writeDirectory(PEOPLE.slice(0, 1));
     const held = await run('sync');
     expect(held.code).toBe(1);
-    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
-    expect(held.stdout).toContain('Blocked: It would delete 4 of 5 users: at most 3 are let through.');
+    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stderr)?.[1] ?? '';
+    const reason = 'It would delete 4 of 5 users. The guard permits 3 within ten minutes';
+    expect(held.stderr).toContain(`error: The plan is blocked. ${reason}\n`);
     expect((await run('check')).stdout).toContain(`./directory sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
     expect(looked.code).toBe(0);
-    const [summary = '', plan = '', blocked = ''] = held.stdout.split('\n');
-    const listed = looked.stdout.replace('It would be blocked: ', 'Blocked: ').split('\n');
-    expect(listed).toEqual(
+    const [summary = '', plan = ''] = held.stdout.split('\n');
+    const blocked = `It would be blocked. ${reason}.`;
+    expect(looked.stdout.split('\n')).toEqual(
       expect.arrayContaining([summary, plan, blocked, `  - eve  eve  ${personDn('eve')}`]),
     );
     // A run that is blocked again says why, too.
-    expect((await run('sync')).stdout).toBe(held.stdout);
+    expect((await run('sync')).stderr).toBe(held.stderr);
 
     const wrong = await run('sync', '--confirm', 'f'.repeat(64));
     expect(wrong.code).toBe(1);
-    expect(wrong.stdout).toBe(
-      `Nothing was changed: These are not the changes to confirm: their hash is ${hash} now\n`,
+    expect(wrong.stderr).toBe(
+      `error: Nothing was changed. These are not the changes to confirm: their hash is ${hash} now\n`,
     );
 
     const right = await run('sync', '--confirm', hash);
     expect(right.code).toBe(0);
     expect(right.stdout).toMatch(/^Revision 2: users \+0 ~0 -4/);
     const again = await run('sync', '--confirm', hash);
-    expect([again.code, again.stdout]).toEqual([
+    expect([again.code, again.stderr]).toEqual([
       1,
-      'Nothing was changed: There is nothing left to confirm: the mirror equals the directory\n',
+      'error: Nothing was changed. There is nothing left to confirm: the mirror equals the directory\n',
     ]);
   });
 
@@ -144,6 +145,38 @@ describe('directory check', () => {
   });
 });
 
+describe('directory status', () => {
+  it('shows the state of the mirror, and its last changes', async () => {
+    const text = await run('status');
+    expect([text.code, text.stdout]).toEqual([0, expect.stringMatching(/^state {6}IDLE\nas of {6}20/)]);
+    expect(text.stdout).toMatch(/\nprocesses {2}0\n[^]*\nLast changes\n {2}20\S+ {2}USER_DELETED {2}/);
+    const status = json(await run('status', '--json'));
+    expect(status).toMatchObject({ state: 'IDLE', users: 1, groups: 1, processes: 0, leader: null });
+    expect(status['changes']).toHaveLength(4);
+  });
+});
+
+describe('directory webhook list', () => {
+  it('shows the receivers without the paths of their addresses', async () => {
+    const file = join(work, 'webhooks.yaml');
+    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+    writeFileSync(
+      file,
+      `targets: [{id: forum, url: "https://forum.example.org/${SECRET}", secret: "${secret}"}]\n`,
+    );
+    const listed = await runCommand(['webhook', 'list'], { ...environment, DIRECTORY_WEBHOOKS: file });
+    expect([listed.code, listed.stdout.split('\n')]).toEqual([
+      0,
+      [
+        'ID     STATE  RECEIVER                   LAST FAILURE',
+        'forum  new    https://forum.example.org',
+        '',
+      ],
+    ]);
+    expect((await run('webhook', 'list')).stdout).toMatch(/^There is no webhook/);
+  });
+});
+
 describe('a variable that begins like a setting, and is none', () => {
   const hint =
     /^DIRECTORY_BASEDN is not a setting: did you mean DIRECTORY_BASE_DN\? The settings are .*, BASE_DN, /m;
@@ -151,7 +184,7 @@ describe('a variable that begins like a setting, and is none', () => {
   it.each([['service-account', 'list'], ['sync'], ['check']])('ends %s', async (...args) => {
     const { code, stdout, stderr } = await runCommand(args, { ...environment, DIRECTORY_BASEDN: 'x' });
     expect(code).toBe(2);
-    expect(args[0] === 'check' ? stdout.replace(/^PROBLEM {2}settings: /m, '') : stderr).toMatch(hint);
+    expect((stdout + stderr).replace(/^(PROBLEM {2}settings|error): /m, '')).toMatch(hint);
   });
 });
 

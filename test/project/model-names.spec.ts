@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLSchema, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
-import { reservedNames } from '../../src/config/model/check-model.js';
+import { reservedNames } from '../../src/config/model/read-model.js';
 
 /** The types that have the fields of a model, and the inputs that have their filters and changes. */
 const TYPES = {

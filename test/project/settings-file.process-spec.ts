@@ -54,7 +54,7 @@ describe('the file of settings', () => {
     expect(run(['sync', '--dry-run'], OWN)).toEqual({
       stderr: '',
       status: 0,
-      stdout: expect.stringMatching(/^users \+1 ~0 -0/) as string,
+      stdout: expect.stringMatching(/^users \+1 ~0 -0/m) as string,
     });
   });
 
@@ -64,7 +64,7 @@ describe('the file of settings', () => {
     expect(run(['sync'], OWN, { ENV_FILE: 'settings', HOST: 'localhost' })).toEqual({
       status: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^PORT must be [^\n]+\n$/) as string,
+      stderr: expect.stringMatching(/^error: PORT must be [^\n]+\n {7}→ [^\n]+\n$/) as string,
     });
   });
 

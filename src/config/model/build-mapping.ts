@@ -26,8 +26,7 @@ import {
   valueTypeOf,
   type WrittenRole,
 } from './model.schema.js';
-import type { Preset } from './presets/preset.js';
-import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
+import { DEFAULT_PRESET, type Preset, PRESETS } from './presets/presets.js';
 
 /** The tables of built-in fields by the key of the model. */
 export const BUILT_IN_FIELDS = {

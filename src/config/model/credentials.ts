@@ -1,5 +1,3 @@
-import { attributesOfFilter, parseFilter } from '../../ldap/filter/filter.js';
-
 /** Attributes that hold credentials, each with its OID, because requests may name it by either (RFC 4512 §2.5). */
 const CREDENTIALS: Readonly<Record<string, string>> = {
   // RFC 4519, 2798, 3112
@@ -42,8 +40,4 @@ const NAMES: ReadonlySet<string> = new Set(
 /** @param attribute its name or OID, possibly with options */
 export function isCredential(attribute: string): boolean {
   return NAMES.has(attribute.toLowerCase().replace(/;.*$/, ''));
-}
-
-export function readsCredential(filter: string): boolean {
-  return attributesOfFilter(parseFilter(filter)).some(isCredential);
 }

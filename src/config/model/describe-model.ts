@@ -3,8 +3,7 @@ import { buildMapping, buildScopes, mappableFields } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
 import { type Path, valueAt } from './yaml-file.js';
 import type { Model, WrittenRole } from './model.schema.js';
-import type { Preset } from './presets/preset.js';
-import { DEFAULT_PRESET, type PresetName, PRESETS } from './presets/presets.js';
+import { DEFAULT_PRESET, type PresetName } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
 import { ownScopes } from '../scopes.js';
 
@@ -28,8 +27,8 @@ function headOf(file: string | null): string {
   const source = file === null ? 'No model file is set' : `The effective model of ${file}`;
   return [
     ` ${source}. This is a complete model file, and a comment says where each value comes from:`,
-    ` ${file === null ? '' : 'FILE:LINE of the file, '}the preset of the kind of server, or the default of the service. A list of attributes`,
-    ' names those of which the first that has a value is used. Bases are relative to DIRECTORY_BASE_DN.',
+    ` ${file === null ? '' : 'FILE:LINE of the file, or '}the preset of the kind of server. A list of attributes names those of which the`,
+    ' first that has a value is used. Bases are relative to DIRECTORY_BASE_DN.',
   ].join('\n');
 }
 
@@ -93,21 +92,10 @@ function oneOrList(values: readonly string[]): string | readonly string[] {
   return values.length === 1 ? (values[0] ?? '') : values;
 }
 
-/** Keys whose default is in the tables of fields, the same for all servers unless a preset names another attribute. */
-const OF_TABLES: readonly PropertyKey[] = ['createdAt', 'id', 'name', 'fields'];
-
 function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): string {
   if (yaml !== null && valueAt(yaml.value, path) !== undefined)
     return `${file ?? ''}:${yaml.placeOfKey(path).line}`;
-  const [first = '', second = first] = path;
-  if (first === 'server' || (OF_TABLES.includes(second) && !isOfPreset(path, model))) return 'default';
-  return `preset ${model.server ?? DEFAULT_PRESET}`;
-}
-
-function isOfPreset([kind, key, field = key]: Path, { server = DEFAULT_PRESET }: Model): boolean {
-  const preset: Preset = PRESETS[server];
-  if (kind === 'createdAt') return preset.createdAt !== undefined;
-  return (kind === 'users' || kind === 'groups') && String(field) in preset[kind].attributes;
+  return path[0] === 'server' ? 'default' : `preset ${model.server ?? DEFAULT_PRESET}`;
 }
 
 /** Adds a comment to each value that is not a map of others. Short lists are on one line. */

@@ -11,8 +11,7 @@ import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import { isCredential } from './credentials.js';
 import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
-import { quote } from './quote.js';
-import { listOf, mapOf, recordOf } from './yaml-file.js';
+import { listOf, mapOf, quote, recordOf } from './yaml-file.js';
 
 // A message is the end of a sentence whose subject is the key or the value, and the cure.
 

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
-import { clean, closestTo, quote } from './quote.js';
+import { suggestionList } from 'graphql/jsutils/suggestionList.js';
+import { printable } from '../../common/printable.js';
 
 /** The largest file in bytes. A model has a few kilobytes. */
 const MOST_BYTES = 300_000;
@@ -122,22 +123,18 @@ function findWrongParts(document: Document): { found: readonly Found[]; aliases:
       aliases.push(alias);
     },
     Map: (_key, map) => {
-      found.push(...findWrongKeys(map.items.map(({ key }) => key)));
-      map.items = map.items.filter(({ key }) => nameOf(key) !== '__proto__');
+      const known = new Set<string>();
+      map.items = map.items.filter(({ key }) => {
+        const name = nameOf(key);
+        const isPrototype = name === '__proto__';
+        if (isPrototype) found.push([key, 'The key «__proto__» is reserved. Remove it']);
+        else if (known.has(name)) found.push([key, `The key ${quote(name)} occurs twice. Keep one of them`]);
+        known.add(name);
+        return !isPrototype;
+      });
     },
   });
   return { found, aliases };
-}
-
-function findWrongKeys(keys: readonly unknown[]): Found[] {
-  const known = new Set<string>();
-  return keys.flatMap((key): Found[] => {
-    const name = nameOf(key);
-    if (name === '__proto__') return [[key, 'The key «__proto__» is reserved. Remove it']];
-    if (known.has(name)) return [[key, `The key ${quote(name)} occurs twice. Keep one of them`]];
-    known.add(name);
-    return [];
-  });
 }
 
 function evaluate(document: Document): { value: unknown; found: readonly Found[] } {
@@ -334,4 +331,20 @@ export function valueAt(root: unknown, path: Path): unknown {
         : undefined,
     root,
   );
+}
+
+/** Text that may have parts of the file, in a message: bounded, and safe for a line of a terminal. */
+export function clean(text: string, most = 200): string {
+  // Half of a pair of surrogates is left out.
+  return printable(text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text);
+}
+
+/** Text of the file in a message. */
+export function quote(text: string): string {
+  return `«${clean(text, 60)}»`;
+}
+
+/** Returns the candidate that is most similar to a word, if one is similar enough to be a typing error. */
+export function closestTo(word: string, candidates: readonly string[]): string | null {
+  return suggestionList(word.slice(0, 64), candidates)[0] ?? null;
 }

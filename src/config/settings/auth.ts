@@ -100,7 +100,7 @@ export const AUTH_SETTINGS = {
   ),
   AUTH_PROVIDER: setting(
     text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),
-    'Kind of the issuer, which decides the defaults of the next five settings (docs/identity-providers.md). generic: RFC 9068.',
+    'Kind of the issuer, which decides the defaults of the next four settings (docs/identity-providers.md). generic: RFC 9068.',
   ),
   AUTH_TOKEN_TYPE: setting(
     oneOf(['at+jwt', 'any']).optional(),
@@ -113,10 +113,6 @@ export const AUTH_SETTINGS = {
   AUTH_USER_FIELD: setting(
     text.optional(),
     'Field of users with the value of that claim: id, email, uuid, or a filterable field of the model of type String, URL or Int. Default: id, or that of AUTH_PROVIDER.',
-  ),
-  AUTH_CLIENT_CLAIM: setting(
-    oneOf(CLIENT_CLAIMS).optional(),
-    'Claim that names the client. Default: the first of client_id, azp, appid and cid that a token has.',
   ),
   AUTH_SCOPE_CLAIM: setting(
     claim.optional(),
@@ -184,7 +180,7 @@ export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
 
 /** @param baseUrl base URL of the service, which is the default audience of tokens */
 export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: string) {
-  const { AUTH_PROVIDER: provider, AUTH_CLIENT_CLAIM: client } = settings;
+  const { AUTH_PROVIDER: provider } = settings;
   const [first = baseUrl, ...more] = settings.AUTH_AUDIENCE ?? [];
   const audiences: readonly [string, ...string[]] = [first, ...more];
   const preset: TokenRules = PROVIDERS[provider];
@@ -193,7 +189,6 @@ export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: str
     tokenType: settings.AUTH_TOKEN_TYPE ?? preset.tokenType,
     userClaim: settings.AUTH_USER_CLAIM ?? preset.userClaim,
     userField: settings.AUTH_USER_FIELD ?? preset.userField,
-    clientClaims: client === undefined ? preset.clientClaims : [client],
     scopeClaim: settings.AUTH_SCOPE_CLAIM ?? preset.scopeClaim,
   };
   return {

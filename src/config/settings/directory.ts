@@ -19,6 +19,9 @@ import {
   yesOrNo,
 } from '../setting.js';
 
+/** The time within which the guard counts deletions. */
+const GUARD_SECONDS = 600;
+
 function isLdapUrl(value: string): boolean {
   if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value)) return false;
   const url = parseUrl(value);
@@ -86,9 +89,8 @@ export const DIRECTORY_SETTINGS = {
   ),
   DIRECTORY_GUARD_PERCENT: setting(
     integer(0, 100, 5),
-    'Maximum share of users, groups or memberships that are deleted, or lose an attribute, within DIRECTORY_GUARD_SECONDS.',
+    'Maximum share of users, groups or memberships that are deleted, or lose an attribute, within ten minutes.',
   ),
-  DIRECTORY_GUARD_SECONDS: setting(integer(1, 86_400, 600), 'Time window of the deletion guard, in seconds.'),
   DIRECTORY_CHANGES_DAYS: setting(integer(1, 3650, 30), 'Days for which the change log is kept.'),
 };
 
@@ -164,7 +166,7 @@ export function buildDirectory(settings: DirectorySettings, model: Model, passwo
     isServerGiven: model.server !== undefined,
     mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),
     visibility,
-    guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
+    guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: GUARD_SECONDS },
     /** Retention of changes in days. */
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };

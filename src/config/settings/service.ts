@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { z } from 'zod';
 import { hostOf, isLoopback, parseHttpUrl, parseUrl, readHost } from '../../common/url.js';
 import {
   certificates,
@@ -29,16 +29,10 @@ const origins = list.refine(
   { error: 'must be origins such as https://pages.example.org, separated by commas' },
 );
 
-const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
+const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const proxies = list.refine((items) => items.every((item) => addressOrNetwork.safeParse(item).success), {
   error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
 });
-
-/** RFC 4632 §3.1, RFC 4291 §2.3. */
-function isAddressOrNetwork(item: string): boolean {
-  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(item) ?? [];
-  const version = isIP(address);
-  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
-}
 
 /** Settings of the addresses of the service, and of the information that it discloses. */
 export const SERVICE_SETTINGS = {
@@ -74,18 +68,14 @@ export const SERVICE_SETTINGS = {
   ),
   GRAPHQL_INTROSPECTION: setting(
     trueOrFalse.optional(),
-    'Allows introspection of the schema. Default: true, in production false.',
-  ),
-  GRAPHQL_SUGGESTIONS: setting(
-    trueOrFalse.optional(),
-    'Lets errors suggest names of the schema («Did you mean …»). Default: true, in production false.',
+    'Allows introspection of the schema, and errors that suggest its names. Default: true, in production false.',
   ),
 };
 
 type ServiceSettings = ValuesOf<typeof SERVICE_SETTINGS>;
 
 /** Returns the URL under which clients reach the service, without a trailing slash. */
-export function baseUrlOf({ HOST, PORT, BASE_URL }: ServiceSettings): string {
+function baseUrlOf({ HOST, PORT, BASE_URL }: ServiceSettings): string {
   const host = HOST.includes(':') ? `[${HOST}]` : HOST;
   return (BASE_URL ?? `http://${host}:${PORT}`).replace(/\/+$/, '');
 }
@@ -109,10 +99,7 @@ export function buildService(settings: ServiceSettings, hasIssuer: boolean) {
     trustedProxies: settings.TRUSTED_PROXIES as readonly string[],
     corsOrigins: settings.CORS_ORIGINS as readonly string[],
     /** Whether clients can introspect the schema, and whether errors suggest names. */
-    disclosure: {
-      introspection: settings.GRAPHQL_INTROSPECTION ?? !production,
-      suggestions: settings.GRAPHQL_SUGGESTIONS ?? !production,
-    },
+    disclosure: { introspection: settings.GRAPHQL_INTROSPECTION ?? !production },
   };
 }
 
@@ -124,26 +111,16 @@ export const MONITORING_SETTINGS = {
   LOG_REQUESTS: setting(trueOrFalse.default(true), 'Writes one log line for each request, at the level log.'),
   METRICS_PORT: setting(
     wholeNumber(1, 65_535).optional(),
-    'Separate port for /metrics. Default: PORT, in production no metrics.',
+    'Separate port of HOST for /metrics. Default: PORT, in production no metrics.',
   ),
-  METRICS_HOST: setting(hostName.optional(), 'Address to listen on for METRICS_PORT. Default: HOST.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     httpUrl.optional(),
     'OTLP collector for traces. The OpenTelemetry SDK reads its other variables. Empty: no traces.',
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
-    httpUrl.optional(),
-    'OTLP endpoint for traces with its full path. Overrides OTEL_EXPORTER_OTLP_ENDPOINT.',
-  ),
-  OTEL_TRACES_EXPORTER: setting(
-    text.optional(),
-    'Trace exporter: otlp, console or none. Default: otlp if a collector is set.',
   ),
   OTEL_SERVICE_NAME: setting(
     text.default('directory-service'),
     'Name of the service in traces, and in the label service_name of all metrics. Each installation needs its own.',
   ),
-  OTEL_SDK_DISABLED: setting(yesOrNo, 'Disables traces.'),
 };
 
 /** Where `/metrics` is served: `beside` is the port of the API, `apart` a separate port. */
@@ -151,24 +128,20 @@ type MetricsConfig =
   { readonly kind: 'beside' } | { readonly kind: 'apart'; readonly host: string; readonly port: number };
 
 export function buildMonitoring(settings: ValuesOf<typeof MONITORING_SETTINGS> & ServiceSettings) {
-  const { LOG_FORMAT, LOG_REQUESTS, METRICS_PORT: port, METRICS_HOST, HOST, NODE_ENV } = settings;
-  const { OTEL_SDK_DISABLED, OTEL_SERVICE_NAME: serviceName, OTEL_TRACES_EXPORTER } = settings;
-  // OpenTelemetry would send traces to the local machine by default. This service sends none without an endpoint.
-  const collector = settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? settings.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const exporter = OTEL_TRACES_EXPORTER ?? (collector === undefined ? 'none' : 'otlp');
+  const { METRICS_PORT: port, OTEL_SERVICE_NAME: serviceName, HOST: host } = settings;
   // In production, the port of the API may be reachable from the internet.
-  const beside: MetricsConfig | null = NODE_ENV === 'production' ? null : { kind: 'beside' };
-  const apart = (at: number): MetricsConfig => ({ kind: 'apart', host: METRICS_HOST ?? HOST, port: at });
+  const beside: MetricsConfig | null = settings.NODE_ENV === 'production' ? null : { kind: 'beside' };
+  const metrics: MetricsConfig | null = port === undefined ? beside : { kind: 'apart', host, port };
   return {
     /** Null: text in a terminal, JSON elsewhere. */
-    logFormat: LOG_FORMAT ?? null,
+    logFormat: settings.LOG_FORMAT ?? null,
     /** Whether the log has a line for every request. */
-    requestLines: LOG_REQUESTS,
-    metrics: port === undefined ? beside : apart(port),
+    requestLines: settings.LOG_REQUESTS,
+    metrics,
     /** The label `service_name` of metrics, which distinguishes installations. */
     serviceName,
-    /** Null: the service creates no traces. */
-    traces: OTEL_SDK_DISABLED || exporter === 'none' ? null : { serviceName },
+    /** Null: no traces. OpenTelemetry would send them to the local machine by default. */
+    traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : { serviceName },
   };
 }
 
@@ -196,11 +169,7 @@ function isRedisUrl(value: string): boolean {
 export const REDIS_SETTINGS = {
   REDIS_URL: secret(
     redisUrl.optional(),
-    'Redis in which several processes count their limits together. Empty: each process counts alone.',
-  ),
-  REDIS_PREFIX: setting(
-    text.optional(),
-    'Prefix of the keys in Redis. Default: directory, and host and path of BASE_URL if that is set.',
+    'Redis in which several processes count their limits together, by BASE_URL. Empty: each process counts alone.',
   ),
   REDIS_CA_FILE: setting(
     certificates.optional(),
@@ -220,12 +189,12 @@ export interface RedisConfig {
 export function buildRedis(
   settings: ValuesOf<typeof REDIS_SETTINGS> & Pick<ServiceSettings, 'BASE_URL'>,
 ): RedisConfig | null {
-  const { REDIS_URL: url, REDIS_PREFIX, REDIS_CA_FILE, BASE_URL } = settings;
+  const { REDIS_URL: url, REDIS_CA_FILE, BASE_URL } = settings;
   if (url === undefined) return null;
   // Without BASE_URL, replicas on different ports count as one installation.
   const { host, pathname } = new URL(BASE_URL ?? 'http://directory');
-  const own = BASE_URL === undefined ? 'directory' : `directory:${host}${pathname.replace(/\/+$/, '')}`;
-  return { url, prefix: REDIS_PREFIX ?? own, certificates: REDIS_CA_FILE ?? null };
+  const prefix = BASE_URL === undefined ? 'directory' : `directory:${host}${pathname.replace(/\/+$/, '')}`;
+  return { url, prefix, certificates: REDIS_CA_FILE ?? null };
 }
 
 export const EXPLORER_SETTINGS = {
@@ -235,11 +204,7 @@ export const EXPLORER_SETTINGS = {
   ),
   EXPLORER_CLIENT_ID: setting(
     text.optional(),
-    'Client id of the explorer at the identity provider. Default with the embedded provider: explorer.',
-  ),
-  EXPLORER_REDIRECT_URI: setting(
-    httpUrl.optional(),
-    'Redirect URI of the explorer: BASE_URL/explorer/callback (default) or BASE_URL/explorer.',
+    'Client id of the explorer at the identity provider, where its redirect URI is BASE_URL/explorer/callback. Default with the embedded provider: explorer.',
   ),
 };
 
@@ -257,13 +222,8 @@ export function buildExplorer(
   if (!(settings.EXPLORER ?? service.isDefault)) return null;
   return {
     clientId: settings.EXPLORER_CLIENT_ID ?? (service.issuer === null ? 'explorer' : null),
-    redirectUri: settings.EXPLORER_REDIRECT_URI ?? explorerAddresses(service.baseUrl)[0],
+    redirectUri: `${service.baseUrl}/explorer/callback`,
   };
-}
-
-/** Returns the addresses of the explorer, which are also its redirect URIs. */
-export function explorerAddresses(baseUrl: string): [callback: string, page: string] {
-  return [`${baseUrl}/explorer/callback`, `${baseUrl}/explorer`];
 }
 
 /** Id of the service account of the demonstration. */

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
 import { isPublicAddress } from '../../common/public-address.js';
 import { hostOf, parseHttpUrl } from '../../common/url.js';
-import { closestTo, quote } from '../model/quote.js';
 import {
   type CheckedFile,
   checkShape,
+  closestTo,
   type FileProblem,
   listOf,
   mapOf,
+  quote,
   readYaml,
   YamlFile,
 } from '../model/yaml-file.js';

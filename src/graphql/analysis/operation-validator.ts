@@ -182,7 +182,7 @@ function coerceVariables(
   { schema, definition, variables }: OperationRequest,
   { disclosure }: Config,
 ): Variables {
-  const options = { maxErrors: 5, hideSuggestions: !disclosure.suggestions };
+  const options = { maxErrors: 5, hideSuggestions: !disclosure.introspection };
   const declared = definition.variableDefinitions ?? [];
   const { coerced, errors } = getVariableValues(schema, declared, variables, options);
   if (coerced !== undefined) return coerced;

@@ -193,7 +193,7 @@ function describeExcess(
   const allowed = Math.max(ALWAYS_ALLOWED, Math.floor(((stored + before) * percent) / 100));
   if (now === 0 || now + before <= allowed) return null;
   const earlier = before > 0 ? ` after ${before} shortly before` : '';
-  return `${now} of ${stored} ${kind}${earlier}: at most ${allowed} are let through`;
+  return `${now} of ${stored} ${kind}${earlier}. The guard permits ${allowed} within ten minutes`;
 }
 
 function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {

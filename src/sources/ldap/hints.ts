@@ -2,7 +2,7 @@ import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Control } from 'ldapts';
 import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
-import type { ChangeCounter } from '../../config/model/presets/preset.js';
+import type { ChangeCounter } from '../../config/model/presets/presets.js';
 import {
   followContent,
   SYNC_REQUEST,

@@ -1,0 +1,36 @@
+// Writes docs/commands.md from the help of each command: `npm run commands`.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const INTRODUCTION = `# Commands
+
+\`./directory COMMAND\` in a checkout and in the image, or \`directory COMMAND\` after \`npm link\`. [operations.md](operations.md#commands) has
+their output as JSON. \`npm run commands\` writes this page from \`--help\`.`;
+
+/** The commands and subcommands in a text of help. */
+export function commandsIn(help) {
+  const [, list = ''] = help.split('\nCommands:\n');
+  const names = [...list.split('\n\n')[0].matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+  return names.filter((name) => name !== 'help');
+}
+
+/** @param helps the text of help by the command line */
+export function formatCommandsPage(helps) {
+  const sections = Object.entries(helps).map(([name, help]) => {
+    return `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\``;
+  });
+  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const help = (...words) => execFileSync('bin/directory', [...words, '--help'], { encoding: 'utf8' });
+  const helps = { directory: help() };
+  for (const name of commandsIn(helps.directory)) {
+    const text = help(name);
+    const subcommands = commandsIn(text);
+    if (subcommands.length === 0) helps[`directory ${name}`] = text;
+    for (const each of subcommands) helps[`directory ${name} ${each}`] = help(name, each);
+  }
+  writeFileSync('docs/commands.md', formatCommandsPage(helps));
+}
