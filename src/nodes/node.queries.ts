@@ -1,12 +1,6 @@
 import type { Projection } from '../database/fields/projection.js';
 import { outputOf } from '../database/paging/page-query.js';
-import {
-  IS_COMPLETE,
-  type Reader,
-  type Statement,
-  statement,
-  jsonArray,
-} from '../database/statements/statement.js';
+import { IS_COMPLETE, type Reader, type Statement, statement } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { User } from '../users/user.model.js';
@@ -14,8 +8,8 @@ import { USER_TABLE } from '../users/user.queries.js';
 
 type Table = typeof USER_TABLE | typeof GROUP_TABLE;
 
-/** The objects of one table as the statement returns them: a list of columns of each. Null: there are none. */
-type FoundRows = readonly unknown[][] | null;
+/** The objects of one table as the statement returns them: the columns of each in their order. Null: there are none. */
+type FoundRows = readonly object[] | null;
 
 /** Reads users and groups by their entryUUIDs, in one statement for both. */
 export class NodeQuery {
@@ -52,9 +46,11 @@ export class NodeQuery {
 
 /** SQL for the objects of a table as one JSON value, in which instants are numbers. */
 function rowsOf({ table, alias }: Table, { all, instants }: Projection<object>, uuids: string): string {
-  const columns = all.columns.map((sql) => (instants.includes(sql) ? outputOf(sql, 'timestamp') : sql));
-  return `(select json_agg(${jsonArray(columns)}) from ${table} ${alias}
-        where ${alias}.entry_uuid = any (${uuids}::uuid[]))`;
+  const columns = all.columns.map(
+    (sql, index) => `${instants.includes(sql) ? outputOf(sql, 'timestamp') : sql} as column_${index}`,
+  );
+  return `(select json_agg(found) from (select ${columns.join(', ')} from ${table} ${alias}
+        where ${alias}.entry_uuid = any (${uuids}::uuid[])) found)`;
 }
 
 function modelsOf<Model extends User | Group>(
@@ -64,7 +60,7 @@ function modelsOf<Model extends User | Group>(
 ): [key: string, model: Model][] {
   const { all, instants } = projection;
   return (rows ?? []).map((row) => {
-    const values = row.map((value, index) =>
+    const values = Object.values(row).map((value: unknown, index) =>
       value !== null && instants.includes(all.columns[index] ?? '') ? new Date(Number(value)) : value,
     );
     const model = projection.mapRow(values, all);

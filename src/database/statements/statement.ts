@@ -119,16 +119,6 @@ export async function readClock(writer: Writer): Promise<Date> {
   return row.now;
 }
 
-/** The most arguments that PostgreSQL takes in a call. */
-const MOST_ARGUMENTS = 100;
-
-/** SQL for a JSON array of any number of values, each of which has a type. */
-export function jsonArray(values: readonly string[]): string {
-  if (values.length <= MOST_ARGUMENTS) return `json_build_array(${values.join(', ')})`;
-  // One argument, which takes longer: an array whose elements have one type.
-  return `json_build_array(variadic array[${values.map((value) => `to_json(${value})`).join(', ')}])`;
-}
-
 /** How far the clock of the logs follows the clock of the database at once. */
 export const LEAP_HOURS = 24;
 

@@ -250,7 +250,9 @@ class Revision {
     const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
-           revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
+           revision = coalesce($1::integer, revision),
+           revision_uuid = coalesce((select r.uuid from revisions r where r.id = $1), revision_uuid),
+           change_count = change_count + $3::integer, source_fingerprint = $4,
            user_count = user_count + $5::integer, group_count = group_count + $6::integer
          returning revision as number, revision_uuid as id)
        select number, id, case when $1 is not null then pg_notify('${REVISION_CHANNEL}', id::text) end from state`,
