@@ -11,9 +11,9 @@ export interface Statement {
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly returnsRevision: boolean;
   /** Whether it reads the log of changes. */
-  readonly readsLog?: boolean;
+  readonly readsLog: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
-  readonly readsViewer?: boolean;
+  readonly readsViewer: boolean;
 }
 
 /** The id of the revision of some rows; null if the statement does not return it or there is none yet. */

@@ -46,7 +46,7 @@ export function forViewer(
 ): [Statement, readonly unknown[]] {
   const { seesHidden, limitedTo } = viewer;
   const restricts = isRestricted(source, viewer);
-  if (!restricts && asked.readsViewer !== true && asked.readsLog !== true) return [asked, values];
+  if (!restricts && !asked.readsViewer && !asked.readsLog) return [asked, values];
   const kind: ViewerKind = {
     ...{ seesHidden, isFixed: 'roles' in viewer, hasRules: restricts && !seesHidden },
     ...{ isLimited: limitedTo !== null, rules: seesHidden ? 0 : rules },
