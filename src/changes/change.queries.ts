@@ -2,6 +2,7 @@ import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf, type LookupKey } from '../common/identity.js';
 import type { KeySeal } from '../common/key-seal.js';
 import { lookupCondition, type TableNames } from '../database/fields/object-table.js';
+import { instantText } from '../database/fields/projection.js';
 import type { PageSource } from '../database/paging/page-query.js';
 import {
   IS_COMPLETE,
@@ -18,7 +19,7 @@ import { changesKeptSince, PORTION } from './retention.js';
 const COLUMNS = [
   'c.id::text',
   'c.kind',
-  'c.at',
+  instantText('c.at'),
   'c.user_key',
   'c.user_id',
   'c.user_uuid',
@@ -33,7 +34,7 @@ const COLUMNS = [
 export type ChangeRow = [
   id: string,
   kind: number,
-  at: Date,
+  at: string,
   userKey: number | null,
   userId: string | null,
   userUuid: string | null,
@@ -51,7 +52,7 @@ export function changeOf(row: ChangeRow, seal: KeySeal): Change {
     row;
   change.number = Number(id);
   [change.id = ''] = seal.seal([change.number], CHANGE_BINDING);
-  Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
+  Object.assign(change, { at: new Date(at), userKey, userId, groupKey, groupId, previousId });
   change.kind = kindNumbered(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
   change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
@@ -85,7 +86,6 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
     cursorsHaveRevision: true,
     from: 'changes c',
     columns: COLUMNS,
-    instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
     ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),

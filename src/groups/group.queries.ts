@@ -29,7 +29,6 @@ export function groupSource(
   { filter, orderBy }: GroupListArguments,
   { userKey, parentKey }: { readonly userKey: number | null; readonly parentKey: number | null },
   { columns }: ProjectedColumns,
-  { instants }: Projection<Group>,
   fields: readonly Field[],
 ): PageSource {
   const values = new Values();
@@ -49,7 +48,6 @@ export function groupSource(
     binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
-    instants,
     parent: null,
     order: orderOf(
       orderBy,
@@ -85,14 +83,12 @@ export type NestingDirection = 'parents' | 'subgroups';
 export function nestedGroupSource(
   direction: NestingDirection,
   { columns }: ProjectedColumns,
-  { instants }: Projection<Group>,
 ): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
     binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns,
-    instants,
     parent: `n.${parent}`,
     order: { columns: byName(['g.sort_name', 'g.key']), direction: 'ASC' },
     conditions: [],

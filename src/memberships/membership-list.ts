@@ -110,7 +110,6 @@ export class MembershipList<Node extends object> {
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,
-      instants: this.projection.instants,
       parent,
       order,
       conditions,

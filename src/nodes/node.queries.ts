@@ -1,5 +1,4 @@
 import type { Projection } from '../database/fields/projection.js';
-import { outputOf } from '../database/paging/page-query.js';
 import { IS_COMPLETE, type Reader, type Statement, statement } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
@@ -44,11 +43,9 @@ export class NodeQuery {
   }
 }
 
-/** SQL for the objects of a table as one JSON value, in which instants are numbers. */
-function rowsOf({ table, alias }: Table, { all, instants }: Projection<object>, uuids: string): string {
-  const columns = all.columns.map(
-    (sql, index) => `${instants.includes(sql) ? outputOf(sql, 'timestamp') : sql} as column_${index}`,
-  );
+/** SQL for the objects of a table as one JSON value. */
+function rowsOf({ table, alias }: Table, { all }: Projection<object>, uuids: string): string {
+  const columns = all.columns.map((sql, index) => `${sql} as column_${index}`);
   return `(select json_agg(found) from (select ${columns.join(', ')} from ${table} ${alias}
         where ${alias}.entry_uuid = any (${uuids}::uuid[])) found)`;
 }
@@ -58,12 +55,8 @@ function modelsOf<Model extends User | Group>(
   projection: Projection<Model>,
   rows: FoundRows,
 ): [key: string, model: Model][] {
-  const { all, instants } = projection;
   return (rows ?? []).map((row) => {
-    const values = Object.values(row).map((value: unknown, index) =>
-      value !== null && instants.includes(all.columns[index] ?? '') ? new Date(Number(value)) : value,
-    );
-    const model = projection.mapRow(values, all);
+    const model = projection.mapRow(Object.values(row), projection.all);
     return [`${table} ${model.entryUuid}`, model];
   });
 }

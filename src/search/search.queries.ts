@@ -62,7 +62,6 @@ export class SearchQuery {
       binding: bindCursor('search', {}, { id, folded: search.folded, wanted }),
       ...tablesOf(matches),
       columns: ['r.kind', ...KINDS.flatMap((kind) => columns[kind].columns)],
-      instants: [...this.users.instants, ...this.groups.instants],
       parent: null,
       order: {
         columns: [

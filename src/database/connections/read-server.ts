@@ -24,7 +24,7 @@ export class ReadServer implements OnApplicationShutdown {
     const limits = timeLimitsFor(timeoutSeconds);
     const options = { ...poolOptions(poolSize, limits), connectionTimeoutMillis: CONNECTION_TIMEOUT_MS };
     this.pool = createPool(url, options);
-    this.statements = new StatementPool(this.pool, limits);
+    this.statements = new StatementPool(() => this.pool, limits);
   }
 
   /** Requests are answered until this hook runs. */

@@ -13,10 +13,15 @@ import type { SelectedFields } from '../../common/page.js';
 import { isInAudience } from '../visibility/conditions.js';
 import { comparedName, comparedText, FIELD_VALUES } from './filters.js';
 
+/** SQL for an instant as the text that the API and JSONB have. */
+export function instantText(sql: string): string {
+  return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 /** SQL for the value of a field, read from the table of users or groups with this alias. Names in JSONB contain the type. */
 function sqlOfField(field: Field, alias: string): string {
   const { column, reader } = field;
-  if (column !== null) return `${alias}.${column}`;
+  if (column !== null) return isInstant(field) ? instantText(`${alias}.${column}`) : `${alias}.${column}`;
   const [value, text] = ['->', '->>'].map((get) => `${alias}.${FIELD_VALUES} ${get} '${storedName(field)}'`);
   if (isList(field) || reader === 'reference') return `coalesce(${value}, '[]')`;
   if (reader === 'boolean') return `(${text})::boolean`;
@@ -137,8 +142,6 @@ interface ProjectedModel<Model> {
 /** Reads users or groups from a table: only the columns of a selection, mapped to models. */
 export class Projection<Model extends object> {
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that are instants. In JSONB, instants are text already. */
-  readonly instants: readonly string[];
   readonly all: ProjectedColumns;
   /** The properties that each field needs, by field name. A field that is a property needs itself. */
   private readonly needs: Readonly<Record<string, readonly string[]>>;
@@ -156,9 +159,6 @@ export class Projection<Model extends object> {
       ...propertyColumns(fields, table),
       ...(Object.fromEntries(extra) as Record<string, string>),
     };
-    this.instants = fields
-      .filter((field) => field.column !== null && isInstant(field))
-      .map(({ name }) => this.columns[name] ?? '');
     const pictures = pictureFields(fields).map(
       (field) => [field.name, ['key', 'id', levelOf(field)]] as const,
     );

@@ -38,8 +38,6 @@ export interface PageSource {
   readonly cursorsHaveRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
-  /** The columns that are instants. JSON has no type for them; they are returned as Date objects. */
-  readonly instants: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
   /** SQL for what that column holds, given SQL for the key. Default: the key. */
@@ -222,11 +220,9 @@ function selectRows(
   direction: SortDirection,
   rowLimit: string,
 ): string {
-  const { order, from, parts, instants } = source;
+  const { order, from, parts } = source;
   const columns = [
-    ...source.columns.map((sql, index) => {
-      return `${instants.includes(sql) ? outputOf(sql, 'timestamp') : sql} as column_${index}`;
-    }),
+    ...source.columns.map((sql, index) => `${sql} as column_${index}`),
     ...(hasPlaces ? order.columns : []).map(
       ({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`,
     ),
@@ -271,7 +267,7 @@ function where(conditions: readonly string[]): string {
 }
 
 /** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
-export function outputOf(sql: string, type: OrderColumn['type']): string {
+function outputOf(sql: string, type: OrderColumn['type']): string {
   switch (type) {
     case 'timestamp':
       return `(extract(epoch from ${sql}) * 1000)::float8`;

@@ -101,13 +101,8 @@ const FIRST = 4;
 
 /** The rows of a page. An empty page has null for each column. */
 function rowsOf<Row extends unknown[]>(query: PageQuery, columns: readonly (unknown[] | null)[]): Row[] {
-  const { columns: named, instants } = query.source;
-  for (const instant of instants) {
-    const column = columns[named.indexOf(instant)];
-    column?.forEach((value, index) => (column[index] = value === null ? null : new Date(Number(value))));
-  }
   const count = columns[0]?.length ?? 0;
-  const width = named.length;
+  const width = query.source.columns.length;
   const rows: Row[] = [];
   for (let index = 0; index < count; index++) {
     const row = new Array<unknown>(width);
