@@ -7,12 +7,12 @@ const APPLY = (key) => `
   select from mirror_state for update;
   update users set school_year = case school_year when '1A' then '1B' else '1A' end,
     school_year_compared = case school_year when '1A' then '1b' else '1a' end, updated_at = now() where key = ${key};
-  update effective_memberships m set user_school_year = u.school_year from users u where u.key = ${key} and m.user_key = u.key;
+  update effective_memberships m set user_school_year = u.school_year, user_school_year_compared = u.school_year_compared from users u where u.key = ${key} and m.user_key = u.key;
   insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
     memberships_added, memberships_changed, memberships_removed, confirmed)
   values (now(), 0, 1, 0, 0, 0, 0, 0, 0, 0, false);
   select pg_notify('directory_revision', uuid::text) from revisions where id = (select max(id) from revisions);
-  update mirror_state set (revision, revision_uuid) = (select id, uuid from revisions order by id desc limit 1);
+  update mirror_state set revision = (select max(id) from revisions);
   commit`;
 
 const UNRELATED = `

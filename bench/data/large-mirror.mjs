@@ -117,7 +117,7 @@ const rows = ({ people, groups }) => [
    select group_key, ':', n.name, named_as from drawn_memberships join names n on n.key = user_key
    union all select outer_key, ':', n.name, 1 from nestings join names n on n.key = inner_key`,
   `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, user_id,
-     user_name, user_school_year, user_has_photo, user_has_picture, group_sort_name, group_id, group_name)
+     user_name, user_school_year, user_school_year_compared, user_has_photo, user_has_picture, group_sort_name, group_id, group_name)
    with recursive reach (outer_key, via, inner_key) as (
      select outer_key, inner_key, inner_key from nestings
      union
@@ -130,7 +130,7 @@ const rows = ({ people, groups }) => [
      from reach r join drawn_memberships m on m.group_key = r.inner_key group by 1, 2
    )
    select group_key, user_key, role, direct_role, inherited_from, u.sort_name, u.id,
-     u.given_name || ' ' || u.family_name, ${schoolYear('u.key')}, ${hasPhoto('u.key')}, ${hasPicture('u.key')},
+     u.given_name || ' ' || u.family_name, ${schoolYear('u.key')}, lower(${schoolYear('u.key')}), ${hasPhoto('u.key')}, ${hasPicture('u.key')},
      lower(g.name), g.id, g.name
    from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
    order by group_key, u.sort_name, user_key`,

@@ -17,12 +17,9 @@ export class EmbeddedKeys {
     const find = 'select value from embedded_keys where name = $1';
     const [found] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
     if (found !== undefined) return found.value;
-    const text =
-      'insert into embedded_keys (name, value) values ($1, $2) on conflict on constraint embedded_keys_pk do nothing';
+    const text = 'insert into embedded_keys (name, value) values ($1, $2) on conflict do nothing';
     await this.dataSource.query(text, [name, JSON.stringify(await make())]);
-    const [kept] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
-    if (kept === undefined) throw new Error(`The key ${name} was written but cannot be read`);
-    return kept.value;
+    return this.findOrCreate(name, make);
   }
 
   /** Returns false if the present value is another one. */

@@ -98,22 +98,15 @@ export function fieldConditions(
     const type = filterTypeOf(field);
     const wanted = filter[name] as Compared | null | undefined;
     if (type === null || !wanted) return [];
-    const conditions = CONDITIONS[type](comparedSql(field, `${alias}.field_values`), wanted, values, field);
+    const sql = comparedSql(field, `${alias}.field_values`);
+    const conditions =
+      type === 'StringFilter' || type === 'BooleanFilter'
+        ? textConditions(sql, wanted, values, field)
+        : orderedConditions(sql, type, wanted, values, name);
     if (conditions.length === 0 || visibleTo === undefined) return conditions;
     return [...conditions, isInAudience(visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
   });
 }
-
-type Build = (sql: string, wanted: Compared, values: Values, field: Field) => string[];
-
-const CONDITIONS: Readonly<Record<FilterType, Build>> = {
-  StringFilter: textConditions,
-  IntFilter: (sql, wanted, values, { name }) => comparisons(sql, INTEGERS, wanted, values, name),
-  FloatFilter: (sql, wanted, values, { name }) => comparisons(sql, NUMBERS, wanted, values, name),
-  BooleanFilter: (sql, { is }, values) => (isGiven(is) ? [`${sql} = ${values.add(String(is))}::text`] : []),
-  DateTimeFilter: (sql, { since, until }, values) =>
-    between(sql, INSTANTS, [textOf(since), textOf(until)], values),
-};
 
 /** The values have the types of the schema. */
 function isGiven(value: unknown): boolean {
@@ -147,51 +140,40 @@ function textConditions(
   return conditions;
 }
 
-/** A type in SQL, with its least and its greatest value. */
-interface Ordered {
-  readonly type: string;
-  readonly least: unknown;
-  readonly greatest: unknown;
-}
+/** The types of values that have an order in SQL, with their least and their greatest value. */
+const ORDERED = {
+  IntFilter: ['integer', -(2 ** 31), 2 ** 31 - 1],
+  FloatFilter: ['float8', -Infinity, Infinity],
+  DateTimeFilter: ['text', '0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'],
+} as const;
 
-const INTEGERS: Ordered = { type: 'integer', least: -(2 ** 31), greatest: 2 ** 31 - 1 };
-const NUMBERS: Ordered = { type: 'float8', least: -Infinity, greatest: Infinity };
-const INSTANTS = { type: 'text', least: '0001-01-01T00:00:00.000Z', greatest: '9999-12-31T23:59:59.999Z' };
-
-function comparisons(
+function orderedConditions(
   sql: string,
-  order: Ordered,
-  { is, in: among, min, max }: Compared,
+  of: keyof typeof ORDERED,
+  { is, in: among, min, max, since, until }: Compared,
   values: Values,
   name: string,
 ): string[] {
-  const { type } = order;
-  return [
-    ...(isGiven(is) ? [`${sql} = ${values.add(is)}::${type}`] : []),
-    ...(isGiven(among)
-      ? [`${sql} = any (${values.add(boundedList(among as number[], name))}::${type}[])`]
-      : []),
-    ...between(sql, order, [min, max], values),
-  ];
-}
-
-/** Always with two bounds: the planner takes a range with one bound for a third of the table, and reads all of it. */
-function between(
-  sql: string,
-  { type, least, greatest }: Ordered,
-  [from, to]: readonly [unknown, unknown],
-  values: Values,
-): string[] {
-  if (!isGiven(from) && !isGiven(to)) return [];
-  const [lower, upper] = [values.add(from ?? least), values.add(to ?? greatest)];
-  return [`${sql} between ${lower}::${type} and ${upper}::${type}`];
+  const [type, least, greatest] = ORDERED[of];
+  const [from, to] = [min ?? textOf(since), max ?? textOf(until)];
+  const conditions: string[] = [];
+  if (isGiven(is)) conditions.push(`${sql} = ${values.add(is)}::${type}`);
+  if (isGiven(among))
+    conditions.push(`${sql} = any (${values.add(boundedList(among as unknown[], name))}::${type}[])`);
+  // Always with two bounds: the planner takes a range with one bound for a third of the table, and reads all of it.
+  if (isGiven(from) || isGiven(to)) {
+    const [lower, upper] = [values.add(from ?? least), values.add(to ?? greatest)];
+    conditions.push(`${sql} between ${lower}::${type} and ${upper}::${type}`);
+  }
+  return conditions;
 }
 
 /** An instant as it is stored. An offset can move an input out of the years with four digits. */
 function textOf(instant: unknown): string | null {
   if (!(instant instanceof Date)) return null;
-  const time = Math.max(instant.getTime(), Date.parse(INSTANTS.least));
-  return new Date(Math.min(time, Date.parse(INSTANTS.greatest))).toISOString();
+  const [, least, greatest] = ORDERED.DateTimeFilter;
+  const time = Math.max(instant.getTime(), Date.parse(least));
+  return new Date(Math.min(time, Date.parse(greatest))).toISOString();
 }
 
 /** The members that the filters of users and groups share. */

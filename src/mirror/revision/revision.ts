@@ -285,13 +285,9 @@ async function insertRevision(
   confirmed: boolean,
 ): Promise<number> {
   const [row] = await writer.query<{ id: number }[]>(
-    `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,
-       groups_deleted, memberships_added, memberships_changed, memberships_removed, confirmed, attributes_lost)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
-    [
-      ...[now, users.created, users.updated, users.deleted, groups.created, groups.updated, groups.deleted],
-      ...[memberships.created, memberships.updated, memberships.removed, confirmed, JSON.stringify(losses)],
-    ],
+    `insert into revisions (applied_at, users_deleted, groups_deleted, memberships_removed, confirmed, attributes_lost)
+     values ($1, $2, $3, $4, $5, $6) returning id`,
+    [now, users.deleted, groups.deleted, memberships.removed, confirmed, JSON.stringify(losses)],
   );
   if (row === undefined) throw new Error('The revision was not written');
   return row.id;
