@@ -87,7 +87,7 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
     from: 'changes c',
     columns: COLUMNS,
     parent: null,
-    order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
+    order: { columns: [{ sql: 'c.id', type: 'number' }], direction: 'ASC' },
     ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),
     conditions: [first, ...ofSubjects, ...ofKinds],
     values,

@@ -133,15 +133,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.listeners.push(listener);
   }
 
-  /** Notes a revision that this process has written. Its time is that of the next answer. */
-  noteApplied(revision: Revision): void {
-    this.ask();
-    if (this.state === null) return;
-    const unknown = { asOf: null, age: null };
-    this.accept({ ...this.state, ...revision, ...unknown, mark: markOfRules(this.rules) }, this.events);
-  }
-
-  /** Notes the id of a revision that was read or announced. */
+  /** Notes the id of a revision that was read, written or announced. */
   note(id: string): void {
     if (id === this.latest) return;
     this.isDoubted = true;
@@ -210,7 +202,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       try {
         await client.connect();
         await client.query(`${SESSION_SETTINGS}; listen ${REVISION_CHANNEL}`);
-        while (!signal.aborted) await this.readBy(client);
+        while (!this.stopping.signal.aborted) await this.readBy(client);
       } catch {
         this.isHeard = false;
         await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);

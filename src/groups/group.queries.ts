@@ -66,7 +66,7 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
       // Descending order negates the count instead of reversing the order, so that names still ascend among equals.
       const count = direction === OrderDirection.DESC ? '(-g.member_count)' : 'g.member_count';
       return {
-        columns: [{ sql: count, type: 'integer' }, ...byName(['g.sort_name', 'g.key'])],
+        columns: [{ sql: count, type: 'number' }, ...byName(['g.sort_name', 'g.key'])],
         direction: 'ASC',
       };
     }
@@ -80,10 +80,7 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
 export type NestingDirection = 'parents' | 'subgroups';
 
 /** The groups that directly contain a group, or that it directly contains, by name. */
-export function nestedGroupSource(
-  direction: NestingDirection,
-  { columns }: ProjectedColumns,
-): PageSource {
+export function nestedGroupSource(direction: NestingDirection, { columns }: ProjectedColumns): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
     binding: bindCursor(direction, {}, {}),

@@ -149,7 +149,7 @@ export class MembershipList<Node extends object> {
       case MembershipOrderField.ROLE: {
         // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
         const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
-        return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
+        return { columns: [{ sql: rank, type: 'number' }, ...names], direction: 'ASC' };
       }
       case MembershipOrderField.FAMILY_NAME:
         return { columns: this.side === 'members' ? BY_FAMILY_NAME : names, direction };

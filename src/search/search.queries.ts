@@ -65,10 +65,10 @@ export class SearchQuery {
       parent: null,
       order: {
         columns: [
-          { sql: 'r.distance', type: 'integer' },
+          { sql: 'r.distance', type: 'number' },
           { sql: 'r.sort_name', type: 'text' },
-          { sql: 'r.kind', type: 'integer' },
-          { sql: 'r.key', type: 'integer' },
+          { sql: 'r.kind', type: 'number' },
+          { sql: 'r.key', type: 'number' },
         ],
         direction: 'ASC',
       },

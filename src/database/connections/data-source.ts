@@ -30,11 +30,6 @@ const MIGRATION_LOCK = 0x6d696772;
 /** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
 const INDEX_TIMEOUT_MS = 60_000;
 
-export interface OpeningOptions {
-  /** Default: true. Otherwise nothing is changed in the database. */
-  readonly migrates?: boolean;
-}
-
 /** The TypeORM data source. It migrates the database, and starts the server of an `embedded:` URL. */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedServer | null = null;
@@ -50,10 +45,11 @@ export class DirectoryDataSource extends DataSource {
   /** Seals the numbers of rows in cursors. */
   seal = new KeySeal(this.cursorKey);
 
+  /** @param migrates otherwise nothing is changed in the database */
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
-    private readonly own: OpeningOptions = {},
+    private readonly migrates = true,
   ) {
     const limits = timeLimitsFor(database.timeoutSeconds);
     super({
@@ -81,7 +77,7 @@ export class DirectoryDataSource extends DataSource {
     try {
       if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
       await super.initialize();
-      if (this.own.migrates !== false) await this.migrate();
+      if (this.migrates) await this.migrate();
       for (const work of this.waiting ?? []) await work();
       this.waiting = null;
     } catch (error) {

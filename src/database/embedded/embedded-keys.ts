@@ -24,12 +24,9 @@ export class EmbeddedKeys {
 
   /** Returns false if the present value is another one. */
   async replace<Value extends object>(name: string, present: Value, value: Value): Promise<boolean> {
-    const rows = await this.dataSource.query<object[]>(
-      `with replaced as (
-         update embedded_keys set value = $3 where name = $1 and value = $2::jsonb returning name
-       ) select name from replaced`,
-      [name, JSON.stringify(present), JSON.stringify(value)],
-    );
-    return rows.length === 1;
+    const text = 'update embedded_keys set value = $3 where name = $1 and value = $2::jsonb';
+    const values = [name, JSON.stringify(present), JSON.stringify(value)];
+    const [, count] = await this.dataSource.query<[rows: unknown[], count: number]>(text, values);
+    return count === 1;
   }
 }

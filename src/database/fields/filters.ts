@@ -46,9 +46,7 @@ export function filterTypeOf(field: Pick<Field, 'type' | 'column' | 'isFilterabl
 export function comparedName(field: FieldDefinition): string | null {
   const { column, filter, match = 'caseIgnore' } = field;
   if (column !== null) return filter === undefined ? null : `${column}_compared`;
-  return filter === undefined && filterTypeOf(field) !== 'StringFilter'
-    ? null
-    : `${storedName(field)} ${match}`;
+  return filterTypeOf(field) === 'StringFilter' ? `${storedName(field)} ${match}` : null;
 }
 
 /** Returns the text by which a value is compared. */
@@ -61,7 +59,7 @@ export function comparedText({ match = 'caseIgnore' }: Pick<FieldDefinition, 'ma
 }
 
 /** SQL that a filter compares and an index holds. `values` is the JSONB column. */
-export function comparedSql(field: Field, values: string): string {
+function comparedSql(field: Field, values: string): string {
   const name = storedName(field);
   switch (filterTypeOf(field)) {
     case 'IntFilter':
@@ -177,7 +175,7 @@ function textOf(instant: unknown): string | null {
 }
 
 /** The members that the filters of users and groups share. */
-export interface ListFilter extends Readonly<Record<string, unknown>> {
+interface ListFilter extends Readonly<Record<string, unknown>> {
   readonly search?: string | null;
   readonly ids?: string[] | null;
   readonly emails?: string[] | null;

@@ -82,11 +82,11 @@ export function carriedColumns(fields: readonly Field[], alias: string): Record<
   return { sort_name: `${alias}.sort_name`, ...Object.fromEntries(columns) };
 }
 
+type ValueOf = (value: Readonly<Record<string, unknown>>) => unknown;
+
 /** The columns of users or groups that the values of an entry fill, by name. */
-export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
-  fields: readonly Field[],
-): ReadonlyMap<string, (value: Value) => unknown> {
-  const columns = new Map<string, (value: Value) => unknown>();
+export function writtenColumns(fields: readonly Field[]): ReadonlyMap<string, ValueOf> {
+  const columns = new Map<string, ValueOf>();
   const textOf = (field: Field, value: unknown) =>
     typeof value === 'string' ? comparedText(field, value) : null;
   const inJson = mappedFields(fields).filter(({ column }) => column === null);

@@ -12,7 +12,7 @@ import { REVISION, type Statement, statement, type Values } from '../statements/
 /** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
   readonly sql: string;
-  readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
+  readonly type: 'text' | 'number' | 'timestamp';
 }
 
 export interface PageOrder {
@@ -78,14 +78,14 @@ export type NameColumns = readonly [sortName: string, key: string];
 export function byName([sortName, key]: NameColumns): OrderColumn[] {
   return [
     { sql: sortName, type: 'text' },
-    { sql: key, type: 'integer' },
+    { sql: key, type: 'number' },
   ];
 }
 
 export function byTime(time: string, key: string): OrderColumn[] {
   return [
     { sql: time, type: 'timestamp' },
-    { sql: key, type: 'integer' },
+    { sql: key, type: 'number' },
   ];
 }
 
@@ -203,8 +203,7 @@ function selectArrays({ columns, order }: PageSource, cursors: SelectedCursors, 
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
   const keys = order.columns.map((_, index) => `order_${index}`);
   const last = `least(count(*), ${rowLimit} - 1)::integer`;
-  const endsOf = (name: string) =>
-    `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
+  const endsOf = (name: string) => `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
   return [
     ...names.map((name) => `json_agg(${name})`),
     ...(cursors === 'every' ? keys.map((name) => `json_agg(${name})`) : []),
@@ -224,7 +223,7 @@ function selectRows(
   const columns = [
     ...source.columns.map((sql, index) => `${sql} as column_${index}`),
     ...(hasPlaces ? order.columns : []).map(
-      ({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`,
+      (column, index) => `${outputOf(column)} as order_${index}`,
     ),
   ].join(', ');
   const select: SelectRows = (selected, tables, all) =>
@@ -266,16 +265,9 @@ function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 }
 
-/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
-function outputOf(sql: string, type: OrderColumn['type']): string {
-  switch (type) {
-    case 'timestamp':
-      return `(extract(epoch from ${sql}) * 1000)::float8`;
-    case 'bigint':
-      return `(${sql})::float8`;
-    default:
-      return sql;
-  }
+/** An instant in a cursor is in milliseconds since 1970. */
+function outputOf({ sql, type }: OrderColumn): string {
+  return type === 'timestamp' ? `(extract(epoch from ${sql}) * 1000)::float8` : sql;
 }
 
 function selectParents(
@@ -325,23 +317,12 @@ function bound(
   };
 }
 
+/** A forged cursor may contain any whole number. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
 function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): string {
-  switch (type) {
-    case 'text':
-      return `${values.add(value)}::text`;
-    case 'integer':
-      return `${values.add(clamp(Number(value), 2 ** 31 - 1))}::integer`;
-    case 'bigint':
-      return `${values.add(Number(value))}::bigint`;
-    case 'timestamp':
-      return `${values.add(new Date(Math.max(0, clamp(Number(value), LAST_INSTANT))).toISOString())}::timestamptz`;
-  }
+  if (type === 'text') return `${values.add(value)}::text`;
+  if (type === 'number') return `${values.add(Number(value))}::bigint`;
+  const instant = new Date(Math.max(0, Math.min(Number(value), LAST_INSTANT)));
+  return `${values.add(instant.toISOString())}::timestamptz`;
 }
 
-/** Milliseconds since 1970. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
 const LAST_INSTANT = Date.UTC(9999, 0);
-
-/** A forged cursor may contain any whole number; the range of a column is smaller. */
-function clamp(value: number, bound: number): number {
-  return Math.max(-bound, Math.min(bound, value));
-}

@@ -53,7 +53,7 @@ export function forViewer(
   };
   const known = variants.get(asked) ?? new Map<string, Statement>();
   variants.set(asked, known);
-  const name = [values.length, ...Object.values(kind)].join(' ');
+  const name = `${values.length} ${Object.values(kind).join(' ')}`;
   let variant = known.get(name);
   if (variant === undefined) {
     const { text, returnsRevision } = asked;

@@ -203,7 +203,7 @@ function rowOf(
   const { fields } = mappingOf(mapping, kind);
   const searched = fields.filter(isSearched).map(storedName);
   const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
-  const columns = [...writtenColumns<MappedPerson | MappedGroup>(fields)].map(([name, valueOf]) => {
+  const columns = [...writtenColumns(fields)].map(([name, valueOf]) => {
     const written = valueOf(value);
     return [name, Buffer.isBuffer(written) ? `\\x${written.toString('hex')}` : written] as const;
   });
