@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { lookupCondition } from '../database/fields/object-table.js';
-import { filterTypeOf, valueConditions } from '../database/fields/filters.js';
+import { filterTypeOf, fieldConditions } from '../database/fields/filters.js';
 import { IS_COMPLETE, type RawReader, statement, Values } from '../database/statements/statement.js';
 import type { Principal } from './principal.js';
 
@@ -78,5 +78,5 @@ function conditionOf(name: string, value: string, fields: readonly Field[], valu
   const isNumber = filterTypeOf(field) === 'IntFilter';
   if (isNumber && !/^\d{1,9}$/.test(value)) return null;
   const wanted = { [name]: { is: isNumber ? Number(value) : value.replaceAll('\0', '\uFFFD') } };
-  return valueConditions([{ ...field, visibleTo: undefined }], wanted, values, 'u')[0] ?? null;
+  return fieldConditions([{ ...field, visibleTo: undefined }], wanted, values, 'u')[0] ?? null;
 }

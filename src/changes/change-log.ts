@@ -7,6 +7,7 @@ import type { KeySeal } from '../common/key-seal.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import { isUuid } from '../common/uuid.js';
 import { Database, VisibleReader } from '../database/database.js';
+import { instantText } from '../database/fields/projection.js';
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPage } from '../database/paging/page.js';
 import type { PageSource } from '../database/paging/page-query.js';
@@ -27,7 +28,7 @@ import { Change, type ChangeFilter } from './change.model.js';
 const COLUMNS = [
   'c.id::text',
   'c.kind',
-  'c.at',
+  instantText('c.at'),
   'c.user_key',
   'c.user_id',
   'c.user_uuid',
@@ -42,7 +43,7 @@ const COLUMNS = [
 type ChangeRow = [
   id: string,
   kind: number,
-  at: Date,
+  at: string,
   userKey: number | null,
   userId: string | null,
   userUuid: string | null,
@@ -63,7 +64,7 @@ function changeOf(row: ChangeRow, seal: KeySeal): Change {
     row;
   change.number = Number(id);
   [change.id = ''] = seal.seal([change.number], BINDING);
-  Object.assign(change, { at, userKey, userId, groupKey, groupId, previousId });
+  Object.assign(change, { at: new Date(at), userKey, userId, groupKey, groupId, previousId });
   change.kind = kindNumbered(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
   change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
@@ -99,9 +100,8 @@ export function changeSource(filter: ChangeFilter, { userKey, groupKey }: Change
     cursorsHaveRevision: true,
     from: 'changes c',
     columns: COLUMNS,
-    instants: ['c.at'],
     parent: null,
-    order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
+    order: { columns: [{ sql: 'c.id', type: 'number' }], direction: 'ASC' },
     ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),
     conditions,
     values,

@@ -1,14 +1,16 @@
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { nameDatabase } from '../config/settings/database.js';
-import { type OpeningOptions, DirectoryDataSource } from '../database/connections/data-source.js';
+import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { DatabaseStartError } from '../database/statements/database-error.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/log.js';
 import { withProgress } from './progress.js';
 
-interface CommandOptions extends OpeningOptions {
+interface CommandOptions {
+  /** Default: true. Otherwise nothing is changed in the database. */
+  readonly migrates?: boolean;
   /** Whether an embedded database is created if there is none. Default: false. */
   readonly creates?: boolean;
 }
@@ -20,12 +22,11 @@ export function isMissing({ database }: Pick<Config, 'database'>): boolean {
 
 /**
  * Opens the database while `work` runs, without building the whole application, which would take longer.
- * @param options by default the tables are created and migrated, as at a start
  */
 export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,
-  { creates = false, ...options }: CommandOptions = {},
+  { creates = false, migrates = true }: CommandOptions = {},
 ): Promise<Result> {
   if (!creates && isMissing(config))
     throw new DatabaseStartError(
@@ -35,7 +36,7 @@ export async function withDatabase<Result>(
   // Standard output is reserved for the result of the command. Errors go to standard error as text.
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
-  const dataSource = new DirectoryDataSource(config.database, ENTITIES, options);
+  const dataSource = new DirectoryDataSource(config.database, ENTITIES, migrates);
   await withProgress((show) => {
     show('Opening the database');
     return dataSource.initialize();

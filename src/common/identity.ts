@@ -59,7 +59,7 @@ export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: O
 const LONGEST_LIST = 100;
 
 /** @throws BadUserInputError when the list is longer, before its elements are examined */
-export function boundedList(list: readonly string[], argument: string): readonly string[] {
+export function boundedList<List extends readonly unknown[]>(list: List, argument: string): List {
   if (list.length <= LONGEST_LIST) return list;
   throw new BadUserInputError(`${argument} must have at most ${LONGEST_LIST} elements`, argument);
 }

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { KeySeal } from '../common/key-seal.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions.js';
-import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';
+import { databaseError, NothingReadError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import {
   IS_COMPLETE,
@@ -17,10 +16,6 @@ import {
 import { ifWrittenWith } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
 import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
-
-/** How often a preview runs that conflicts with other transactions, and the pause before the next time. */
-const MAX_ATTEMPTS = 3;
-const RETRY_PAUSE_MS = 25;
 
 /** Read access and transactions for all other modules. */
 @Injectable()
@@ -85,13 +80,10 @@ export class Database implements VisibilitySource {
     const { previewPool, statements, timeLimits } = this.dataSource;
     const { seal, rules, hides } = this;
     const connections = { previewPool, statements, timeLimits, seal, rules, hides };
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await PreviewTransaction.run(connections, work, viewer, readsRoles);
-      } catch (error) {
-        if (!(error instanceof LostRaceError) || attempt === MAX_ATTEMPTS) throw databaseError(error);
-        await sleep(RETRY_PAUSE_MS * attempt); // Longer each time.
-      }
+    try {
+      return await PreviewTransaction.run(connections, work, viewer, readsRoles);
+    } catch (error) {
+      throw databaseError(error);
     }
   }
 }

@@ -3,13 +3,11 @@ import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } f
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { ServiceError } from '../common/errors.js';
-import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { markOfRules, numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { SESSION_SETTINGS, timeLimitsFor, unencryptedPassword } from './connections/pool-options.js';
-import { isIncomplete } from './statements/database-error.js';
 import { IS_COMPLETE, statement } from './statements/statement.js';
 
 /** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
@@ -48,13 +46,9 @@ const READ_STATE = `
     'mark', coalesce(substring(source_fingerprint from '[.].*'), '')) as state
   from mirror_state where ${IS_COMPLETE}`;
 
-/** Some tools copy tables and never fill the view. */
-const INCOMPLETE =
-  'The database is not queried at the moment: its tables are incomplete. If it is not being restored: refresh materialized view database_complete';
-
 /** Milliseconds between two queries without a notification, and before a lost connection is opened again. */
 const INTERVAL_MS = 1000;
-/** The same after a query during which something happened. */
+/** Milliseconds between two queries at least. */
 const BRIEF_MS = 2;
 /** Seconds by which the clocks of servers may differ without a clock change. */
 const TOLERANCE = 5;
@@ -79,8 +73,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** Aborted when the server has to be queried at once. */
   private pausing = new AbortController();
   private listening: Promise<void> | null = null;
-  private readonly logger = new Logger('Database');
-  private readonly incomplete = new Incident(this.logger);
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -94,7 +86,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     const { config } = this;
     if (config === null) return;
     const risk = unencryptedPassword(config.database);
-    if (risk !== null) this.logger.warn(risk);
+    if (risk !== null) new Logger('Database').warn(risk);
     await this.dataSource.whenOpen(() => {
       this.listening ??= this.listen(config);
     });
@@ -141,15 +133,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.listeners.push(listener);
   }
 
-  /** Notes a revision that this process has written. Its time is that of the next answer. */
-  noteApplied(revision: Revision): void {
-    this.ask();
-    if (this.state === null) return;
-    const unknown = { asOf: null, age: null };
-    this.accept({ ...this.state, ...revision, ...unknown, mark: markOfRules(this.rules) }, this.events);
-  }
-
-  /** Notes the id of a revision that was read or announced. */
+  /** Notes the id of a revision that was read, written or announced. */
   note(id: string): void {
     if (id === this.latest) return;
     this.isDoubted = true;
@@ -164,7 +148,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** The `asOf` that is known now. Anything read later is at least as fresh. */
   get asOf(): Date | null {
-    const { asOf = null } = this.state ?? {};
+    const asOf = this.state?.asOf ?? null;
     return asOf === null ? null : new Date(asOf);
   }
 
@@ -208,11 +192,19 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     const limits = { keepAlive: true, connectionTimeoutMillis: limit, query_timeout: limit };
     while (!signal.aborted) {
       const client = new pg.Client({ connectionString: url, ...limits });
+      // The next query then fails.
+      client.on('error', () => {
+        this.pausing.abort();
+      });
+      client.on('notification', ({ payload = '' }) => {
+        this.note(payload);
+      });
       try {
-        await this.listenOn(client);
-      } catch (error) {
+        await client.connect();
+        await client.query(`${SESSION_SETTINGS}; listen ${REVISION_CHANNEL}`);
+        while (!this.stopping.signal.aborted) await this.readBy(client);
+      } catch {
         this.isHeard = false;
-        if (isIncomplete(error)) this.incomplete.note(INCOMPLETE);
         await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
       } finally {
         await client.end().catch(() => undefined);
@@ -220,28 +212,16 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  /** Returns at the end of the service. Throws the error of the connection. */
-  private async listenOn(client: pg.Client): Promise<void> {
-    // The next query then fails.
-    client.on('error', () => {
-      this.pausing.abort();
-    });
-    client.on('notification', ({ payload = '' }) => {
-      this.note(payload);
-    });
-    await client.connect();
-    await client.query(`${SESSION_SETTINGS}; listen ${REVISION_CHANNEL}`);
-    while (!this.stopping.signal.aborted) {
-      this.pausing = new AbortController();
-      const { events } = this;
-      const { rows } = await client.query<{ state: MirrorReading }>(READ_STATE);
-      this.accept(rows[0]?.state, events);
-      this.isHeard = true;
-      this.incomplete.end('The database is complete');
-      const { signal } = this.pausing;
-      if (signal.aborted) await sleep(BRIEF_MS);
-      else await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-    }
+  /** Returns when the server has to be queried again. Throws the error of the connection. */
+  private async readBy(client: pg.Client): Promise<void> {
+    this.pausing = new AbortController();
+    const { signal } = this.pausing;
+    const { events } = this;
+    const { rows } = await client.query<{ state: MirrorReading }>(READ_STATE);
+    this.accept(rows[0]?.state, events);
+    this.isHeard = true;
+    await sleep(BRIEF_MS);
+    await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   }
 
   private async readState(): Promise<void> {

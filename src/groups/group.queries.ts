@@ -29,7 +29,6 @@ export function groupSource(
   { filter, orderBy }: GroupListArguments,
   { userKey, parentKey }: { readonly userKey: number | null; readonly parentKey: number | null },
   { columns }: ProjectedColumns,
-  { instants }: Projection<Group>,
   fields: readonly Field[],
 ): PageSource {
   const values = new Values();
@@ -49,7 +48,6 @@ export function groupSource(
     binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
-    instants,
     parent: null,
     order: orderOf(
       orderBy,
@@ -68,7 +66,7 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
       // Descending order negates the count instead of reversing the order, so that names still ascend among equals.
       const count = direction === OrderDirection.DESC ? '(-g.member_count)' : 'g.member_count';
       return {
-        columns: [{ sql: count, type: 'integer' }, ...byName(['g.sort_name', 'g.key'])],
+        columns: [{ sql: count, type: 'number' }, ...byName(['g.sort_name', 'g.key'])],
         direction: 'ASC',
       };
     }
@@ -82,17 +80,12 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
 export type NestingDirection = 'parents' | 'subgroups';
 
 /** The groups that directly contain a group, or that it directly contains, by name. */
-export function nestedGroupSource(
-  direction: NestingDirection,
-  { columns }: ProjectedColumns,
-  { instants }: Projection<Group>,
-): PageSource {
+export function nestedGroupSource(direction: NestingDirection, { columns }: ProjectedColumns): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
     binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns,
-    instants,
     parent: `n.${parent}`,
     order: { columns: byName(['g.sort_name', 'g.key']), direction: 'ASC' },
     conditions: [],

@@ -53,7 +53,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     const argument = given?.withMember ? 'withMember' : 'hasMember';
     const userKey = hasMember ? await getKey(this.users, hasMember, argument, reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
-    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.projection, this.fields);
+    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.fields);
   }
 
   listNested(
@@ -66,7 +66,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     const columns = this.projection.select(selection.node);
     const name = `${direction} ${selection.cacheKey} ${JSON.stringify(page)}`;
     return batches.load(name, group.key, async (keys, reader) => {
-      const source = nestedGroupSource(direction, columns, this.projection);
+      const source = nestedGroupSource(direction, columns);
       const pages = await readPages(reader, source, page, selection, keys);
       return pages.map((each) => Connection.of(each, (row) => this.projection.mapRow(row, columns)));
     });

@@ -1,9 +1,9 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
-import { comparedSqlOf, fieldConditions, valueConditions } from '../database/fields/filters.js';
+import { fieldConditions } from '../database/fields/filters.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
-import { comparedColumns, type ProjectedColumns, type Projection } from '../database/fields/projection.js';
+import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
@@ -110,7 +110,6 @@ export class MembershipList<Node extends object> {
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,
-      instants: this.projection.instants,
       parent,
       order,
       conditions,
@@ -136,10 +135,10 @@ export class MembershipList<Node extends object> {
     if (search !== undefined && search !== null) {
       conditions.push(searchCondition(SIDES[this.side].alias, parseSearch(search, 'search'), values));
     }
-    const byValue = valueConditions(this.userFields, filter, values, 'f');
-    if (byValue.length > 0)
-      conditions.push(`m.user_key in (select f.key from users f where ${byValue.join(' and ')})`);
-    return [...conditions, ...fieldConditions(this.userFields, filter, values, fieldCondition)];
+    const byField = fieldConditions(this.userFields, filter, values, 'f');
+    if (byField.length > 0)
+      conditions.push(`m.user_key in (select f.key from users f where ${byField.join(' and ')})`);
+    return conditions;
   }
 
   private orderOf(orderBy: MembershipOrder | null): PageOrder {
@@ -150,7 +149,7 @@ export class MembershipList<Node extends object> {
       case MembershipOrderField.ROLE: {
         // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
         const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
-        return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
+        return { columns: [{ sql: rank, type: 'number' }, ...names], direction: 'ASC' };
       }
       case MembershipOrderField.FAMILY_NAME:
         return { columns: this.side === 'members' ? BY_FAMILY_NAME : names, direction };
@@ -160,12 +159,6 @@ export class MembershipList<Node extends object> {
         return { columns: names, direction };
     }
   }
-}
-
-function fieldCondition(field: Field, value: string): string {
-  const [column] = comparedColumns(field);
-  if (field.isCarried === true && column !== undefined) return `m.user_${column} = ${value}`;
-  return `m.user_key in (select f.key from users f where ${comparedSqlOf(field, 'f')} = ${value})`;
 }
 
 const COLUMNS = {

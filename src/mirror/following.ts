@@ -175,7 +175,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
   private async keepIndexes(signal: AbortSignal): Promise<void> {
     const { users, groups } = this.config.directory.mapping;
     try {
-      const indexes = [...valueIndexesOf('users', users.fields), ...valueIndexesOf('groups', groups.fields)];
+      const indexes = valueIndexesOf({ users: users.fields, groups: groups.fields });
       await this.dataSource.keepValueIndexes(indexes, signal);
     } catch (error) {
       if (signal.aborted) return;

@@ -23,51 +23,27 @@ const TABLES = {
   [SearchKind.GROUP]: { from: 'groups g', alias: 'g' },
 } as const;
 
-/** A column after the kind: a property of one kind, or of both if it has the same type. */
-interface SearchColumn {
-  readonly name: string;
-  readonly kinds: readonly SearchKind[];
-}
-
-/** What is read of each kind, and the columns of both kinds after the kind. */
-interface SearchColumns {
-  readonly ofKind: Readonly<Record<SearchKind, ProjectedColumns>>;
-  readonly columns: readonly SearchColumn[];
-}
+/** What is read of each kind. A row has the columns of both. */
+type SearchColumns = Readonly<Record<SearchKind, ProjectedColumns>>;
 
 export class SearchQuery {
-  private readonly projections: Readonly<Record<SearchKind, Projection<User> | Projection<Group>>>;
-
   constructor(
     private readonly users: Projection<User>,
     private readonly groups: Projection<Group>,
-  ) {
-    this.projections = { [SearchKind.USER]: users, [SearchKind.GROUP]: groups };
-  }
+  ) {}
 
   select({ node }: PageSelection): SearchColumns {
-    const ofKind = {
-      [SearchKind.USER]: this.users.select(fieldsOf(this.users, this.groups, node)),
-      [SearchKind.GROUP]: this.groups.select(fieldsOf(this.groups, this.users, node)),
+    const { users, groups } = this;
+    return {
+      [SearchKind.USER]: users.select(fieldsOf(users, groups, node)),
+      [SearchKind.GROUP]: groups.select(fieldsOf(groups, users, node)),
     };
-    const names = [...new Set(KINDS.flatMap((kind) => ofKind[kind].properties))];
-    const columns = names.flatMap((name): SearchColumn[] => {
-      const kinds = KINDS.filter((kind) => ofKind[kind].properties.includes(name));
-      const isOne = new Set(kinds.map((kind) => this.projections[kind].types.get(name))).size === 1;
-      return isOne ? [{ name, kinds }] : kinds.map((kind) => ({ name, kinds: [kind] }));
-    });
-    return { ofKind, columns };
   }
 
-  mapRow([number, ...values]: unknown[], { columns }: SearchColumns): SearchResult {
-    const kind = KINDS[Number(number)] ?? SearchKind.GROUP;
-    const own = columns.map(({ name, kinds }, index) => ({ name, value: values[index], kinds }));
-    const shown = own.filter(({ kinds }) => kinds.includes(kind));
-    const properties = shown.map(({ name }) => name);
-    return this.projections[kind].mapRow(
-      shown.map(({ value }) => value),
-      { properties, columns: [] },
-    );
+  mapRow(row: unknown[], { USER: ofUser, GROUP: ofGroup }: SearchColumns): SearchResult {
+    return KINDS[Number(row[0])] === SearchKind.USER
+      ? this.users.mapRow(row, ofUser, 1)
+      : this.groups.mapRow(row, ofGroup, 1 + ofUser.columns.length);
   }
 
   /**
@@ -85,32 +61,20 @@ export class SearchQuery {
     return {
       binding: bindCursor('search', {}, { id, folded: search.folded, wanted }),
       ...tablesOf(matches),
-      columns: ['r.kind', ...columns.columns.map((column) => this.columnOf(column))],
-      instants: columns.columns.flatMap((column) => (this.isInstant(column) ? this.columnOf(column) : [])),
+      columns: ['r.kind', ...KINDS.flatMap((kind) => columns[kind].columns)],
       parent: null,
       order: {
         columns: [
-          { sql: 'r.distance', type: 'integer' },
+          { sql: 'r.distance', type: 'number' },
           { sql: 'r.sort_name', type: 'text' },
-          { sql: 'r.kind', type: 'integer' },
-          { sql: 'r.key', type: 'integer' },
+          { sql: 'r.kind', type: 'number' },
+          { sql: 'r.key', type: 'number' },
         ],
         direction: 'ASC',
       },
       conditions: [],
       values,
     };
-  }
-
-  private columnOf({ name, kinds }: SearchColumn): string {
-    const [only = 'null', ...more] = kinds.map((kind) => this.projections[kind].columns[name] ?? 'null');
-    return more.length === 0
-      ? only
-      : `case r.kind when ${KINDS.indexOf(SearchKind.USER)} then ${[only, ...more].join(' else ')} end`;
-  }
-
-  private isInstant({ name, kinds }: SearchColumn): boolean {
-    return kinds.some((kind) => this.projections[kind].types.get(name) === 'timestamptz');
   }
 }
 

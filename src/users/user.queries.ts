@@ -37,7 +37,6 @@ export function userSource(
   { filter, orderBy }: UserListArguments,
   groupKey: number | null,
   { columns }: ProjectedColumns,
-  { instants }: Projection<User>,
   fields: readonly Field[],
 ): PageSource {
   const values = new Values();
@@ -51,7 +50,6 @@ export function userSource(
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
-    instants,
     parent: null,
     order: orderOf(
       orderBy,

@@ -42,7 +42,7 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
     const argument = given?.inGroup ? 'inGroup' : 'memberOf';
     const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, argument, reader) : null;
-    return userSource({ ...page, filter }, groupKey, columns, this.projection, this.fields);
+    return userSource({ ...page, filter }, groupKey, columns, this.fields);
   }
 }
 

@@ -84,7 +84,10 @@ async function replaceRevision(url: string, number: number, statements: readonly
      values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
     Object.values(rest),
   );
-  await client.query('update mirror_state set revision = $1', [number]);
+  await client.query(
+    'update mirror_state set (revision, revision_uuid) = (select id, uuid from revisions where id = $1)',
+    [number],
+  );
   for (const statement of statements) await client.query(statement);
   await client.query('commit');
   await client.end();

@@ -9,7 +9,7 @@ import {
 } from '../../config/model/model.schema.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { EntryKind } from '../../sources/directory.js';
 import {
   CREATED,
   DISABLED,

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { KeySeal, SEAL_BYTES } from '../../common/key-seal.js';
+import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
+import { EmbeddedServer } from '../embedded/embedded-server.js';
+import { keepValueIndexes, type ValueIndexes } from '../fields/filters.js';
+import { Initial1763683200100 } from '../migrations/0001-initial.js';
 import {
   databaseError,
   isIncomplete,
@@ -14,12 +18,11 @@ import {
   DatabaseStartError,
   reasonOf,
 } from '../statements/database-error.js';
-import { EmbeddedServer } from '../embedded/embedded-server.js';
-import { MIGRATIONS } from '../migrations/migrations.js';
 import { createPool, poolOptions, type DatabaseTimeLimits, timeLimitsFor } from './pool-options.js';
-import { keepValueIndexes, type ValueIndex } from '../fields/filters.js';
-import { settlesWithin } from '../../common/settles-within.js';
 import { StatementPool } from './statement-pool.js';
+
+/** All migrations, in their order. */
+export const MIGRATIONS = [Initial1763683200100];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
@@ -27,29 +30,26 @@ const MIGRATION_LOCK = 0x6d696772;
 /** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
 const INDEX_TIMEOUT_MS = 60_000;
 
-export interface OpeningOptions {
-  /** Default: true. Otherwise nothing is changed in the database. */
-  readonly migrates?: boolean;
-}
-
 /** The TypeORM data source. It migrates the database, and starts the server of an `embedded:` URL. */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedServer | null = null;
-  private ownPreviewPool: pg.Pool | null = null;
-  private ownStatements: StatementPool | null = null;
-  /** What waits until the database is open. */
-  private readonly waiting: (() => unknown)[] = [];
+  /** What waits until the database is open; null when it is. */
+  private waiting: (() => unknown)[] | null = [];
   readonly timeLimits: DatabaseTimeLimits;
+  /** Runs statements on the connections of TypeORM. */
+  readonly statements: StatementPool;
+  private previews: pg.Pool | null = null;
   /** The last attempt to open the database. */
   opening: Promise<this> | null = null;
   private cursorKey: Buffer = randomBytes(SEAL_BYTES);
   /** Seals the numbers of rows in cursors. */
   seal = new KeySeal(this.cursorKey);
 
+  /** @param migrates otherwise nothing is changed in the database */
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
-    private readonly own: OpeningOptions = {},
+    private readonly migrates = true,
   ) {
     const limits = timeLimitsFor(database.timeoutSeconds);
     super({
@@ -62,6 +62,10 @@ export class DirectoryDataSource extends DataSource {
       extra: poolOptions(database.poolSize, limits),
     });
     this.timeLimits = limits;
+    this.statements = new StatementPool(() => {
+      if (!this.isInitialized) throw new ServiceUnavailableError('The database is not open');
+      return this.pool;
+    }, limits);
   }
 
   override initialize(): Promise<this> {
@@ -73,12 +77,9 @@ export class DirectoryDataSource extends DataSource {
     try {
       if (embedded !== null) this.embedded = await EmbeddedServer.open(embedded);
       await super.initialize();
-      await (this.own.migrates !== false ? this.migrate() : refuseForeignTables(this.manager));
-      const options = poolOptions(this.database.previewPoolSize, this.timeLimits);
-      const previews = { ...options, query_timeout: this.timeLimits.result };
-      this.ownPreviewPool = createPool(this.database.url, previews);
-      for (const work of this.waiting) await work();
-      this.ownStatements = new StatementPool(this.pool, this.timeLimits);
+      if (this.migrates) await this.migrate();
+      for (const work of this.waiting ?? []) await work();
+      this.waiting = null;
     } catch (error) {
       await this.destroy().catch(() => undefined);
       throw startError(error, this.database);
@@ -88,19 +89,18 @@ export class DirectoryDataSource extends DataSource {
 
   /** Runs work that needs the database: now, or whenever it is opened later. If the work fails, so does the opening. */
   async whenOpen(work: () => unknown): Promise<void> {
-    if (this.ownStatements === null) this.waiting.push(work);
-    else await work();
+    if (this.waiting === null) await work();
+    else this.waiting.push(work);
   }
 
   override async destroy(): Promise<void> {
     const main = this.isInitialized ? super.destroy() : undefined;
-    const closing = Promise.all([this.ownPreviewPool?.end(), main]);
+    const closing = Promise.all([this.previews?.end(), main]);
+    this.previews = null;
     try {
       // A statement of a server that hangs would never end.
       if (await settlesWithin(this.timeLimits.result, closing)) await closing;
     } finally {
-      this.ownPreviewPool = null;
-      this.ownStatements = null;
       await this.embedded?.close();
       this.embedded = null;
     }
@@ -111,24 +111,19 @@ export class DirectoryDataSource extends DataSource {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
+  /** The pool of preview transactions. */
+  get previewPool(): pg.Pool {
+    const options = poolOptions(this.database.previewPoolSize, this.timeLimits);
+    return (this.previews ??= createPool(this.url, { ...options, query_timeout: this.timeLimits.result }));
+  }
+
   /** For sessions of their own. */
   get url(): string {
     return this.database.url;
   }
 
-  get statements(): StatementPool {
-    if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
-    return this.ownStatements;
-  }
-
-  /** The pool of preview transactions. */
-  get previewPool(): pg.Pool {
-    if (this.ownPreviewPool === null) throw new ServiceUnavailableError('The database is not open');
-    return this.ownPreviewPool;
-  }
-
   /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
-  async keepValueIndexes(wanted: readonly ValueIndex[], signal: AbortSignal): Promise<void> {
+  async keepValueIndexes(wanted: ValueIndexes, signal: AbortSignal): Promise<void> {
     await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, wanted, signal));
   }
 
@@ -142,7 +137,6 @@ export class DirectoryDataSource extends DataSource {
   private async migrate(): Promise<void> {
     await this.withLimit(0, async (runner) => {
       await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      await refuseForeignTables(runner.manager);
       const executor = new MigrationExecutor(this, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
@@ -165,24 +159,6 @@ export class DirectoryDataSource extends DataSource {
       await runner.release();
     }
   }
-}
-
-/** Runs before anything is written: a database that holds tables of another application stays unchanged. */
-async function refuseForeignTables(manager: EntityManager): Promise<void> {
-  const rows: { name: string }[] = await manager.query(`
-    select c.relname as name from pg_class c
-    where c.relnamespace = to_regnamespace(current_schema()) and c.relkind in ('r', 'p')
-      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
-  const names = rows.map(({ name }) => name);
-  if (names.length === 0 || names.includes('mirror_state')) return;
-  // An interrupted first start leaves an empty table of migrations behind.
-  if (names.length === 1 && names[0] === 'migrations') {
-    const applied: unknown[] = await manager.query('select from migrations limit 1');
-    if (applied.length === 0) return;
-  }
-  throw new DatabaseStartError(
-    'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
-  );
 }
 
 function startError(error: unknown, database: Config['database']): unknown {

@@ -32,12 +32,11 @@ export function poolOptions(max: number, { statement, idle, connection }: Databa
     connectionTimeoutMillis: connection,
     keepAlive: true,
     onConnect: async (client: pg.ClientBase) => {
-      // A query on a lost connection rejects its own promise, and the pool notices lost idle connections. This listener only
-      // prevents an uncaught 'error' event.
+      // A query on a lost connection rejects its own promise, and the pool notices lost idle connections.
       client.on('error', () => undefined);
       // A connection that does not answer is useless.
-      const options = { query_timeout: connection };
-      await client.query({ text, ...options });
+      const query = { text, query_timeout: connection };
+      await client.query(query);
     },
   };
 }
@@ -50,30 +49,22 @@ export function createPool(connectionString: string, options: object): pg.Pool {
   return pool;
 }
 
-/** Time limits of work in the database, in milliseconds. */
-export interface DatabaseTimeLimits {
-  /** A statement of a request. The mirror lifts this limit for its own writes. */
-  readonly statement: number;
-  /** The wait for a connection, before a request is rejected as retryable. */
-  readonly connection: number;
-  /** The wait of a preview for locks of a revision or another preview: shorter than a statement. */
-  readonly lock: number;
-  /** The wait for the result of a statement. It exceeds the limit of a statement, which the server itself cancels. */
-  readonly result: number;
-  /** All attempts of a preview transaction together, because a revision waits for the rows that it has changed. */
-  readonly preview: number;
-  /** A transaction without statements, which the server then ends because its locks block others. Previews end before. */
-  readonly idle: number;
-}
+export type DatabaseTimeLimits = ReturnType<typeof timeLimitsFor>;
 
-/** @param seconds the limit of a statement: see DATABASE_TIMEOUT_SECONDS */
-export function timeLimitsFor(seconds: number): DatabaseTimeLimits {
+/** Time limits of work in the database, in milliseconds. @param seconds the limit of a statement: see DATABASE_TIMEOUT_SECONDS */
+export function timeLimitsFor(seconds: number) {
   return {
+    /** A statement of a request. The mirror lifts this limit for its own writes. */
     statement: seconds * 1000,
+    /** The wait for a connection, before a request is rejected as retryable. */
     connection: seconds * 400,
+    /** The wait of a preview for locks of a revision or another preview: shorter than a statement. */
     lock: seconds * 800,
+    /** The wait for the result of a statement. It exceeds the limit of a statement, which the server itself cancels. */
     result: seconds * 1000 + 1000,
+    /** All statements of a preview together, because a revision waits for the rows that it has changed. */
     preview: seconds * 2000,
+    /** A transaction without statements, which the server then ends because its locks block others. Previews end before. */
     idle: seconds * 4000,
   };
 }

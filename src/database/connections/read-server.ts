@@ -1,5 +1,5 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import type { Revisions } from '../revisions.js';
@@ -22,9 +22,9 @@ export class ReadServer implements OnApplicationShutdown {
 
   constructor(url: string, { poolSize, timeoutSeconds }: Config['database']) {
     const limits = timeLimitsFor(timeoutSeconds);
-    const options = { ...poolOptions(poolSize, limits), connectionTimeoutMillis: CONNECTION_TIMEOUT_MS };
-    this.pool = createPool(url, options);
-    this.statements = new StatementPool(this.pool, limits);
+    const options = poolOptions(poolSize, limits);
+    this.pool = createPool(url, { ...options, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS });
+    this.statements = new StatementPool(() => this.pool, limits);
   }
 
   /** Requests are answered until this hook runs. */
@@ -45,8 +45,7 @@ export class ReadServer implements OnApplicationShutdown {
     if (known === null || performance.now() < this.restsUntil) return null;
     try {
       const rows = await this.statements.read<Row>(statement, values);
-      const id = revisionOf(statement, rows);
-      return id === known.id ? rows : null;
+      return revisionOf(statement, rows) === known.id ? rows : null;
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
       if (!(error instanceof NothingReadError)) this.restsUntil = performance.now() + REST_MS;
@@ -56,19 +55,15 @@ export class ReadServer implements OnApplicationShutdown {
 }
 
 /** Why a server cannot be read; null if it has a revision of the primary. */
-export async function checkReadServer(connectionString: string, primary: pg.Pool): Promise<string | null> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2000, query_timeout: 2000 });
-  client.on('error', () => undefined);
+export async function checkReadServer(url: string, primary: pg.Pool): Promise<string | null> {
+  const pool = createPool(url, { connectionTimeoutMillis: 2000, query_timeout: 2000 });
   try {
-    await client.connect();
-    const { rows } = await client.query<{ id: string | null }>(
-      'select revision_uuid as id from mirror_state',
-    );
+    const { rows } = await pool.query<{ id: string | null }>('select revision_uuid as id from mirror_state');
     const known = await primary.query('select from revisions where uuid = $1', [rows[0]?.id ?? null]);
     return known.rowCount === 0 ? 'it has no revision of the primary' : null;
   } catch (error) {
     return reasonOf(error);
   } finally {
-    await client.end().catch(() => undefined);
+    await pool.end();
   }
 }

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { ClientBase, Pool, QueryArrayResult } from 'pg';
 import { databaseError, NothingReadError } from '../statements/database-error.js';
 import { type Statement, statementChannel } from '../statements/statement.js';
@@ -6,19 +5,17 @@ import type { DatabaseTimeLimits } from './pool-options.js';
 
 /** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
 const MAX_PREPARED = 100;
-/** The names of this many statements that were used at least once are remembered. */
-const MAX_USED = 2000;
 
 /**
  * Runs statements on the connections of a pool. A statement is prepared from its second use on, because most selections are used
  * once. A connection with many prepared statements is replaced, because the driver cannot close single ones.
  */
 export class StatementPool {
-  private readonly used = new LRUCache<string, true>({ max: MAX_USED });
+  private readonly used = new WeakSet<Statement>();
   private readonly prepared = new WeakMap<ClientBase, Set<string>>();
 
   constructor(
-    private readonly pool: Pool,
+    private readonly pool: () => Pool,
     private readonly limits: DatabaseTimeLimits,
   ) {}
 
@@ -27,7 +24,8 @@ export class StatementPool {
    * @throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const client = await this.pool.connect().catch((error: unknown) => Promise.reject(databaseError(error)));
+    const connecting = this.pool().connect();
+    const client = await connecting.catch((error: unknown) => Promise.reject(databaseError(error)));
     let failure: Error | undefined;
     try {
       return await this.readOn<Row>(client, statement, values);
@@ -42,10 +40,11 @@ export class StatementPool {
   /** Runs one statement on a connection that the caller holds; it throws as `read` does. */
   async readOn<Row extends unknown[]>(
     client: ClientBase,
-    { name, text, returnsRevision }: Statement,
+    statement: Statement,
     values: readonly unknown[],
   ): Promise<Row[]> {
-    const kind = this.prepares(client, name) ? { name } : { queryMode: 'extended' };
+    const { name, text, returnsRevision } = statement;
+    const kind = this.prepares(client, statement) ? { name } : { queryMode: 'extended' };
     const query = { ...kind, text, values: [...values], rowMode: 'array', query_timeout: this.limits.result };
     try {
       const sent = () => client.query(query) as unknown as Promise<QueryArrayResult<Row>>;
@@ -62,11 +61,11 @@ export class StatementPool {
     return (this.prepared.get(client)?.size ?? 0) >= MAX_PREPARED;
   }
 
-  private prepares(client: ClientBase, name: string): boolean {
+  private prepares(client: ClientBase, statement: Statement): boolean {
     const names = this.prepared.get(client) ?? new Set();
     this.prepared.set(client, names);
-    if (this.used.get(name) === true && names.size < MAX_PREPARED) names.add(name);
-    this.used.set(name, true);
-    return names.has(name);
+    if (this.used.has(statement) && names.size < MAX_PREPARED) names.add(statement.name);
+    this.used.add(statement);
+    return names.has(statement.name);
   }
 }

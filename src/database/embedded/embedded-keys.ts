@@ -17,22 +17,16 @@ export class EmbeddedKeys {
     const find = 'select value from embedded_keys where name = $1';
     const [found] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
     if (found !== undefined) return found.value;
-    const text =
-      'insert into embedded_keys (name, value) values ($1, $2) on conflict on constraint embedded_keys_pk do nothing';
+    const text = 'insert into embedded_keys (name, value) values ($1, $2) on conflict do nothing';
     await this.dataSource.query(text, [name, JSON.stringify(await make())]);
-    const [kept] = await this.dataSource.query<{ value: Value }[]>(find, [name]);
-    if (kept === undefined) throw new Error(`The key ${name} was written but cannot be read`);
-    return kept.value;
+    return this.findOrCreate(name, make);
   }
 
   /** Returns false if the present value is another one. */
   async replace<Value extends object>(name: string, present: Value, value: Value): Promise<boolean> {
-    const rows = await this.dataSource.query<object[]>(
-      `with replaced as (
-         update embedded_keys set value = $3 where name = $1 and value = $2::jsonb returning name
-       ) select name from replaced`,
-      [name, JSON.stringify(present), JSON.stringify(value)],
-    );
-    return rows.length === 1;
+    const text = 'update embedded_keys set value = $3 where name = $1 and value = $2::jsonb';
+    const values = [name, JSON.stringify(present), JSON.stringify(value)];
+    const [, count] = await this.dataSource.query<[rows: unknown[], count: number]>(text, values);
+    return count === 1;
   }
 }

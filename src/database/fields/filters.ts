@@ -24,8 +24,6 @@ const FILTER_TYPES = {
 
 export type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
 
-/** Maximum number of values of `in`. */
-const MOST_VALUES = 100;
 /** Number of code units of a value and of a text in a filter that are compared. */
 export const COMPARED = 512;
 /** Number of characters of a prepared text that an index holds. The size of an index entry is limited. */
@@ -48,9 +46,7 @@ export function filterTypeOf(field: Pick<Field, 'type' | 'column' | 'isFilterabl
 export function comparedName(field: FieldDefinition): string | null {
   const { column, filter, match = 'caseIgnore' } = field;
   if (column !== null) return filter === undefined ? null : `${column}_compared`;
-  return filter === undefined && filterTypeOf(field) !== 'StringFilter'
-    ? null
-    : `${storedName(field)} ${match}`;
+  return filterTypeOf(field) === 'StringFilter' ? `${storedName(field)} ${match}` : null;
 }
 
 /** Returns the text by which a value is compared. */
@@ -63,7 +59,7 @@ export function comparedText({ match = 'caseIgnore' }: Pick<FieldDefinition, 'ma
 }
 
 /** SQL that a filter compares and an index holds. `values` is the JSONB column. */
-export function comparedSql(field: Field, values: string): string {
+function comparedSql(field: Field, values: string): string {
   const name = storedName(field);
   switch (filterTypeOf(field)) {
     case 'IntFilter':
@@ -78,151 +74,108 @@ export function comparedSql(field: Field, values: string): string {
 type Compared = Readonly<Record<string, unknown>>;
 
 /**
- * SQL conditions for the values of the fields that a filter has. The filter may have other members too.
+ * SQL conditions for the fields by which a list is filtered. The filter may have other members too.
  * @param alias the table of users or groups
- * @throws BadUserInputError if `in` has too many values
+ * @throws BadUserInputError if a list of values is too long
  */
-export function valueConditions(
+export function fieldConditions(
   fields: readonly Field[],
   filter: Compared,
   values: Values,
   alias: string,
 ): string[] {
   return fields.flatMap((field) => {
-    const wanted = filter[field.name] as Compared | null | undefined;
+    const { name, visibleTo } = field;
+    if (field.filter !== undefined) {
+      // The expression of the index. No object has an empty value, and an absent value does not match an empty one.
+      const sql = `coalesce(${alias}.${comparedName(field) ?? ''}, '')`;
+      const plural = pluralOf(name);
+      const wanted = { is: filter[name], in: filter[plural] };
+      return textConditions(sql, wanted, values, field, plural).map((each) => `${each} and ${sql} <> ''`);
+    }
     const type = filterTypeOf(field);
-    if (type === null || wanted === undefined || wanted === null) return [];
-    const conditions = CONDITIONS[type](comparedSql(field, `${alias}.field_values`), wanted, values, field);
-    if (conditions.length === 0 || field.visibleTo === undefined) return conditions;
-    return [...conditions, isInAudience(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
+    const wanted = filter[name] as Compared | null | undefined;
+    if (type === null || !wanted) return [];
+    const sql = comparedSql(field, `${alias}.field_values`);
+    const conditions =
+      type === 'StringFilter' || type === 'BooleanFilter'
+        ? textConditions(sql, wanted, values, field)
+        : orderedConditions(sql, type, wanted, values, name);
+    if (conditions.length === 0 || visibleTo === undefined) return conditions;
+    return [...conditions, isInAudience(visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
   });
 }
 
-type Build = (sql: string, wanted: Compared, values: Values, field: Field) => string[];
-
-const CONDITIONS: Readonly<Record<FilterType, Build>> = {
-  StringFilter: (sql, { is, in: among, startsWith }, values, field) => [
-    ...given(is, (text: string) => `${sql} = ${values.add(comparedText(field, text))}::text`),
-    ...given(among, (texts: string[]) => {
-      const compared = bounded(texts, field.name).map((text) => comparedText(field, text));
-      return `${sql} = any (${values.add(compared)}::text[])`;
-    }),
-    ...given(startsWith, (text: string) => startsWithText(sql, text, values, field)),
-  ],
-  IntFilter: (sql, wanted, values, { name }) => comparisons(sql, INTEGERS, wanted, values, name),
-  FloatFilter: (sql, wanted, values, { name }) => comparisons(sql, NUMBERS, wanted, values, name),
-  BooleanFilter: (sql, { is }, values) =>
-    given(is, (value: boolean) => `${sql} = ${values.add(String(value))}::text`),
-  DateTimeFilter: (sql, { since, until }, values) =>
-    between(sql, { ...INSTANTS, from: textOf(since), to: textOf(until) }, values),
-};
-
-/** A type in SQL, with its least and its greatest value. */
-interface Ordered {
-  readonly type: string;
-  readonly least: unknown;
-  readonly greatest: unknown;
+/** The values have the types of the schema. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
-const INTEGERS: Ordered = { type: 'integer', least: -(2 ** 31), greatest: 2 ** 31 - 1 };
-const NUMBERS: Ordered = { type: 'float8', least: -Infinity, greatest: Infinity };
-const INSTANTS: Ordered = {
-  type: 'text',
-  least: '0001-01-01T00:00:00.000Z',
-  greatest: '9999-12-31T23:59:59.999Z',
-};
-
-function comparisons(
+function textConditions(
   sql: string,
-  order: Ordered,
-  { is, in: among, min, max }: Compared,
+  { is, in: among, startsWith }: Compared,
+  values: Values,
+  field: Field,
+  listName = field.name,
+): string[] {
+  const conditions: string[] = [];
+  if (isGiven(is)) conditions.push(`${sql} = ${values.add(comparedText(field, String(is)))}::text`);
+  if (isGiven(among)) {
+    const compared = boundedList(among as string[], listName).map((text) => comparedText(field, text));
+    conditions.push(`${sql} = any (${values.add(compared)}::text[])`);
+  }
+  if (isGiven(startsWith)) {
+    const prefix = prepareValue(String(startsWith).slice(0, COMPARED), field.match ?? 'caseIgnore', true);
+    if ([...prefix].length > INDEXED)
+      throw new BadUserInputError(
+        `startsWith of ${field.name} has more than ${INDEXED} characters`,
+        field.name,
+      );
+    // A range, because the plan of a prepared statement uses an index for LIKE only with a constant.
+    const [first, last] = [values.add(prefix), values.add(`${prefix}${LAST}`)];
+    conditions.push(`${sql} >= ${first}::text and ${sql} < ${last}::text`);
+  }
+  return conditions;
+}
+
+/** The types of values that have an order in SQL, with their least and their greatest value. */
+const ORDERED = {
+  IntFilter: ['integer', -(2 ** 31), 2 ** 31 - 1],
+  FloatFilter: ['float8', -Infinity, Infinity],
+  DateTimeFilter: ['text', '0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'],
+} as const;
+
+function orderedConditions(
+  sql: string,
+  of: keyof typeof ORDERED,
+  { is, in: among, min, max, since, until }: Compared,
   values: Values,
   name: string,
 ): string[] {
-  return [
-    ...given(is, (value: number) => `${sql} = ${values.add(value)}::${order.type}`),
-    ...given(among, (list: number[]) => `${sql} = any (${values.add(bounded(list, name))}::${order.type}[])`),
-    ...between(sql, { ...order, from: min, to: max }, values),
-  ];
-}
-
-/** Always with two bounds: the planner takes a range with one bound for a third of the table, and reads all of it. */
-function between(
-  sql: string,
-  { type, least, greatest, from, to }: Ordered & { readonly from: unknown; readonly to: unknown },
-  values: Values,
-): string[] {
-  if ((from ?? null) === null && (to ?? null) === null) return [];
-  const [lower, upper] = [values.add(from ?? least), values.add(to ?? greatest)];
-  return [`${sql} between ${lower}::${type} and ${upper}::${type}`];
-}
-
-/** As a range, because the plan of a prepared statement uses an index for LIKE only with a constant. */
-function startsWithText(sql: string, text: string, values: Values, { name, match }: Field): string {
-  const prefix = prepareValue(text.slice(0, COMPARED), match ?? 'caseIgnore', true);
-  if ([...prefix].length > INDEXED)
-    throw new BadUserInputError(`startsWith of ${name} has more than ${INDEXED} characters`, name);
-  return `${sql} >= ${values.add(prefix)}::text and ${sql} < ${values.add(`${prefix}${LAST}`)}::text`;
+  const [type, least, greatest] = ORDERED[of];
+  const [from, to] = [min ?? textOf(since), max ?? textOf(until)];
+  const conditions: string[] = [];
+  if (isGiven(is)) conditions.push(`${sql} = ${values.add(is)}::${type}`);
+  if (isGiven(among))
+    conditions.push(`${sql} = any (${values.add(boundedList(among as unknown[], name))}::${type}[])`);
+  // Always with two bounds: the planner takes a range with one bound for a third of the table, and reads all of it.
+  if (isGiven(from) || isGiven(to)) {
+    const [lower, upper] = [values.add(from ?? least), values.add(to ?? greatest)];
+    conditions.push(`${sql} between ${lower}::${type} and ${upper}::${type}`);
+  }
+  return conditions;
 }
 
 /** An instant as it is stored. An offset can move an input out of the years with four digits. */
 function textOf(instant: unknown): string | null {
   if (!(instant instanceof Date)) return null;
-  const [earliest, latest] = [INSTANTS.least, INSTANTS.greatest].map((text) => Date.parse(String(text)));
-  const time = Math.min(Math.max(instant.getTime(), earliest ?? -Infinity), latest ?? Infinity);
-  return new Date(time).toISOString();
-}
-
-/** The values have the types of the schema. */
-function given(value: unknown, conditionOf: (value: never) => string): string[] {
-  return value === undefined || value === null ? [] : [conditionOf(value as never)];
-}
-
-function bounded<List extends readonly unknown[]>(list: List, name: string): List {
-  if (list.length <= MOST_VALUES) return list;
-  throw new BadUserInputError(`in of ${name} has more than ${MOST_VALUES} values`, name);
-}
-
-/** SQL for what the filter by a field compares, read from the table of users or groups with this alias. */
-export function comparedSqlOf(field: Field, alias: string): string {
-  const name = comparedName(field) ?? '';
-  return field.column === null ? `${alias}.${FIELD_VALUES} ->> '${name}'` : `${alias}.${name}`;
-}
-
-/**
- * The conditions for the fields by which a list is filtered. The filter may have other members too. No object has an empty
- * value, and an absent value does not match an empty one.
- * @param conditionOf returns the condition that what the field is compared by equals an SQL expression
- * @throws BadUserInputError when a list of values is too long
- */
-export function fieldConditions(
-  fields: readonly Field[],
-  filter: Readonly<Record<string, unknown>>,
-  values: Values,
-  conditionOf: (field: Field, value: string) => string,
-): string[] {
-  return fields.flatMap((field) => {
-    if (field.filter === undefined) return [];
-    const plural = pluralOf(field.name);
-    const { [field.name]: wanted, [plural]: several } = filter;
-    return [
-      ...(typeof wanted === 'string'
-        ? [conditionOf(field, `nullif(${values.add(comparedText(field, wanted))}::text, '')`)]
-        : []),
-      ...(Array.isArray(several)
-        ? [conditionOf(field, anyOf(field, boundedList(several as string[], plural), values))]
-        : []),
-    ];
-  });
-}
-
-function anyOf(field: Field, wanted: readonly string[], values: Values): string {
-  const texts = wanted.map((text) => comparedText(field, text));
-  return `any (${values.add(texts.filter((text) => text !== ''))}::text[])`;
+  const [, least, greatest] = ORDERED.DateTimeFilter;
+  const time = Math.max(instant.getTime(), Date.parse(least));
+  return new Date(Math.min(time, Date.parse(greatest))).toISOString();
 }
 
 /** The members that the filters of users and groups share. */
-export interface ListFilter extends Readonly<Record<string, unknown>> {
+interface ListFilter extends Readonly<Record<string, unknown>> {
   readonly search?: string | null;
   readonly ids?: string[] | null;
   readonly emails?: string[] | null;
@@ -251,42 +204,37 @@ export function listConditions(
   if (updatedSince) conditions.push(`${alias}.updated_at >= ${values.add(updatedSince)}::timestamptz`);
   if (typeof search === 'string')
     conditions.push(searchCondition(alias, parseSearch(search, 'search'), values));
-  // The left side matches the expression of the index.
-  const equals = (field: Field, value: string) => `coalesce(${comparedSqlOf(field, alias)}, '') = ${value}`;
-  return [
-    ...conditions,
-    ...fieldConditions(fields, filter, values, equals),
-    ...valueConditions(fields, filter, values, alias),
-  ];
+  return [...conditions, ...fieldConditions(fields, filter, values, alias)];
 }
 
 /** Prefix of the names of indexes for the filters by custom fields. No other index has it. */
 const PREFIX = 'values_of_';
 
-export interface ValueIndex {
-  /** Contains a hash of the definition, so an index with this name has this definition. */
-  readonly name: string;
-  readonly definition: string;
-}
+/** Names and definitions of indexes. A name contains a hash of the definition. */
+export type ValueIndexes = ReadonlyMap<string, string>;
 
 /** The indexes for the filters by custom fields. Each holds the values, and the objects with equal ones in the order of pages. */
-export function valueIndexesOf(table: 'users' | 'groups', fields: readonly Field[]): ValueIndex[] {
-  const filtered = fields.filter((field) => filterTypeOf(field) !== null);
-  return filtered.map((field) => {
-    const sql = comparedSql(field, FIELD_VALUES);
-    const definition = `on ${table} (${sql}, sort_name, key) where ${sql} is not null`;
-    const hash = createHash('sha256').update(definition).digest('hex').slice(0, 16);
-    return { name: `${PREFIX}${table}_${hash}`, definition };
-  });
+export function valueIndexesOf(tables: Readonly<Record<'users' | 'groups', readonly Field[]>>): ValueIndexes {
+  const indexes = Object.entries(tables).flatMap(([table, fields]) =>
+    fields
+      .filter((field) => filterTypeOf(field) !== null)
+      .map((field): [string, string] => {
+        const sql = comparedSql(field, FIELD_VALUES);
+        const definition = `on ${table} (${sql}, sort_name, key) where ${sql} is not null`;
+        const hash = createHash('sha256').update(definition).digest('hex').slice(0, 16);
+        return [`${PREFIX}${table}_${hash}`, definition];
+      }),
+  );
+  return new Map(indexes);
 }
 
 /**
- * Creates the missing indexes and drops those that no field needs. An index that an interruption has left invalid is
- * created again. Only the leader calls this.
+ * Creates the missing indexes and drops those that no field needs, or that an interruption has left invalid. Only the leader calls
+ * this.
  */
 export async function keepValueIndexes(
   runner: QueryRunner,
-  wanted: readonly ValueIndex[],
+  wanted: ValueIndexes,
   signal: AbortSignal,
 ): Promise<void> {
   const existing = (await runner.query(
@@ -295,18 +243,18 @@ export async function keepValueIndexes(
      where c.relnamespace = to_regnamespace(current_schema()) and starts_with(c.relname::text, $1)`,
     [PREFIX],
   )) as { name: string; isValid: boolean }[];
-  const kept = new Set(existing.filter(({ isValid }) => isValid).map(({ name }) => name));
-  const names = new Set(wanted.map(({ name }) => name));
-  for (const { name } of existing) {
-    if (kept.has(name) && names.has(name)) continue;
+  const kept = existing.filter(({ name, isValid }) => isValid && wanted.has(name)).map(({ name }) => name);
+  const missing = [...wanted].filter(([name]) => !kept.includes(name));
+  const statements = [
+    ...existing
+      .filter(({ name }) => !kept.includes(name))
+      .map(({ name }) => `drop index concurrently if exists ${name}`),
+    ...missing.map(([name, definition]) => `create index concurrently ${name} ${definition}`),
+    // The planner has no statistics of an expression before.
+    ...(missing.length > 0 ? ['analyze users, groups'] : []),
+  ];
+  for (const statement of statements) {
     signal.throwIfAborted();
-    await runner.query(`drop index concurrently if exists ${name}`);
+    await runner.query(statement);
   }
-  const missing = wanted.filter(({ name }) => !kept.has(name));
-  for (const { name, definition } of missing) {
-    signal.throwIfAborted();
-    await runner.query(`create index concurrently ${name} ${definition}`);
-  }
-  // The planner has no statistics of an expression before.
-  if (missing.length > 0) await runner.query('analyze users, groups');
 }

@@ -13,43 +13,19 @@ import type { SelectedFields } from '../../common/page.js';
 import { isInAudience } from '../visibility/conditions.js';
 import { comparedName, comparedText, FIELD_VALUES } from './filters.js';
 
-/** SQL for the value of a field, read from the table of users or groups with this alias. */
-export function sqlOfField(field: Field, alias: string): string {
-  return field.column === null ? storedValue(field, alias) : `${alias}.${field.column}`;
+/** SQL for an instant as the text that the API and JSONB have. */
+export function instantText(sql: string): string {
+  return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** No expression fails on a value that the field had with another type, which stays until it is read again. */
-function storedValue(field: Field, alias: string): string {
-  const values = `${alias}.${FIELD_VALUES}`;
-  const value = `${values} -> '${storedName(field)}'`;
-  const text = `${values} ->> '${storedName(field)}'`;
-  if (isList(field) || field.reader === 'reference') {
-    return field.reader === 'lines'
-      ? `case jsonb_typeof(${value}) when 'array' then ${value} else '[]' end`
-      : `coalesce(${value}, '[]')`;
-  }
-  switch (field.reader) {
-    case 'integer':
-    case 'number':
-      return `(${value})`;
-    case 'boolean':
-      return `case ${text} when 'true' then true when 'false' then false end`;
-    case 'time':
-      return `case when ${text} like '____-__-__T__:__:__.___Z' then ${text} end`;
-    default:
-      return text;
-  }
-}
-
-const BOOLEAN_READERS: ReadonlySet<Field['reader']> = new Set(['boolean', 'picture', 'activity']);
-const JSON_READERS: ReadonlySet<Field['reader']> = new Set(['integer', 'number', 'reference']);
-
-/** Type of the SQL of a field. Values of one type can be in one column of a union. */
-export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | 'text' {
+/** SQL for the value of a field, read from the table of users or groups with this alias. Names in JSONB contain the type. */
+function sqlOfField(field: Field, alias: string): string {
   const { column, reader } = field;
-  if (column === null && (isList(field) || JSON_READERS.has(reader))) return 'jsonb';
-  if (column !== null && isInstant(field)) return 'timestamptz';
-  return BOOLEAN_READERS.has(reader) ? 'boolean' : 'text';
+  if (column !== null) return isInstant(field) ? instantText(`${alias}.${column}`) : `${alias}.${column}`;
+  const [value, text] = ['->', '->>'].map((get) => `${alias}.${FIELD_VALUES} ${get} '${storedName(field)}'`);
+  if (isList(field) || reader === 'reference') return `coalesce(${value}, '[]')`;
+  if (reader === 'boolean') return `(${text})::boolean`;
+  return reader === 'integer' || reader === 'number' ? `(${value})` : `(${text})`;
 }
 
 /** SQL for the value of a field, null for viewers that do not see it. */
@@ -60,7 +36,7 @@ function visibleSql(field: Field, alias: string): string {
 }
 
 /** Where the properties of a user or a group are read from. */
-export interface PropertyTable {
+interface PropertyTable {
   readonly alias: string;
   /** Prefix of carried columns, such as `m.user_`. Default: all properties come from the table itself. */
   readonly carriedAs?: string;
@@ -70,26 +46,22 @@ export interface PropertyTable {
  * SQL for every property of a user or a group, by name. `key` is the primary key of the row, and `entryUuid` the identity
  * of the entry.
  */
-export function propertyColumns(
+function propertyColumns(
   fields: readonly Field[],
   { alias, carriedAs }: PropertyTable,
 ): Record<string, string> {
   const columns: Record<string, string> = {
-    key: carriedAs === undefined ? `${alias}.key` : `${carriedAs}key`,
+    key: `${carriedAs ?? `${alias}.`}key`,
     entryUuid: `${alias}.entry_uuid`,
   };
-  for (const field of fields) {
-    if (field.reader === 'reference') continue;
-    const carried = field.isCarried === true ? carriedAs : undefined;
-    if (field.reader !== 'picture') {
-      columns[field.name] =
-        carried === undefined ? visibleSql(field, alias) : `${carried}${carriedName(field)}`;
-    } else {
-      columns[levelOf(field)] =
-        carried === undefined
-          ? `case when ${sqlOfField(field, alias)} is not null then ${alias}.visible_to end`
-          : `case when ${carried}${carriedName(field)} then ${carried}visible_to end`;
-    }
+  for (const field of fields.filter(({ reader }) => reader !== 'reference')) {
+    const prefix = field.isCarried === true ? carriedAs : undefined;
+    const own = prefix === undefined ? sqlOfField(field, alias) : `${prefix}${carriedName(field)}`;
+    if (field.reader !== 'picture')
+      columns[field.name] = prefix === undefined ? visibleSql(field, alias) : own;
+    else if (prefix === undefined)
+      columns[levelOf(field)] = `case when ${own} is not null then ${alias}.visible_to end`;
+    else columns[levelOf(field)] = `case when ${own} then ${prefix}visible_to end`;
   }
   return columns;
 }
@@ -99,75 +71,44 @@ function carriedName({ name, column, reader }: FieldDefinition): string {
   return `${reader === 'picture' ? 'has_' : ''}${column ?? name}`;
 }
 
-export function carriedNames(fields: readonly FieldDefinition[]): string[] {
-  const carried = fields.filter(({ isCarried }) => isCarried === true);
-  return carried.flatMap((field) => [carriedName(field), ...comparedColumns(field)]);
-}
-
-/** The column with what a filter compares, if the field has one. */
-export function comparedColumns(field: FieldDefinition): string[] {
-  return field.column === null ? [] : [comparedName(field) ?? []].flat();
-}
-
 /** SQL for the columns that memberships carry, by their names without `user_` or `group_`. */
 export function carriedColumns(fields: readonly Field[], alias: string): Record<string, string> {
   const columns = fields
     .filter(({ isCarried }) => isCarried === true)
-    .flatMap((field): [string, string][] => {
+    .map((field): [string, string] => {
       const sql = sqlOfField(field, alias);
-      const compared = comparedColumns(field).map((name): [string, string] => [name, `${alias}.${name}`]);
-      return [[carriedName(field), field.reader === 'picture' ? `${sql} is not null` : sql], ...compared];
+      return [carriedName(field), field.reader === 'picture' ? `${sql} is not null` : sql];
     });
   return { sort_name: `${alias}.sort_name`, ...Object.fromEntries(columns) };
 }
 
-export interface WrittenColumn<Value> {
-  readonly name: string;
-  readonly type: string;
-  readonly valueOf: (value: Value) => unknown;
-}
+type ValueOf = (value: Readonly<Record<string, unknown>>) => unknown;
 
-export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
-  fields: readonly Field[],
-): WrittenColumn<Value>[] {
-  const mapped = mappedFields(fields);
-  const inJson = mapped.filter(({ column }) => column === null);
-  const names = inJson.map(storedName);
-  const compared = inJson.flatMap((field) => {
-    const name = comparedName(field);
-    return name === null ? [] : [{ name, field, of: storedName(field) }];
+/** The columns of users or groups that the values of an entry fill, by name. */
+export function writtenColumns(fields: readonly Field[]): ReadonlyMap<string, ValueOf> {
+  const columns = new Map<string, ValueOf>();
+  const textOf = (field: Field, value: unknown) =>
+    typeof value === 'string' ? comparedText(field, value) : null;
+  const inJson = mappedFields(fields).filter(({ column }) => column === null);
+  for (const field of mappedFields(fields)) {
+    const { name, column } = field;
+    const compared = comparedName(field);
+    if (column === null) continue;
+    columns.set(column, (value) => value[name]);
+    if (compared !== null) columns.set(compared, (value) => textOf(field, value[name]));
+  }
+  columns.set(FIELD_VALUES, (value) => {
+    const held: Record<string, unknown> = {};
+    for (const field of inJson) {
+      const stored = value[storedName(field)] ?? null;
+      const compared = comparedName(field);
+      if (stored !== null) held[storedName(field)] = stored;
+      if (typeof stored === 'string' && compared !== null) held[compared] = textOf(field, stored);
+    }
+    return Object.keys(held).length === 0 ? null : held;
   });
-  const textOf = (field: Field, text: unknown) =>
-    typeof text === 'string' ? comparedText(field, text) : null;
-  const columns = mapped.flatMap((field): WrittenColumn<Value>[] => {
-    const { name, column, reader } = field;
-    if (column === null) return [];
-    const also = comparedColumns(field).map((each) => ({
-      name: each,
-      type: 'text',
-      valueOf: (value: Value) => textOf(field, value[name]),
-    }));
-    return [{ name: column, type: SQL_TYPES[reader] ?? 'text', valueOf: (value) => value[name] }, ...also];
-  });
-  const json = (value: Value) => {
-    const held = names.flatMap((name) =>
-      (value[name] ?? null) === null ? [] : [[name, value[name]] as const],
-    );
-    if (held.length === 0) return null;
-    const keys = compared.flatMap(({ name, field, of }) => {
-      const text = textOf(field, value[of]);
-      return text === null ? [] : [[name, text] as const];
-    });
-    return JSON.stringify(Object.fromEntries([...held, ...keys]));
-  };
-  return [...columns, { name: FIELD_VALUES, type: 'jsonb', valueOf: json }];
+  return columns;
 }
-
-const SQL_TYPES: Partial<Record<Field['reader'], string>> = {
-  picture: 'bytea',
-  time: 'timestamptz',
-  boolean: 'boolean',
-};
 
 /** The objects that have references, or that references name. */
 export type ObjectKind = FieldReference['to'];
@@ -201,11 +142,7 @@ interface ProjectedModel<Model> {
 /** Reads users or groups from a table: only the columns of a selection, mapped to models. */
 export class Projection<Model extends object> {
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that are instants. In JSONB, instants are text already. */
-  readonly instants: readonly string[];
   readonly all: ProjectedColumns;
-  /** Types of the columns of fields, by property. */
-  readonly types: ReadonlyMap<string, ReturnType<typeof sqlTypeOf>>;
   /** The properties that each field needs, by field name. A field that is a property needs itself. */
   private readonly needs: Readonly<Record<string, readonly string[]>>;
   /** Selections are cached with their documents, so the same object returns with every request. */
@@ -222,10 +159,6 @@ export class Projection<Model extends object> {
       ...propertyColumns(fields, table),
       ...(Object.fromEntries(extra) as Record<string, string>),
     };
-    this.instants = fields
-      .filter((field) => field.column !== null && isInstant(field))
-      .map(({ name }) => this.columns[name] ?? '');
-    this.types = new Map(fields.map((field) => [field.name, sqlTypeOf(field)]));
     const pictures = pictureFields(fields).map(
       (field) => [field.name, ['key', 'id', levelOf(field)]] as const,
     );

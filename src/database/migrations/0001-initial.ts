@@ -7,15 +7,10 @@ export class Initial1763683200100 implements MigrationInterface {
     for (const statement of STATEMENTS) await runner.query(statement);
   }
 
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('drop materialized view database_complete');
-    await runner.query(`drop table ${TABLES}`);
-    await runner.query('drop function note_revision_uuid(), is_led_with_other_rules(integer)');
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is nothing before the first migration'));
   }
 }
-
-const TABLES = `webhooks, access_log, service_account_secrets, service_accounts, embedded_keys, mirror_state, revisions, changes,
-  effective_memberships, nestings, "references", names, groups, users, entries, pictures`;
 
 /** The entries of the directory, and what they name. */
 const ENTRIES = [
@@ -131,7 +126,6 @@ const OBJECTS = [
     user_id text not null,
     user_name text not null,
     user_school_year text collate "C",
-    user_school_year_compared text collate "C",
     user_has_photo boolean not null,
     user_has_picture boolean not null,
     group_id text not null,
@@ -185,14 +179,8 @@ const LOG = [
     id integer generated always as identity constraint revisions_pk primary key,
     uuid uuid not null default gen_random_uuid() constraint revisions_uuid_unique unique,
     applied_at timestamptz(3) not null,
-    users_created integer not null,
-    users_updated integer not null,
     users_deleted integer not null,
-    groups_created integer not null,
-    groups_updated integer not null,
     groups_deleted integer not null,
-    memberships_added integer not null,
-    memberships_changed integer not null,
     memberships_removed integer not null,
     attributes_lost jsonb not null default '{}',
     confirmed boolean not null
@@ -260,14 +248,6 @@ const LOG = [
       default substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16),
     constraint mirror_state_one_row check (only_row)
   )`,
-  // The search path is fixed because a restore of data alone runs without one.
-  `create function note_revision_uuid() returns trigger language plpgsql set search_path from current as $$
-    begin
-      new.revision_uuid := (select r.uuid from revisions r where r.id = new.revision);
-      return new;
-    end $$`,
-  `create trigger mirror_state_revision_uuid before insert or update of revision on mirror_state
-     for each row execute function note_revision_uuid()`,
   CREATE_IS_LED_WITH_OTHER_RULES,
   // Ids of changes start above those of every earlier database, unless it had more than a million changes per second. A cursor of
   // an earlier log is therefore never valid in this one.

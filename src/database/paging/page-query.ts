@@ -7,12 +7,12 @@ import {
   type SelectedCursors,
   type SortDirection,
 } from '../../common/page.js';
-import { jsonArray, REVISION, type Statement, statement, type Values } from '../statements/statement.js';
+import { REVISION, type Statement, statement, type Values } from '../statements/statement.js';
 
 /** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
   readonly sql: string;
-  readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
+  readonly type: 'text' | 'number' | 'timestamp';
 }
 
 export interface PageOrder {
@@ -38,8 +38,6 @@ export interface PageSource {
   readonly cursorsHaveRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
-  /** The columns that are instants. JSON has no type for them; they are returned as Date objects. */
-  readonly instants: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
   /** SQL for what that column holds, given SQL for the key. Default: the key. */
@@ -80,20 +78,20 @@ export type NameColumns = readonly [sortName: string, key: string];
 export function byName([sortName, key]: NameColumns): OrderColumn[] {
   return [
     { sql: sortName, type: 'text' },
-    { sql: key, type: 'integer' },
+    { sql: key, type: 'number' },
   ];
 }
 
 export function byTime(time: string, key: string): OrderColumn[] {
   return [
     { sql: time, type: 'timestamp' },
-    { sql: key, type: 'integer' },
+    { sql: key, type: 'number' },
   ];
 }
 
 /**
- * A statement for the pages of all parents, with one row for each: a PageRow. The page is one JSON value: an array for
- * each column, which Node.js parses in half the time of as many rows.
+ * A statement for the pages of all parents, with one row for each: a PageRow. Each column of a page is one JSON array, which Node.js
+ * parses in half the time of as many rows.
  */
 export interface PageQuery {
   readonly statement: Statement;
@@ -101,8 +99,10 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  /** The rows whose order columns follow the source's own columns in the page: see selectPage. */
+  /** The rows whose order columns follow the source's own columns in the page. */
   readonly cursors: SelectedCursors;
+  /** The number of columns of a page. Those of the order are the last ones. */
+  readonly width: number;
 }
 
 /** Values that are not selected are null. */
@@ -112,9 +112,8 @@ export type PageRow = [
   total: number | null,
   hasEarlierRows: true | null,
   hasLaterRows: true | null,
-  /** The columns of the source, then those of the order. */
-  page: (unknown[] | null)[] | null,
-  ...parentAndRevision: unknown[],
+  /** The columns of the page, those of a looked up parent, and the revision. */
+  ...pageParentAndRevision: unknown[],
 ];
 
 /**
@@ -130,6 +129,7 @@ export function planPage(
   parents: readonly number[] | ParentLookup | null,
   seal: KeySeal,
 ): PageQuery {
+  const { cursors } = selection;
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
   const bounds = {
@@ -140,36 +140,31 @@ export function planPage(
   const rows = [...source.conditions, ...parent.conditions];
   const values = [parent.position, ...selectPageValues(source, selection, rows, bounds, parent)];
   const tables = [...parent.tables];
+  let names: string[] = [];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
   if (isRead || source.values.all.length > 0) {
     // One additional row shows whether there is a next page.
     const rowLimit = isRead ? source.values.add(limit + 1) : '0';
-    tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), backward, rowLimit));
-    values.push('page.packed');
-  } else values.push('null');
-  const text = `select ${[...values, ...parent.columns, REVISION].join(', ')}${fromTables(tables)}`;
+    const within = [bounds.after, bounds.before].flatMap((each) => (each === null ? [] : [each.beyond]));
+    const direction = backward ? opposite(source.order.direction) : source.order.direction;
+    const arrays = selectArrays(source, cursors, rowLimit);
+    const found = selectRows(source, cursors !== 'none', [...rows, ...within], direction, rowLimit);
+    names = arrays.map((_, index) => `page.array_${index}`);
+    const selected = arrays.map((sql, index) => `${sql} as array_${index}`).join(', ');
+    tables.push(`lateral (\n  select ${selected} from (\n${found}\n  ) shown\n) page`);
+  }
+  const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
+  const text = `select ${[...values, ...names, ...parent.columns, REVISION].join(', ')}${from}`;
   return {
-    statement: statement(text, { returnsRevision: true }),
-    values: source.values.all,
-    source,
-    limit,
-    backward,
-    cursors: selection.cursors,
+    ...{ statement: statement(text, { returnsRevision: true }), values: source.values.all, source },
+    ...{ limit, backward, cursors, width: names.length },
   };
-}
-
-function fromTables(tables: readonly string[]): string {
-  return tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
 }
 
 interface Bounds {
   readonly after: Bound | null;
   readonly before: Bound | null;
-}
-
-function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {
-  return [...rows, ...[after, before].flatMap((each) => (each === null ? [] : [each.beyond]))];
 }
 
 /** SQL for the total, and for whether rows exist beyond the cursors. */
@@ -200,62 +195,43 @@ function findAnother(
 }
 
 /**
- * Builds a page as one value: an array for each column, sorted before it is aggregated. The order columns
- * follow, of all rows or of the first and the last one shown. `rowLimit` is the page size plus one.
+ * The columns of a page as JSON arrays, sorted before they are aggregated. The order columns follow, of all rows or of the first and
+ * the last one shown. `rowLimit` is the page size plus one.
  */
-function selectPage(
-  source: PageSource,
-  cursors: SelectedCursors,
-  conditions: readonly string[],
-  backward: boolean,
-  rowLimit: string,
-): string {
-  const { columns, order } = source;
-  const direction = backward ? opposite(order.direction) : order.direction;
-  const places = cursors === 'none' ? [] : order.columns;
-  const rows = selectRows(source, places, conditions, direction, rowLimit);
+function selectArrays({ columns, order }: PageSource, cursors: SelectedCursors, rowLimit: string): string[] {
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
-  const arrays = names.map((name) => `json_agg(${name})`);
   const keys = order.columns.map((_, index) => `order_${index}`);
-  if (cursors === 'every') arrays.push(...keys.map((name) => `json_agg(${name})`));
-  if (cursors === 'ends') {
-    const last = `least(count(*), ${rowLimit} - 1)::integer`;
-    const endsOf = (name: string) =>
-      `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
-    arrays.push(...keys.map(endsOf));
-  }
-  return `lateral (\n  select ${jsonArray(arrays)} as packed from (\n${rows}\n  ) shown\n) page`;
+  const last = `least(count(*), ${rowLimit} - 1)::integer`;
+  const endsOf = (name: string) => `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
+  return [
+    ...names.map((name) => `json_agg(${name})`),
+    ...(cursors === 'every' ? keys.map((name) => `json_agg(${name})`) : []),
+    ...(cursors === 'ends' ? keys.map(endsOf) : []),
+  ];
 }
 
-/** Selects the rows of a page, with their order columns. */
+/** Selects the rows of a page, with their order columns if they are needed. */
 function selectRows(
   source: PageSource,
-  places: readonly OrderColumn[],
+  hasPlaces: boolean,
   conditions: readonly string[],
   direction: SortDirection,
   rowLimit: string,
 ): string {
   const { order, from, parts } = source;
-  const keys = places.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
   const columns = [
-    ...source.columns.map((sql, index) => `${columnOf(source, sql)} as column_${index}`),
-    ...keys,
-  ];
+    ...source.columns.map((sql, index) => `${sql} as column_${index}`),
+    ...(hasPlaces ? order.columns : []).map(
+      (column, index) => `${outputOf(column)} as order_${index}`,
+    ),
+  ].join(', ');
   const select: SelectRows = (selected, tables, all) =>
-    [
-      `  select ${selected}`,
-      `  from ${tables}`,
-      `  ${where(all)}`,
-      `  order by ${orderBy(order, direction)}`,
-      `  limit ${rowLimit}`,
-    ].join('\n');
-  if (parts !== undefined) {
-    const inOrder = direction === order.direction ? parts.tables : parts.tables.toReversed();
-    const [relations, found] = selectParts({ ...parts, tables: inOrder }, select, conditions, rowLimit);
-    return `with ${relations}\n${select(columns.join(', '), `${found} ${parts.joins}`, [])}`;
-  }
-  return select(columns.join(', '), from, conditions);
+    `select ${selected} from ${tables} ${where(all)} order by ${orderBy(order, direction)} limit ${rowLimit}`;
+  if (parts === undefined) return select(columns, from, conditions);
+  const inOrder = direction === order.direction ? parts.tables : parts.tables.toReversed();
+  const [relations, found] = selectParts({ ...parts, tables: inOrder }, select, conditions, rowLimit);
+  return `with ${relations}\n${select(columns, `${found} ${parts.joins}`, [])}`;
 }
 
 /** SQL for as many rows as the page may have, in its order. */
@@ -289,20 +265,9 @@ function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 }
 
-function columnOf({ instants }: PageSource, sql: string): string {
-  return instants.includes(sql) ? outputOf(sql, 'timestamp') : sql;
-}
-
-/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
-export function outputOf(sql: string, type: OrderColumn['type']): string {
-  switch (type) {
-    case 'timestamp':
-      return `(extract(epoch from ${sql}) * 1000)::float8`;
-    case 'bigint':
-      return `(${sql})::float8`;
-    default:
-      return sql;
-  }
+/** An instant in a cursor is in milliseconds since 1970. */
+function outputOf({ sql, type }: OrderColumn): string {
+  return type === 'timestamp' ? `(extract(epoch from ${sql}) * 1000)::float8` : sql;
 }
 
 function selectParents(
@@ -318,8 +283,6 @@ function selectParents(
     const table = `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
     return { ...one, tables: [table], columns, total };
   }
-  if (parents.length === 1)
-    return { ...one, tables: [`(select ${values.add(parents[0])}::integer as key) parent`] };
   const table = `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
   return { ...one, tables: [table], position: 'parent.position' };
 }
@@ -354,23 +317,12 @@ function bound(
   };
 }
 
+/** A forged cursor may contain any whole number. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
 function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): string {
-  switch (type) {
-    case 'text':
-      return `${values.add(value)}::text`;
-    case 'integer':
-      return `${values.add(clamp(Number(value), 2 ** 31 - 1))}::integer`;
-    case 'bigint':
-      return `${values.add(Number(value))}::bigint`;
-    case 'timestamp':
-      return `${values.add(new Date(Math.max(0, clamp(Number(value), LAST_INSTANT))).toISOString())}::timestamptz`;
-  }
+  if (type === 'text') return `${values.add(value)}::text`;
+  if (type === 'number') return `${values.add(Number(value))}::bigint`;
+  const instant = new Date(Math.max(0, Math.min(Number(value), LAST_INSTANT)));
+  return `${values.add(instant.toISOString())}::timestamptz`;
 }
 
-/** Milliseconds since 1970. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
 const LAST_INSTANT = Date.UTC(9999, 0);
-
-/** A forged cursor may contain any whole number; the range of a column is smaller. */
-function clamp(value: number, bound: number): number {
-  return Math.max(-bound, Math.min(bound, value));
-}

@@ -25,9 +25,9 @@ export class Page<Row extends unknown[]> {
     private readonly seal: KeySeal,
   ) {
     const { limit, backward } = query;
-    const [, total, hasEarlierRows, hasLaterRows, page] = row ?? [];
-    const packed = page ?? [];
-    const read = rowsOf<Row>(query, packed);
+    const [, total, hasEarlierRows, hasLaterRows] = row ?? [];
+    const columns = (row?.slice(FIRST, FIRST + query.width) ?? []) as (unknown[] | null)[];
+    const read = rowsOf<Row>(query, columns);
     const beyond = read.length > limit;
     if (beyond) read.length = limit;
     this.rows = backward ? read.reverse() : read;
@@ -36,7 +36,8 @@ export class Page<Row extends unknown[]> {
     this.totalCount = total ?? 0;
     this.cursorExtras =
       query.source.cursorsHaveRevision === true ? [revisionOf(query.statement, [row ?? []]) ?? ''] : [];
-    this.places = packed.slice(widthOf(query)) as CursorValue[][];
+    // A source without columns has one that counts rows.
+    this.places = columns.slice(Math.max(1, query.source.columns.length)) as CursorValue[][];
   }
 
   /** The cursor of a row, or null if there is no such row. Only if its cursor was selected. */
@@ -91,31 +92,21 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
   query: PageQuery,
 ): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
   const [row] = await reader.read<PageRow>(query.statement, query.values);
-  const parent = row?.slice(PARENT, -1) ?? [];
+  const parent = row?.slice(FIRST + query.width, -1) ?? [];
   return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, row, reader.seal) };
 }
 
-/** Where the columns of the parent begin in a PageRow. */
-const PARENT = 5;
-
-/** Number of columns before those of the order. A source without columns has one that counts rows. */
-function widthOf({ source }: PageQuery): number {
-  return Math.max(1, source.columns.length);
-}
+/** Where the columns of the page begin in a PageRow. Those of the parent follow. */
+const FIRST = 4;
 
 /** The rows of a page. An empty page has null for each column. */
-function rowsOf<Row extends unknown[]>(query: PageQuery, packed: readonly (unknown[] | null)[]): Row[] {
-  const { columns: named, instants } = query.source;
-  for (const instant of instants) {
-    const column = packed[named.indexOf(instant)];
-    column?.forEach((value, index) => (column[index] = value === null ? null : new Date(Number(value))));
-  }
-  const count = packed[0]?.length ?? 0;
-  const width = named.length;
+function rowsOf<Row extends unknown[]>(query: PageQuery, columns: readonly (unknown[] | null)[]): Row[] {
+  const count = columns[0]?.length ?? 0;
+  const width = query.source.columns.length;
   const rows: Row[] = [];
   for (let index = 0; index < count; index++) {
     const row = new Array<unknown>(width);
-    for (let column = 0; column < width; column++) row[column] = packed[column]?.[index];
+    for (let column = 0; column < width; column++) row[column] = columns[column]?.[index];
     rows.push(row as Row);
   }
   return rows;

@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 
+/** Constraints that input can break. */
 const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
   service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
   service_accounts_id_form: () =>
@@ -19,23 +20,13 @@ const UNAVAILABLE =
   /^(08|53|57P|E(CONN|HOST|NET|PIPE|TIMEDOUT|NOENT|NOTFOUND|AI_AGAIN)|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
 const INCOMPLETE = /^(42P01|55000)$/;
-const LOCK_NOT_AVAILABLE = '55P03';
-/** Serialization failure and deadlock: two transactions changed the same rows at once. */
-const RACE = /^(40001|40P01)$/;
+/** A lock that was not available, a serialization failure, a deadlock: another transaction changes the same rows. */
+const BUSY = /^(55P03|40001|40P01)$/;
 const QUERY_CANCELED = '57014';
 
 /** Errors without a code. Among them that of TypeORM for each statement after the one whose connection was lost. */
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable|Query runner already released/;
-
-const BUSY = 'The directory is being changed at the moment';
-
-/** A conflict with another transaction. The transaction may succeed when it is repeated. */
-export class LostRaceError extends ServiceUnavailableError {
-  constructor(options?: ErrorOptions) {
-    super(BUSY, options);
-  }
-}
 
 /** The mirror has no revision yet, or none with the present rules of visibility. An empty list would be a wrong answer. */
 export class NothingReadError extends ServiceUnavailableError {
@@ -63,13 +54,13 @@ export function databaseError(error: unknown): Error {
   const broken = CONSTRAINTS[constraint ?? ''];
   if (broken !== undefined) return broken();
   const options = { cause: error };
+  const unavailable = (message: string) => new ServiceUnavailableError(message, options);
   if (code === QUERY_CANCELED)
     return new ServiceError('TIMEOUT', 'The answer took too long: ask for less at once', {}, options);
-  if (RACE.test(code)) return new LostRaceError(options);
-  if (INCOMPLETE.test(code)) return new ServiceUnavailableError('The database is incomplete', options);
-  if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, options);
+  if (BUSY.test(code)) return unavailable('The directory is being changed at the moment');
+  if (INCOMPLETE.test(code)) return unavailable('The database is incomplete');
   return UNAVAILABLE.test(code) || UNAVAILABLE_MESSAGES.test(error.message)
-    ? new ServiceUnavailableError('The database cannot be reached at the moment', options)
+    ? unavailable('The database cannot be reached at the moment')
     : error;
 }
 

@@ -1,26 +1,20 @@
-import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { KeySeal } from '../../common/key-seal.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { databaseError, LostRaceError, NothingReadError } from './database-error.js';
+import { databaseError, NothingReadError } from './database-error.js';
 import type { StatementPool } from '../connections/statement-pool.js';
 import type { DatabaseTimeLimits } from '../connections/pool-options.js';
 import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
 import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
 import { ifWrittenWith } from '../visibility/rules-in-mirror.js';
-import { forViewer, isRestricted } from '../visibility/visible-statement.js';
+import { forViewer, isRestricted, type VisibilitySource } from '../visibility/visible-statement.js';
 
-/** The connections of previews, and the pool that runs their statements. */
-interface PreviewConnections {
+/** The connections of previews, the pool that runs their statements, and the mirror that they read. */
+interface PreviewConnections extends Pick<VisibilitySource, 'seal' | 'rules' | 'hides'> {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
   readonly timeLimits: DatabaseTimeLimits;
-  readonly seal: KeySeal;
-  /** See ifWrittenWith. */
-  readonly rules: number;
-  /** See VisibilitySource. */
-  readonly hides: boolean;
 }
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
@@ -29,8 +23,8 @@ export class PreviewTransaction implements PageReader, Writer {
   private last: Promise<unknown> = Promise.resolve();
   /** Why no statement is sent: after an error, the server rejects all further ones until a rollback to the savepoint. */
   private failure: Error | null = null;
-  /** A conflict: the whole transaction has to run again, not only the change behind the savepoint. */
-  private race: LostRaceError | null = null;
+  /** When no further statement is sent, on the clock of `performance.now()`. */
+  private readonly latest: number;
   /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
   counter: { statements: number } | null = null;
@@ -40,17 +34,14 @@ export class PreviewTransaction implements PageReader, Writer {
   private constructor(
     private readonly connection: PoolClient,
     private readonly connections: PreviewConnections,
-    /** Aborted with the error for the client when the connection cannot be used any more. */
-    private readonly lost: AbortController,
-    private readonly viewer: Viewer,
-    private readonly readsRoles: boolean,
-  ) {}
+  ) {
+    this.latest = performance.now() + connections.timeLimits.preview;
+  }
 
   /**
    * Runs `work` in a transaction that is always rolled back. Throws what `work` throws, and:
    * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
-   * @throws LostRaceError after a conflict, even if `work` has caught it
-   * @throws ServiceUnavailableError if no connection is free
+   * @throws ServiceUnavailableError if no connection is free, or after a conflict with a revision
    * @throws ServiceError TIMEOUT if it takes too long
    */
   static async run<Result>(
@@ -59,42 +50,18 @@ export class PreviewTransaction implements PageReader, Writer {
     viewer: Viewer,
     readsRoles: boolean,
   ): Promise<Result> {
-    const { previewPool, statements, timeLimits } = connections;
-    const connection = await previewPool.connect();
-    const lost = new AbortController();
-    const onError = (error: unknown) => {
-      lost.abort(databaseError(error));
-    };
-    const timer = setTimeout(() => {
-      lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: request fewer changes at once'));
-    }, timeLimits.preview);
-    connection.on('error', onError);
-    // The server rolls back a transaction whose connection is closed.
-    lost.signal.addEventListener('abort', () => {
-      connection.release(true);
-    });
-    const transaction = new PreviewTransaction(connection, connections, lost, viewer, readsRoles);
+    const transaction = new PreviewTransaction(await connections.previewPool.connect(), connections);
     try {
-      await transaction.send(() => transaction.begin());
-      const result = await Promise.race([work(transaction), whenAborted(lost.signal)]);
-      if (transaction.race !== null) throw transaction.race;
-      return result;
-    } catch (error) {
-      throw transaction.race ?? error;
+      await transaction.send(() => transaction.begin(viewer, readsRoles));
+      return await work(transaction);
     } finally {
       await transaction.end();
-      clearTimeout(timer);
-      if (!lost.signal.aborted) {
-        connection.off('error', onError);
-        connection.release(statements.isExhausted(connection));
-      }
     }
   }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { fixedViewer, connections } = this;
-    if (fixedViewer === null && asked.readsViewer === true)
-      throw new Error('The roles of the viewer were not read');
+    if (fixedViewer === null && asked.readsViewer) throw new Error('The roles of the viewer were not read');
     const [statement, all] =
       fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, connections);
     return this.send(() => connections.statements.readOn<Row>(this.connection, statement, all));
@@ -122,7 +89,10 @@ export class PreviewTransaction implements PageReader, Writer {
       await this.query('release savepoint change');
       return result;
     } catch (error) {
-      await this.rollBackToSavepoint();
+      // Fields that have not received the failure yet send no statement after the rollback.
+      await this.settle();
+      this.failure = null;
+      await this.query('rollback to savepoint change; release savepoint change');
       this.fixedViewer = fixedViewer;
       throw error;
     }
@@ -136,23 +106,6 @@ export class PreviewTransaction implements PageReader, Writer {
       await seen;
       await nextTurn();
     }
-  }
-
-  private async begin(): Promise<void> {
-    // The driver returns one result for each statement of a text; its types say otherwise.
-    const { timeLimits, rules } = this.connections;
-    const revision = ifWrittenWith(this.viewer.seesHidden ? 0 : rules, 'revision_uuid');
-    // All statements see one revision.
-    const begin = `begin isolation level repeatable read; set local lock_timeout = ${timeLimits.lock}`;
-    const text = `${begin}; select ${revision} as id from mirror_state where ${IS_COMPLETE}`;
-    const results: unknown = await this.connection.query(text);
-    const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
-    this.revision = state?.id ?? null;
-    if (this.revision === null) throw new NothingReadError();
-    if (!isRestricted(this.connections, this.viewer) && !this.readsRoles) return;
-    const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [this.viewer.id]);
-    if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    this.fixedViewer = { ...this.viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
   }
 
   /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
@@ -170,14 +123,32 @@ export class PreviewTransaction implements PageReader, Writer {
     this.fixedViewer &&= change(this.fixedViewer);
   }
 
+  private async begin(viewer: Viewer, readsRoles: boolean): Promise<void> {
+    const { timeLimits, rules } = this.connections;
+    const revision = ifWrittenWith(viewer.seesHidden ? 0 : rules, 'revision_uuid');
+    // All statements see one revision.
+    const begin = `begin isolation level repeatable read; set local lock_timeout = ${timeLimits.lock}`;
+    const text = `${begin}; select ${revision} as id from mirror_state where ${IS_COMPLETE}`;
+    // The driver returns one result for each statement of a text; its types say otherwise.
+    const results: unknown = await this.connection.query(text);
+    const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
+    this.revision = state?.id ?? null;
+    if (this.revision === null) throw new NothingReadError();
+    if (!isRestricted(this.connections, viewer) && !readsRoles) return;
+    const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [viewer.id]);
+    if (roles === undefined) throw new Error('The roles of the viewer were not read');
+    this.fixedViewer = { ...viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
+  }
+
   private async end(): Promise<void> {
     this.failure = new ServiceUnavailableError('The preview has ended');
-    if (this.lost.signal.aborted) return;
     await this.last;
     try {
-      await this.execute('rollback');
-    } catch (error) {
-      this.lost.abort(error);
+      await this.connection.query('rollback');
+      this.connection.release(this.connections.statements.isExhausted(this.connection));
+    } catch {
+      // The server rolls back a transaction whose connection is closed.
+      this.connection.release(true);
     }
   }
 
@@ -185,25 +156,18 @@ export class PreviewTransaction implements PageReader, Writer {
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
     if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {
-      this.lost.signal.throwIfAborted();
       if (this.failure !== null) throw this.failure;
       try {
+        if (performance.now() > this.latest)
+          throw new ServiceError('TIMEOUT', 'The preview took too long: request fewer changes at once');
         return await statement();
       } catch (error) {
         this.failure = databaseError(error);
-        if (this.failure instanceof LostRaceError) this.race = this.failure;
         throw error;
       }
     });
     this.last = sent.catch(() => undefined);
     return sent;
-  }
-
-  /** Waits for fields that have not received the failure yet, and then rolls back. */
-  private async rollBackToSavepoint(): Promise<void> {
-    await this.settle();
-    this.failure = this.race;
-    await this.query('rollback to savepoint change; release savepoint change');
   }
 
   private execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
@@ -212,8 +176,4 @@ export class PreviewTransaction implements PageReader, Writer {
       (error: unknown) => Promise.reject(databaseError(error)),
     );
   }
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return once(signal, 'abort').then(() => Promise.reject(signal.reason as Error));
 }

@@ -11,9 +11,9 @@ export interface Statement {
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly returnsRevision: boolean;
   /** Whether it reads the log of changes. */
-  readonly readsLog?: boolean;
+  readonly readsLog: boolean;
   /** Whether it has a condition on the viewer, such as the audience of a field, and needs the relation `viewer`. */
-  readonly readsViewer?: boolean;
+  readonly readsViewer: boolean;
 }
 
 /** The id of the revision of some rows; null if the statement does not return it or there is none yet. */
@@ -119,12 +119,3 @@ export async function readClock(writer: Writer): Promise<Date> {
   return row.now;
 }
 
-/** The most arguments that PostgreSQL takes in a call. */
-const MOST_ARGUMENTS = 100;
-
-/** SQL for a JSON array of any number of values, each of which has a type. */
-export function jsonArray(values: readonly string[]): string {
-  if (values.length <= MOST_ARGUMENTS) return `json_build_array(${values.join(', ')})`;
-  // One argument, which takes longer: an array whose elements have one type.
-  return `json_build_array(variadic array[${values.map((value) => `to_json(${value})`).join(', ')}])`;
-}

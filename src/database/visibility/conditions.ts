@@ -1,24 +1,6 @@
 import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
 import type { FieldAudience } from '../../common/field.js';
 
-/**
- * SQL conditions of visibility (docs/adr/0038), each for rows of an alias. They use the relations `viewer`, `limited` and
- * `all_…` of visible-statement.ts. The viewer is read only for rows with a level above 0.
- */
-export interface Conditions {
-  readonly seesUser: (alias: string) => string;
-  readonly seesGroup: (alias: string) => string;
-  /** Of a group that the viewer sees. */
-  readonly seesMembers: (alias: string) => string;
-  readonly seesMembership: (alias: string) => string;
-  /** Of a membership: the user, without the groups to which the viewer is limited. */
-  readonly seesItsUser: (alias: string) => string;
-  /** Of a membership whose user the viewer sees. */
-  readonly seesItsGroup: (alias: string) => string;
-  readonly seesItsMembers: (alias: string) => string;
-  readonly seesChange: string;
-}
-
 /** Text of every condition that reads the relation `viewer`, in its alias `v`. */
 export const READS_VIEWER = 'from viewer v';
 
@@ -38,21 +20,37 @@ const LIMITED_GROUPS = '(select unnest(l.groups) from limited l)';
 const LIMITED_USERS = `(
     select a.user_key from all_memberships a where a.group_key in (select unnest(l.roots) from limited l))`;
 
-/** @param isLimited whether the viewer is limited to the groups of the relation `limited` */
-export function conditionsFor(hasRules: boolean, isLimited: boolean): Conditions {
-  const byRules = hasRules ? BY_RULES : WITHOUT_RULES;
-  const among = (condition: string) => (isLimited ? ` and ${condition}` : '');
+/** The condition that never hides anything. */
+export const ALWAYS = 'true';
+
+export type Conditions = ReturnType<typeof conditionsFor>;
+
+/**
+ * SQL conditions of visibility (docs/adr/0038), each for rows of an alias. They use the relations `viewer`, `limited` and
+ * `all_…` of visible-statement.ts. The viewer is read only for rows with a level above 0.
+ * @param hasRules whether rules can hide something from the viewer
+ * @param isLimited whether the viewer is limited to the groups of the relation `limited`
+ */
+export function conditionsFor(hasRules: boolean, isLimited: boolean) {
+  const byRules = (...levels: readonly Level[]) => (hasRules ? sees(levels) : ALWAYS);
+  const within = (rules: string, limit: string) => (isLimited ? `${rules} and ${limit}` : rules);
+  const ofLimitedGroup = (m: string) => `${m}.group_key in ${LIMITED_GROUPS}`;
   const isOfLimited = `case when c.group_key is null then c.user_key in ${LIMITED_USERS} else c.group_key in ${LIMITED_GROUPS} end`;
-  const ofLimitedGroup = (m: string) => among(`${m}.group_key in ${LIMITED_GROUPS}`);
   return {
-    seesUser: (u) => `(${byRules.seesUser(u)}${among(`${u}.key in ${LIMITED_USERS}`)})`,
-    seesGroup: (g) => `(${byRules.seesGroup(g)}${among(`${g}.key in ${LIMITED_GROUPS}`)})`,
-    seesMembers: byRules.seesMembers,
-    seesMembership: (m) => `(${byRules.seesMembership(m)}${ofLimitedGroup(m)})`,
-    seesItsUser: byRules.seesItsUser,
-    seesItsGroup: (m) => `(${byRules.seesItsGroup(m)}${ofLimitedGroup(m)})`,
-    seesItsMembers: byRules.seesItsMembers,
-    seesChange: `(${byRules.seesChange}${among(isOfLimited)})`,
+    seesUser: (u: string) =>
+      within(byRules(ofUser(`${u}.visible_to`, `${u}.key`)), `${u}.key in ${LIMITED_USERS}`),
+    seesGroup: (g: string) =>
+      within(byRules(ofGroup(`${g}.visible_to`, `${g}.key`)), `${g}.key in ${LIMITED_GROUPS}`),
+    /** Of a group that the viewer sees. */
+    seesMembers: (g: string) => byRules(ofGroup(`${g}.members_visible_to`, `${g}.key`)),
+    seesMembership: (m: string) => within(byRules(userOf(m), ...groupOf(m)), ofLimitedGroup(m)),
+    /** Of a membership: the user, without the groups to which the viewer is limited. */
+    seesItsUser: (m: string) => byRules(userOf(m)),
+    /** Of a membership whose user the viewer sees. */
+    seesItsGroup: (m: string) => within(byRules(...groupOf(m)), ofLimitedGroup(m)),
+    seesItsMembers: (m: string) => byRules(ofGroup(`${m}.group_members_visible_to`, `${m}.group_key`)),
+    /** Of a change `c`. For viewers who see everything, it is the one of two that is for those inside an audience. */
+    seesChange: within(hasRules ? seesChange() : 'c.outside_of = 0', isOfLimited),
   };
 }
 
@@ -72,60 +70,39 @@ interface Level {
   readonly isInside: string;
 }
 
-const ofUser = (level: string, user: string): Level => ({
-  level,
-  isInside: `(${user} = v.key or (${level} = 1 and ${administers(user, 'all_memberships')}))`,
-});
-const ofGroup = (level: string, group: string): Level => ({
-  level,
-  isInside: `(${group} = any (v.admin_of) or (${level} = 1 and ${group} = any (v.member_of)))`,
-});
-const userOf = (m: string) => ofUser(`${m}.user_visible_to`, `${m}.user_key`);
+function ofUser(level: string, user: string): Level {
+  return {
+    level,
+    isInside: `(${user} = v.key or (${level} = 1 and ${administers(user, 'all_memberships')}))`,
+  };
+}
+
+function ofGroup(level: string, group: string): Level {
+  return {
+    level,
+    isInside: `(${group} = any (v.admin_of) or (${level} = 1 and ${group} = any (v.member_of)))`,
+  };
+}
+
+function userOf(m: string): Level {
+  return ofUser(`${m}.user_visible_to`, `${m}.user_key`);
+}
+
 /** Users always see their own memberships of groups that they see, without those that a preview adds through another group. */
-const groupOf = (m: string): Level[] => {
-  const members = ofGroup(`${m}.group_members_visible_to`, `${m}.group_key`);
+function groupOf(m: string): Level[] {
+  const { level, isInside } = ofGroup(`${m}.group_members_visible_to`, `${m}.group_key`);
+  const isOwn = `(${m}.user_key = v.key and ${m}.group_key = any (v.own_of))`;
   return [
     ofGroup(`${m}.group_visible_to`, `${m}.group_key`),
-    {
-      ...members,
-      isInside: `((${m}.user_key = v.key and ${m}.group_key = any (v.own_of)) or ${members.isInside})`,
-    },
+    { level, isInside: `(${isOwn} or ${isInside})` },
   ];
-};
-
-/** What rules hide is visible to their audiences. */
-const BY_RULES: Conditions = {
-  seesUser: (u) => sees(ofUser(`${u}.visible_to`, `${u}.key`)),
-  seesGroup: (g) => sees(ofGroup(`${g}.visible_to`, `${g}.key`)),
-  seesMembers: (g) => sees(ofGroup(`${g}.members_visible_to`, `${g}.key`)),
-  seesMembership: (m) => sees(userOf(m), ...groupOf(m)),
-  seesItsUser: (m) => sees(userOf(m)),
-  seesItsGroup: (m) => sees(...groupOf(m)),
-  seesItsMembers: (m) => sees(ofGroup(`${m}.group_members_visible_to`, `${m}.group_key`)),
-  seesChange: seesChange(),
-};
-
-const always = () => 'true';
-
-/** What rules hide is visible. Changes are recorded twice for some viewers: for those inside and outside an audience. */
-const WITHOUT_RULES: Conditions = {
-  seesUser: always,
-  seesGroup: always,
-  seesMembers: always,
-  seesMembership: always,
-  seesItsUser: always,
-  seesItsGroup: always,
-  seesItsMembers: always,
-  seesChange: 'c.outside_of = 0',
-};
+}
 
 /** One subquery for all levels: PostgreSQL prepares each subquery at every execution, also those that it does not reach. */
-function sees(...levels: readonly Level[]): string {
-  const isOpen = levels.map(({ level }) => `${level} = 0`);
-  const isInside = levels.map(({ level, isInside: inside }) =>
-    levels.length === 1 ? inside : `(${level} = 0 or ${inside})`,
-  );
-  return `((${isOpen.join(' and ')}) or ${exists(isInside.join(' and '))})`;
+function sees(levels: readonly Level[]): string {
+  const isOpen = levels.map(({ level }) => `${level} = 0`).join(' and ');
+  const isInside = levels.map((each) => `(${each.level} = 0 or ${each.isInside})`).join(' and ');
+  return `((${isOpen}) or ${exists(isInside)})`;
 }
 
 function exists(condition: string): string {
@@ -161,7 +138,7 @@ function seesChange(): string {
   });
   const members = group('c.members_visible_to');
   const outside = 'c.outside_of';
-  return sees(
+  return sees([
     user('c.user_visible_to'),
     group('c.group_visible_to'),
     { ...members, isInside: `(c.user_key = v.key or ${members.isInside})` },
@@ -169,5 +146,5 @@ function seesChange(): string {
       level: outside,
       isInside: `(case when c.group_key is null then ${user(outside).isInside} else ${group(outside).isInside} end) is not true`,
     },
-  );
+  ]);
 }

@@ -135,7 +135,7 @@ async function writeRows(
 ): Promise<void> {
   const table = TABLES[kind];
   const columns = [
-    ...writtenColumns(mappingOf(mapping, kind).fields).map(({ name }) => name),
+    ...writtenColumns(mappingOf(mapping, kind).fields).keys(),
     ...['entry_uuid', 'id', 'id_folded', 'name', 'sort_name', 'name_letters', 'search_text', 'search_pairs'],
     ...(kind === 'person' ? ['is_active', 'family_sort_name'] : ['members_visible_to']),
     'visible_to',

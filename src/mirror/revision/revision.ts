@@ -248,7 +248,9 @@ class Revision {
     const [row] = await this.writer.query<WrittenRevision[]>(
       `with state as (
          update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = coalesce($2::timestamptz, as_of),
-           revision = coalesce($1::integer, revision), change_count = change_count + $3::integer, source_fingerprint = $4,
+           revision = coalesce($1::integer, revision),
+           revision_uuid = coalesce((select r.uuid from revisions r where r.id = $1), revision_uuid),
+           change_count = change_count + $3::integer, source_fingerprint = $4,
            user_count = user_count + $5::integer, group_count = group_count + $6::integer
          returning revision as number, revision_uuid as id)
        select number, id, case when $1 is not null then pg_notify('${REVISION_CHANNEL}', id::text) end from state`,
@@ -281,13 +283,9 @@ async function insertRevision(
   confirmed: boolean,
 ): Promise<number> {
   const [row] = await writer.query<{ id: number }[]>(
-    `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,
-       groups_deleted, memberships_added, memberships_changed, memberships_removed, confirmed, attributes_lost)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
-    [
-      ...[now, users.created, users.updated, users.deleted, groups.created, groups.updated, groups.deleted],
-      ...[memberships.created, memberships.updated, memberships.removed, confirmed, JSON.stringify(losses)],
-    ],
+    `insert into revisions (applied_at, users_deleted, groups_deleted, memberships_removed, confirmed, attributes_lost)
+     values ($1, $2, $3, $4, $5, $6) returning id`,
+    [now, users.deleted, groups.deleted, memberships.removed, confirmed, JSON.stringify(losses)],
   );
   if (row === undefined) throw new Error('The revision was not written');
   return row.id;

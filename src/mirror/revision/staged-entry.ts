@@ -203,11 +203,9 @@ function rowOf(
   const { fields } = mappingOf(mapping, kind);
   const searched = fields.filter(isSearched).map(storedName);
   const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
-  const columns = writtenColumns<MappedPerson | MappedGroup>(fields).map(({ name, valueOf }) => {
+  const columns = [...writtenColumns(fields)].map(([name, valueOf]) => {
     const written = valueOf(value);
-    if (Buffer.isBuffer(written)) return [name, `\\x${written.toString('hex')}`] as const;
-    const isJson = name === FIELD_VALUES && typeof written === 'string';
-    return [name, isJson ? (JSON.parse(written) as unknown) : written] as const;
+    return [name, Buffer.isBuffer(written) ? `\\x${written.toString('hex')}` : written] as const;
   });
   return {
     ...(Object.fromEntries(columns) as Record<string, unknown>),

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
-import { MIGRATIONS } from '../../../src/database/migrations/migrations.js';
+import { MIGRATIONS } from '../../../src/database/connections/data-source.js';
 
 /** The content of a database: what pg_dump writes, without the definitions, which are those of the migrations. */
 export interface Backup {

@@ -27,8 +27,8 @@ export function withoutStrangers({ people, groups }: RandomDirectory): RandomDir
 /** Copies and counters that differ from their source. */
 export const INCONSISTENCIES = `
   select 'what is carried of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key
-  where (m.user_sort_name, m.user_id, m.user_name, m.user_school_year, m.user_school_year_compared, m.user_has_photo, m.user_has_picture)
-    is distinct from (u.sort_name, u.id, u.name, u.school_year, u.school_year_compared, u.photo is not null, u.picture is not null)
+  where (m.user_sort_name, m.user_id, m.user_name, m.user_school_year, m.user_has_photo, m.user_has_picture)
+    is distinct from (u.sort_name, u.id, u.name, u.school_year, u.photo is not null, u.picture is not null)
   union all
   select 'what is carried of a group', m.group_key from effective_memberships m join groups g on g.key = m.group_key
   where (m.group_sort_name, m.group_id, m.group_name) is distinct from (g.sort_name, g.id, g.name)
