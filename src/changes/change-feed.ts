@@ -280,8 +280,7 @@ export class ChangeFeed {
       return;
     }
     try {
-      const now =
-        this.guard.findCachedPrincipal(request) ?? (await this.guard.authenticate(request, address, false));
+      const now = await this.guard.authenticate(request, address);
       if (now === null || rightsOf(now) !== rightsOf(principal)) stream.end();
       stream.verifiedAt = performance.now();
     } catch (error) {

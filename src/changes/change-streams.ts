@@ -14,7 +14,7 @@ import { CONFIG } from '../config/config.module.js';
 import { LoadShedder } from '../graphql/http/load-shedder.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { HttpAdapter } from '../http/http-adapter.js';
-import { ReadOnlyGuard } from '../http/read-only.guard.js';
+import { ReadOnlyGuard } from '../http/rejection.js';
 import { RejectionError } from '../http/rejection.js';
 import { ChangeFeed, ChangeStream, PART_SIZE } from './change-feed.js';
 import { ChangeLog, isChangeCursor } from './change-log.js';
@@ -118,7 +118,7 @@ export class ChangeStreams implements OnModuleInit {
   ): Promise<void> {
     if (this.shedder.rejectsUnread(performance.now()))
       throw new ServiceError('SERVICE_UNAVAILABLE', 'The service is overloaded', { retryAfter: 1 });
-    await this.limiter.settle({ principal, ip, rateLimits });
+    await this.limiter.countRequest({ principal, ip, rateLimits });
     if (response.destroyed) return;
     const { streams, streamsPerPrincipal } = this.config.limits;
     const place = { countedAs: principal.countedAs };

@@ -31,9 +31,9 @@ async function listWebhooks({ json }: { json?: true }): Promise<void> {
   const states = await withDatabase(config, (dataSource) => dataSource.getRepository(WebhookEntity).find());
   const webhooks = config.webhooks.map(({ id, url }) => {
     const found = states.find((each) => each.id === id);
-    const { failingSince = null, nextAttemptAt = null, failure = null } = found ?? {};
+    const { attempts = 0, failedSeconds = 0, failure = null } = found ?? {};
     // The path of an address can be a secret.
-    return { id, origin: new URL(url).origin, state: stateOf(found), failingSince, nextAttemptAt, failure };
+    return { id, origin: new URL(url).origin, state: stateOf(found), attempts, failedSeconds, failure };
   });
   if (json === true) console.log(JSON.stringify(webhooks));
   else if (webhooks.length === 0) console.log('There is no webhook: DIRECTORY_WEBHOOKS names the file.');
@@ -48,7 +48,7 @@ async function listWebhooks({ json }: { json?: true }): Promise<void> {
 function stateOf(state: WebhookEntity | undefined): 'new' | 'disabled' | 'failing' | 'ok' {
   if (state === undefined) return 'new';
   if (state.disabledAt !== null) return 'disabled';
-  return state.failingSince === null ? 'ok' : 'failing';
+  return state.attempts === 0 ? 'ok' : 'failing';
 }
 
 async function enableWebhook(id: string, { fromNow, json }: { fromNow?: true; json?: true }): Promise<void> {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
 import { statementChannel } from '../database/statements/statement.js';
-import { PROBE_ROUTES } from '../health/probes.js';
+import { PROBE_ROUTES } from '../health/health.controller.js';
 import { runChannel, summarize } from '../mirror/synchronizer.js';
 import { costOf } from './request-watch.js';
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, Not, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
-import { SECRET_PREFIX } from '../auth/tokens/service-account-token.js';
+import { SECRET_PREFIX } from '../auth/tokens/token-verifier.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
