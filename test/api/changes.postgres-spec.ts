@@ -147,7 +147,7 @@ describe('the log of changes', () => {
       ['MEMBER_ADDED olga in guild: - to MEMBER', 'pia', 'society'],
       ['USER_UPDATED pia, was olga', 'pia', undefined],
     ]);
-    const replica = new ClientReplica('nodeId');
+    const replica = new ClientReplica();
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect([...(replica.groups.get('society') ?? [])].sort()).toEqual([
       ['olga', 'OWNER'],
@@ -179,7 +179,7 @@ describe('the log of changes', () => {
       'USER_CREATED Olga',
       'MEMBER_ADDED pia in club: - to MEMBER',
     ]);
-    const replica = new ClientReplica('nodeId');
+    const replica = new ClientReplica();
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect(replica.people).toEqual(new Set([...PEOPLE.map(({ id }) => id), 'Olga', 'pia']));
     expect([...(replica.groups.get('club') ?? [])].sort()).toEqual([

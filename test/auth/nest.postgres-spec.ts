@@ -20,14 +20,7 @@ import {
 } from '@nestjs/common';
 import { Field, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import {
-  InheritAccess,
-  Public,
-  RequireScopes,
-  RequireToken,
-  CurrentPrincipal,
-  ScopesGuard,
-} from '../../src/auth/access.js';
+import { InheritAccess, Public, RequireScopes, RequireToken, CurrentPrincipal } from '../../src/auth/access.js';
 import type { Principal, Scope as TokenScope } from '../../src/auth/principal.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
@@ -236,22 +229,6 @@ describe('an application with a module of another author', () => {
       ]);
       const authorization = await authorizationWith('directory');
       expect(await get('pets/scoped', { authorization })).toMatchObject({ status: 200 });
-    });
-  });
-
-  describe('has guards on its root fields', () => {
-    it.each([
-      ['caller', 'caller'],
-      ['failure', 'failure'],
-      ['buildInfo', 'buildInfo { version }'],
-    ])('ScopesGuard: %s', async (name, selection) => {
-      const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
-      await sendRequest(`{ ${selection} }`, { authorization: reader });
-      expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual([name]);
-      canActivate.mockReturnValue(false);
-      expect(await sendRequest(`{ ${selection} pet { name } }`, { authorization: reader })).toMatchObject({
-        code: 'FORBIDDEN',
-      });
     });
   });
 

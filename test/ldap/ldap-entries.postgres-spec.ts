@@ -6,7 +6,6 @@ import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
-import { readLeftOut } from '../support/clients/mirror.js';
 
 const LARGE_GROUP = 10_000;
 
@@ -78,22 +77,5 @@ describe('unusual entries', () => {
       .get(DataSource)
       .query('select octet_length(bytes) as length from pictures');
     expect(kept).toEqual([{ length: photos[1]?.length }]);
-  });
-
-  it('an attribute with invalid text is skipped until it is valid', async () => {
-    const add = (bytes: Buffer) =>
-      directory.change(
-        modify(personDn('ben'), 'replace: profilePicture', `profilePicture:: ${base64(bytes)}`),
-      );
-    await add(Buffer.from('Ben'));
-    await eventually(columnOf('users', 'ben', 'given_name'), 'Ben');
-    await add(Buffer.from([0x42, 0xff, 0xfe]));
-    await eventually(columnOf('users', 'ben', 'given_name'), null);
-    const { quarantined } = await readLeftOut(directory.service);
-    expect(quarantined).toMatchObject([
-      { dn: personDn('ben'), attribute: 'profilePicture', reason: 'is not UTF-8' },
-    ]);
-    await add(Buffer.from('Bén'));
-    await eventually(columnOf('users', 'ben', 'given_name'), 'Bén');
   });
 });

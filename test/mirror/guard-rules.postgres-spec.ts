@@ -1,7 +1,7 @@
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
-import { readRevision, replaceUntil, stopFollowing, takeOver } from '../support/clients/mirror.js';
+import { readRevision, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
 const IDS = Array.from({ length: 8 }, (_, index) => `p${index}`);
@@ -92,26 +92,6 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     await replaceUntil(service, activate(5).join(''), 'BLOCKED');
     expect((await service.app.get(MirrorState).get()).reason).toBe(
       'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before: at most 4 are let through',
-    );
-  });
-
-  it('is held until exactly that plan is confirmed', async () => {
-    await stopFollowing(service);
-    service.replaceDirectory(directoryOf({ lacking: 8, attribute: 'employeeType' }));
-    const blocked = await service.synchronize();
-    if (blocked.kind !== 'blocked') throw new Error(`The run is ${blocked.kind}`);
-    expect(blocked.reason).toContain('visibility.users (uid, employeeType) from 8 of 8 users');
-    expect(await count(USERS, stranger)).toBe(0);
-    const confirmed = await service.synchronize({ confirm: blocked.hash });
-    expect(confirmed).toMatchObject({ kind: 'applied' });
-    expect(await count(USERS, stranger)).toBe(8);
-  });
-
-  it('is held when one entry after another loses it', async () => {
-    await takeOver(service, directoryOf({ lacking: 3, attribute: 'employeeType' }));
-    expect(await count(USERS, stranger)).toBe(3);
-    expect(await reasonOf(4, 'employeeType')).toBe(
-      'It would take the effect of visibility.users (uid, employeeType) from 1 of 5 users after 3 shortly before: at most 3 are let through',
     );
   });
 

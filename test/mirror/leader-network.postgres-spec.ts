@@ -99,13 +99,6 @@ describe('a single process on a database whose role has unusual defaults', () =>
     await eventually(() => readServiceStatus(service), { state: 'IDLE', blockedReason: null });
   });
 
-  it('continues after the connection of a change is lost silently', async () => {
-    const wanted = await beginChange('lock table revisions in share mode');
-    for (const port of await observer.portsBlockedBy(locking)) proxy.forget(port);
-    await locking.run('rollback');
-    await eventually(name, wanted);
-  });
-
   it('continues after all its connections are lost silently, during a change and without one', async () => {
     const wanted = await beginChange('lock table revisions in share mode');
     proxy.freeze();
