@@ -1,10 +1,9 @@
 import { serverAudits } from 'graphql-http';
 import { buildLdif } from '../support/builders/directory.js';
-import { challengeOf, dataOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { challengeOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
 const QUERY = '{ buildInfo { __typename } }';
-const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
 const OF_READ = '{ user(user: {id: "anna"}) { id } }';
 const ORIGIN = 'https://pages.example';
 /** Its response is compressed. */
@@ -156,22 +155,6 @@ describe('the status of a response', () => {
     );
     const { errors } = JSON.parse(answer.body) as { errors: [{ extensions: object }] };
     expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
-  });
-
-  it('is 413 for a body above 100,000 bytes, and not for one of that size', async () => {
-    const body = (bytes: number) => `{"query":"${QUERY}","x":"`.padEnd(bytes - 2, 'x') + '"}';
-    expect(dataOf(await post(service, body(100_000)))).toEqual(ANSWER);
-    const refused = await post(service, body(100_001));
-    expect(refusalOf(refused)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    expect(refused.body).toContain('The body is too large: at most 100000 bytes are allowed');
-    const chunked = { 'transfer-encoding': 'chunked' };
-    expect(refusalOf(await post(service, body(100_001), chunked))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-  });
-
-  it('is 414 for a URL above 8,192 bytes, and not for one of that size', async () => {
-    const path = (bytes: number) => '/graphql/v1?query=%7B__typename%7D&x='.padEnd(bytes, 'x');
-    expect(dataOf(await send(service, { path: path(8192) }))).toEqual({ __typename: 'Query' });
-    expect(refusalOf(await send(service, { path: path(8193) }))).toEqual([414, 'PAYLOAD_TOO_LARGE']);
   });
 });
 

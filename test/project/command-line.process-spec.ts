@@ -65,12 +65,10 @@ describe('the output of directory check', () => {
 
   it.each(VALUES)('contains no user information of a setting with %s', async (value) => {
     const settings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, value]));
-    for (const args of [['check'], ['check', '--json']]) {
-      const { code, stdout, stderr } = await runCommand(args, settings);
-      expect([code, stderr]).toEqual([2, '']);
-      expect(stdout).toContain('host.example');
-      expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
-    }
+    const { code, stdout, stderr } = await runCommand(['check', '--json'], settings);
+    expect([code, stderr]).toEqual([2, '']);
+    expect(stdout).toContain('host.example');
+    expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
   });
 });
 
@@ -91,30 +89,6 @@ describe('a command with wrong usage', () => {
     const wrong = await run(...args);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain(message);
-  });
-});
-
-describe('the help', () => {
-  it('contains the exit codes, and examples of every command', async () => {
-    const help = await run('--help');
-    expect([help.code, help.stderr]).toEqual([0, '']);
-    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
-    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options| {2})/gm)].map(
-      ([, name = '']) => name,
-    );
-    expect(commands).toContain('access-log');
-    const described = [
-      ...commands,
-      ...['create', 'update', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
-      'signing-key rotate',
-    ];
-    const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
-    for (const { code, stdout } of helps) {
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ .\/directory /);
-      expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
-    }
-    expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
