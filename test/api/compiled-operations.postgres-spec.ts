@@ -81,7 +81,8 @@ const CASES: Readonly<Record<string, Case>> = {
       parents(first: 1) { nodes { id subgroups(first: 2) { nodes { id } } } } } isMember(user: {id: "ben"}, group: {id: "club"}) }`,
   },
   introspection: {
-    query: '{ __typename __schema { queryType { name } } __type(name: "User") { name kind } users(first: 1) { nodes { id } } }',
+    query:
+      '{ __typename __schema { queryType { name } } __type(name: "User") { name kind } users(first: 1) { nodes { id } } }',
   },
   'one of several operations': {
     query: 'query A { user(user: {id: "anna"}) { id } } query B { users(first: 1) { totalCount } }',
@@ -121,24 +122,25 @@ describe('a compiled operation', () => {
     expect(values.map(({ value }) => value as unknown)).toEqual(values.map(({ name }) => name));
   });
 
-  it.each(Object.entries(CASES))('has the response of graphql-js, also from the cache: %s', async (...row) => {
-    const [, { variables = [{}], ...operation }] = row;
-    for (const scope of ['profile read directory', 'read', 'profile']) {
-      const authorization = await service.accessToken(scope, 'client');
-      for (const values of variables) {
-        const send = async () => {
-          const request = { ...operation, variables: values };
-          const answer = await post(service, request, { authorization, 'x-request-id': 'the-same' });
-          return [answer.status, answer.headers['content-type'], answer.body];
-        };
-        const first = await send();
-        expect(first[2]).not.toContain('INTERNAL_SERVER_ERROR');
-        for (let time = 0; time < 2; time++) expect(await send()).toEqual(first);
+  it.each(Object.entries(CASES))(
+    'has the response of graphql-js, also from the cache: %s',
+    async (...row) => {
+      const [, { variables = [{}], ...operation }] = row;
+      for (const scope of ['profile read directory', 'read', 'profile']) {
+        const authorization = await service.accessToken(scope, 'client');
+        for (const values of variables) {
+          const send = async () => {
+            const request = { ...operation, variables: values };
+            const answer = await post(service, request, { authorization, 'x-request-id': 'the-same' });
+            return [answer.status, answer.headers['content-type'], answer.body];
+          };
+          const first = await send();
+          expect(first[2]).not.toContain('INTERNAL_SERVER_ERROR');
+          for (let time = 0; time < 2; time++) expect(await send()).toEqual(first);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('is what most operations are', () => {
-    expect(executions.compiled).toBeGreaterThan(executions.count / 2);
-  });
+  it('is what most operations are', () => expect(executions.compiled).toBeGreaterThan(executions.count / 2));
 });

@@ -105,9 +105,7 @@ describe('custom fields', () => {
     ['homepage: {startsWith: "http://ada."}', []],
     ['phone: {startsWith: "+41"}, staffNumber: {is: 2147483647}, schoolYear: null', ['ben']],
     ['search: "44 ao 2"', ['ben']],
-  ])('filter users: {%s}', async (filter, ids) => {
-    expect(await idsOf(filter)).toEqual(ids);
-  });
+  ])('filter users: {%s}', async (filter, ids) => expect(await idsOf(filter)).toEqual(ids));
 
   it.each([
     ['staffNumber', `in: ${JSON.stringify(Array.from({ length: 101 }, (_, index) => index))}`],

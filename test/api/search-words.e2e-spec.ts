@@ -213,9 +213,7 @@ describe('a search by words', () => {
       })
       .filter(({ query }) => [...query.normalize('NFC')].length >= 2);
     await fc.assert(
-      fc.asyncProperty(typed, async ({ id, query }) => {
-        expect(await find(query)).toContain(id);
-      }),
+      fc.asyncProperty(typed, async ({ id, query }) => expect(await find(query)).toContain(id)),
       { numRuns: repetitions({ usually: 60, long: 1000 }) },
     );
   });

@@ -80,9 +80,7 @@ describe('a search', () => {
     ['danisch', ['danish']],
     ["o'neill", ['quotes']],
     ['"bo"', ['quotes']],
-  ])('finds %s regardless of case and accents', async (query, ids) => {
-    expect(await find(query)).toEqual(ids);
-  });
+  ])('finds %s regardless of case and accents', async (query, ids) => expect(await find(query)).toEqual(ids));
 
   it('returns an exact id first, then names that begin with the text, then names that contain it', async () => {
     // A word of each name matches: «Annika», «Friends of Ann» begin with the text, and «Joanna» contains it.
@@ -112,9 +110,7 @@ describe('a search', () => {
     ['\u0301\u0301', []],
     ['  ', []],
     ['\t\n', []],
-  ])('takes %j literally', async (query, ids) => {
-    expect((await find(query)).sort()).toEqual([...ids].sort());
-  });
+  ])('takes %j literally', async (query, ids) => expect((await find(query)).sort()).toEqual([...ids].sort()));
 
   it('never fails for any text', async () => {
     const anything = fc.oneof(

@@ -123,9 +123,8 @@ describe('a token of an external issuer', () => {
     expect([await tokenOf(jwt), await tokenOf(opaque)]).toMatchObject([{ kind }, { kind }]);
   });
 
-  it('is neither accepted nor rejected if the introspection response is invalid', async () => {
-    expect(await refusalOf(await issuer.opaque({ sub: 'ben' }))).toMatchObject({ status: 503 });
-  });
+  it('is neither accepted nor rejected if the introspection response is invalid', async () =>
+    expect(await refusalOf(await issuer.opaque({ sub: 'ben' }))).toMatchObject({ status: 503 }));
 
   it('is rejected if the issuer does not know it', async () => {
     expect(await refusalOf('Bearer unknown-token')).toEqual(REFUSED);

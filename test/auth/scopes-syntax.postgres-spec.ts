@@ -252,9 +252,9 @@ describe('a withheld field', () => {
     ['introspection', '{ __schema { queryType { name } } __type(name: "Group") { fields { name } } }'],
     ['public fields', '{ directoryStatus { state } rateLimit { cost } buildInfo { version } }'],
     ['an omitted field', '{ __typename users(first: 1) @include(if: false) { totalCount } }'],
-  ])('does not include %s, which needs no token', async (_case, query) => {
-    expect(await sendRequest(query, '')).toMatchObject({ status: 200, errors: [] });
-  });
+  ])('does not include %s, which needs no token', async (_case, query) =>
+    expect(await sendRequest(query, '')).toMatchObject({ status: 200, errors: [] }),
+  );
 
   it.each([
     ['beside a public one', '{ buildInfo { version } users(first: 1) { totalCount } }'],

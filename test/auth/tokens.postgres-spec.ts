@@ -62,9 +62,9 @@ describe('an access token', () => {
     return ((await response.json()) as { keys: PublishedKey[] }).keys;
   }
 
-  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) => {
-    expect((await sendRequest(service, await issuer.sign({ header: { alg } }))).status).toBe(200);
-  });
+  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) =>
+    expect((await sendRequest(service, await issuer.sign({ header: { alg } }))).status).toBe(200),
+  );
 
   it('is rejected if the issuer has not signed it, with any header', async () => {
     const token = (await issuer.sign()).slice('Bearer '.length);

@@ -186,9 +186,7 @@ async function expectBack(): Promise<void> {
   });
 }
 
-const changeDirectory = () => {
-  service.replaceDirectory(directoryOf(++revision));
-};
+const changeDirectory = () => service.replaceDirectory(directoryOf(++revision));
 
 describe('a PostgreSQL that', () => {
   it.each<[fault: string, areLost: boolean, strike: () => void]>([

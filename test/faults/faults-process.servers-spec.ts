@@ -80,9 +80,7 @@ describe('a process', () => {
     account = `Basic ${(JSON.parse(stdout) as { token: string }).token}`;
   });
 
-  afterEach(() => {
-    setClock(0);
-  });
+  afterEach(() => setClock(0));
 
   afterAll(() => service.stop());
 

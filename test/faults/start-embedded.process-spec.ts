@@ -87,13 +87,7 @@ async function isReady(url: string): Promise<boolean> {
 
 describe('a directory that cannot be the embedded database', () => {
   const cases: [string, () => void, RegExp][] = [
-    [
-      'is a file',
-      () => {
-        writeFileSync(directory, '');
-      },
-      /cannot be used: E(EXIST|NOTDIR): /,
-    ],
+    ['is a file', () => writeFileSync(directory, ''), /cannot be used: E(EXIST|NOTDIR): /],
     [
       'is below a file',
       () => {
@@ -295,9 +289,7 @@ describe('the programs of PostgreSQL', () => {
     expect(String(run())).toMatch(/^initdb \(PostgreSQL\) 18\./);
     restoreLinks(name, copy);
     rmSync(join(copy, 'native', 'lib'), { recursive: true });
-    expect(() => {
-      restoreLinks(name, copy);
-    }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
+    expect(() => restoreLinks(name, copy)).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
     expect(existsSync(callOf('postgres', parent).program)).toBe(true);
   });
 });

@@ -41,9 +41,7 @@ const kill: fc.Arbitrary<Action> = fc.tuple(killed, fc.boolean()).map(([name, is
 }));
 const freeze: fc.Arbitrary<Action> = part.map((name) => ({
   what: `freeze ${name}`,
-  run: (world) => {
-    world.parts[name].freeze();
-  },
+  run: (world) => world.parts[name].freeze(),
 }));
 const start: fc.Arbitrary<Action> = part.map((name) => ({
   what: `start or continue ${name}`,
@@ -57,9 +55,7 @@ const cut: fc.Arbitrary<Action> = fc
   )
   .map(([name, how, isRestored]) => ({
     what: `${how} connections to the ${name}${isRestored ? '' : ' until it recovers'}`,
-    run: (world) => {
-      world.cut(name, how, isRestored);
-    },
+    run: (world) => world.cut(name, how, isRestored),
   }));
 const others: fc.Arbitrary<Action> = fc.constantFrom<Action[]>(
   { what: 'change the crowd', run: (world) => world.changeCrowd() },

@@ -21,9 +21,8 @@ describe('roles through nested groups', () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
 
-  it('are the highest over all paths, with the direct role and the groups of inherited roles', async () => {
-    expect(await readRoles(service, authorization)).toEqual(plain(expected));
-  });
+  it('are the highest over all paths, with the direct role and the groups of inherited roles', async () =>
+    expect(await readRoles(service, authorization)).toEqual(plain(expected)));
 
   it.each(ROLES.flatMap((is) => [false, true].map((strict) => ({ is, strict }))))(
     'match isMember and every filter by role: %j',

@@ -31,9 +31,7 @@ describe('an operation of previews', () => {
   });
 
   // After each test, nothing of its changes remains.
-  afterEach(async () => {
-    expect(await checksums(service)).toEqual(stored);
-  });
+  afterEach(async () => expect(await checksums(service)).toEqual(stored));
 
   afterAll(() => service.stop());
 
@@ -153,11 +151,7 @@ describe('an operation of previews', () => {
           socket.write(head + body);
           setTimeout(() => socket.destroy(), delay);
         });
-        socket
-          .on('error', () => undefined)
-          .on('close', () => {
-            resolve();
-          });
+        socket.on('error', () => undefined).on('close', () => resolve());
       });
     }
     expect(await read()).toEqual(answered);

@@ -22,9 +22,7 @@ describe('a payload', () => {
   });
 
   // After each test, nothing of its changes remains.
-  afterEach(async () => {
-    expect(await checksums(service)).toEqual(stored);
-  });
+  afterEach(async () => expect(await checksums(service)).toEqual(stored));
 
   afterAll(() => service.stop());
 

@@ -19,9 +19,7 @@ describe('a preview', () => {
   });
 
   // After each test, nothing of its changes remains.
-  afterEach(async () => {
-    expect(await checksums(service)).toEqual(stored);
-  });
+  afterEach(async () => expect(await checksums(service)).toEqual(stored));
 
   afterAll(() => service.stop());
 

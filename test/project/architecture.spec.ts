@@ -97,9 +97,8 @@ describe('the layers', () => {
     expect(isReader).toBe(false);
   });
 
-  it('has no import cycle', () => {
-    expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
-  });
+  it('has no import cycle', () =>
+    expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull());
 
   it('does not import development dependencies', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8')) as {

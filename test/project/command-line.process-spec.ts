@@ -14,9 +14,7 @@ beforeAll(() => {
   environment = { DATABASE_URL: `embedded:${join(work, 'mirror')}` };
 });
 
-afterAll(() => {
-  rmSync(work, { recursive: true });
-});
+afterAll(() => rmSync(work, { recursive: true }));
 
 function run(...args: string[]): Promise<TestProcess> {
   return runCommand(args, environment);

@@ -106,9 +106,8 @@ describe('a breaking change of access', () => {
     ]);
   });
 
-  it('is none when the last field has no audience any more, and the directive is gone', async () => {
-    expect(await breaks(annotated('@visibleTo(audience: "self")'), SCHEMA)).toEqual([]);
-  });
+  it('is none when the last field has no audience any more, and the directive is gone', async () =>
+    expect(await breaks(annotated('@visibleTo(audience: "self")'), SCHEMA)).toEqual([]));
 });
 
 describe('a deprecated element', () => {

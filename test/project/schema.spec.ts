@@ -8,9 +8,7 @@ describe('the schema', () => {
   const file = readFileSync('schema.graphql', 'utf8');
   const schema = buildSchema(file);
 
-  it('that the classes build matches the file', async () => {
-    expect(await buildSdl()).toBe(file);
-  });
+  it('that the classes build matches the file', async () => expect(await buildSdl()).toBe(file));
 
   it('has a description of every type, field, argument and value', () => {
     const undescribed = contractElementsOf(schema).filter(

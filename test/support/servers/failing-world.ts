@@ -114,22 +114,14 @@ export class World {
       slapd: new Part({
         start: () => slapd.start(),
         kill: () => slapd.stop('SIGKILL'),
-        freeze: () => {
-          slapd.freeze();
-        },
-        resume: () => {
-          slapd.unfreeze();
-        },
+        freeze: () => slapd.freeze(),
+        resume: () => slapd.unfreeze(),
       }),
       postgres: new Part({
         start: () => postgres.start(),
         kill: () => postgres.kill(),
-        freeze: () => {
-          postgres.hang();
-        },
-        resume: () => {
-          postgres.resume();
-        },
+        freeze: () => postgres.hang(),
+        resume: () => postgres.resume(),
       }),
       service: new Part(this.waysOf('service')),
       second: new Part(this.waysOf('second')),

@@ -33,9 +33,7 @@ export class TestProxy {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const proxy = new TestProxy(server, target);
-    server.on('connection', (socket) => {
-      proxy.take(socket);
-    });
+    server.on('connection', (socket) => proxy.take(socket));
     return proxy;
   }
 
