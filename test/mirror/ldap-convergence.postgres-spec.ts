@@ -27,10 +27,6 @@ const pause = fc.oneof(
 const change: fc.Arbitrary<Action> = fc
   .tuple(changesInOneGo(), fc.constantFrom('in turn' as const, 'at once' as const))
   .map(([changes, how]) => ({ what: `change ${how}`, run: (world) => world.change(changes, how) }));
-const silentChange: fc.Arbitrary<Action> = changesInOneGo(1, 2).map((changes) => ({
-  what: 'change silently',
-  run: (world) => world.changeSilently(changes),
-}));
 const kill: fc.Arbitrary<Action> = fc.tuple(killed, fc.boolean()).map(([name, isBack]) => ({
   what: `kill ${name}${isBack ? ', start it again' : ''}`,
   run: async (world) => {
@@ -73,7 +69,6 @@ const SEQUENCE = fc.record({
         pause,
         fc.oneof(
           { weight: 6, arbitrary: change },
-          { weight: 2, arbitrary: silentChange },
           { weight: 5, arbitrary: kill },
           { weight: 1, arbitrary: freeze },
           { weight: 3, arbitrary: start },

@@ -192,20 +192,6 @@ export class World {
     else for (const record of records) await this.modify([record]);
   }
 
-  /** Changes of which no client of the server is notified. A running slapd does not permit that entries are added or removed so. */
-  async changeSilently(changes: readonly DirectoryChange[]): Promise<void> {
-    await this.parts.slapd.recover();
-    const entries = await this.read();
-    const records = changes.map((change) => change(entries));
-    for (const record of records.filter((each) => each.includes('\nchangetype: modify\n'))) {
-      const isDone = await this.slapd.changeSilently(record).then(
-        () => true,
-        () => false,
-      );
-      this.note(`silently, ${isDone ? 'done' : 'rejected'}: ${record}`);
-    }
-  }
-
   async changeCrowd(): Promise<void> {
     await this.parts.slapd.recover();
     this.crowdVersion++;
