@@ -183,6 +183,7 @@ async function listChanges(dataSource: DataSource): Promise<Listing[]> {
     [`group: {id: "${group}"}`, `group_id = '${group}'`],
     [`user: {id: "${person}"}, kinds: [MEMBER_ADDED, USER_UPDATED]`, `user_id = '${person}' and kind = 7`],
     ['since: "2099-01-01T00:00:00Z"', 'false'],
+    ['kinds: []', 'false'],
   ];
   return Promise.all(
     cases.map(async ([filter = '', condition = '']) => {
