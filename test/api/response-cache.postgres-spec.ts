@@ -1,6 +1,6 @@
 /** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { type HttpAnswer, post } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
@@ -8,13 +8,11 @@ import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const ldif = (name: string, nameOfAda = 'Ada') =>
   buildLdif(
     [
       { id: 'ada.martin', name: nameOfAda },
-      { id: 'ben', name: 'Person ben', photo: PHOTO },
+      { id: 'ben', name: 'Person ben', photo: PICTURE },
       { id: 'cleo', name },
     ],
     [{ id: 'club', members: ['cleo', 'ben'] }],

@@ -1,9 +1,8 @@
 import { sendPreviews } from '../support/clients/previews.js';
-import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { SCOPES } from '../../src/auth/principal.js';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
-import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { PICTURE, buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { findInconsistencies } from '../support/builders/effective-roles.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { TEST_RULES } from '../support/builders/visibility-rules.js';
@@ -165,12 +164,9 @@ describe('statements for a viewer', () => {
         ([, url]) => url ?? '',
       );
     };
-    const photo = await sharp({ create: { width: 1, height: 1, channels: 3, background: 'teal' } })
-      .jpeg()
-      .toBuffer();
     const withPhoto = (people: TestPerson[]) =>
       buildLdif(
-        people.map((each) => (each.id === 'anna' ? { ...each, photo } : each)),
+        people.map((each) => (each.id === 'anna' ? { ...each, photo: PICTURE } : each)),
         GROUPS,
       );
     await apply(withPhoto(PEOPLE));

@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import sharp from 'sharp';
 import { Revisions } from '../../src/database/revisions.js';
 import { writeClients } from '../support/clients/clients.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, send } from '../support/clients/http.js';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
 import { TestProxy } from '../support/servers/proxy.js';
@@ -30,7 +29,6 @@ let service: TestService;
 /** A user's token, and a service account's, whose secret is read with each request. */
 let bearer: string;
 let basic: string;
-let photo: Buffer;
 /** The URL of a photo. */
 let photoPath: string;
 let revision = 0;
@@ -41,15 +39,12 @@ const lasting = (text: string) => expect.stringMatching(new RegExp(`^${text} aft
 
 function directoryOf(number: number): string {
   return buildLdif(
-    [{ id: 'olga', name: `Olga of ${number}`, photo }],
+    [{ id: 'olga', name: `Olga of ${number}`, photo: PICTURE }],
     [{ id: 'club', members: ['olga'], owners: ['olga'] }],
   );
 }
 
 beforeAll(async () => {
-  photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
-    .jpeg()
-    .toBuffer();
   const work = variable('TEST_WORK_DIRECTORY');
   server = await startPostgres(join(work, 'faulty-postgres'), {
     max_connections: CONNECTIONS,

@@ -1,18 +1,16 @@
 /** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, get, type HttpAnswer } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
 import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const ldif = (ben: string) =>
   buildLdif(
     [
       { id: 'ada', name: 'Ada' },
-      { id: 'ben', name: ben, photo: PHOTO },
+      { id: 'ben', name: ben, photo: PICTURE },
     ],
     [{ id: 'club', members: ['ben'] }],
   );

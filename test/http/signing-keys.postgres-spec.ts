@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import type { Environment } from '../../src/config/config.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { runCommand } from '../support/clients/command.js';
 import { readData } from '../support/clients/graphql.js';
 import { send } from '../support/clients/http.js';
@@ -15,10 +14,7 @@ const QUERY = '{ user(user: {id: "anna"}) { photo } }';
 const OLD = randomBytes(32).toString('hex');
 const NEW = randomBytes(32).toString('hex');
 
-const service = TestService.forSuite(async () => {
-  const create = { width: 8, height: 8, channels: 3, background: 'teal' } as const;
-  return { ldif: buildLdif([{ id: 'anna', photo: await sharp({ create }).jpeg().toBuffer() }]) };
-});
+const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna', photo: PICTURE }]) });
 /** Two services on the database of the other one. */
 let replicas: TwinService[] = [];
 

@@ -3,16 +3,8 @@ import type { TestService } from '../support/servers/service.js';
 
 /** The callers: a service account with the scope directory, users with each role in the board, and users without a role. */
 const CALLERS = [
-  'administrator',
-  'olga',
-  'adam',
-  'mia',
-  'ines',
-  'sven',
-  'machine',
-  'ghost',
-  'account',
-] as const;
+  ...(['administrator', 'olga', 'adam', 'mia', 'ines', 'sven', 'machine', 'ghost', 'account'] as const),
+];
 
 const IN_BOARD = 'group: {id: "board"}';
 
