@@ -22,9 +22,7 @@ const CASES: Readonly<Record<string, Case>> = {
     query: `{ constructor: user(user: {id: "anna"}) { then: name toString: id length: nodeId toJSON: email __a: schoolYear
       hasOwnProperty: groups(first: 2) { nodes: totalCount valueOf: nodes { group { name: id id: name } } } } }`,
   },
-  'an alias that is the prototype': {
-    query: '{ user(user: {id: "anna"}) { __proto__: name id } }',
-  },
+  'an alias that is the prototype': { query: '{ user(user: {id: "anna"}) { __proto__: name id } }' },
   'selections that merge': {
     query: `{ user(user: {id: "anna"}) { id } ...Q user(user: {id: "anna"}) { name ...F ...F } }
       fragment Q on Query { user(user: {id: "anna"}) { groups(first: 2) { totalCount } } }

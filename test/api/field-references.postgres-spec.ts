@@ -114,9 +114,7 @@ describe('references between users and groups', () => {
     });
     expect(
       await sendRequest('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer),
-    ).toEqual({
-      profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } },
-    });
+    ).toEqual({ profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } } });
   });
 
   it('are connections on the other side: paged, counted, filtered and ordered', async () => {

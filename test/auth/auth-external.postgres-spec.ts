@@ -85,9 +85,7 @@ describe('a token of an external issuer', () => {
   it('has only those of its scopes that the service defines', async () => {
     expect(
       await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
-    ).toMatchObject({
-      scopes: ['read', 'write'],
-    });
+    ).toMatchObject({ scopes: ['read', 'write'] });
     expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
   });
 

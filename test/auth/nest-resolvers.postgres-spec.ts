@@ -215,10 +215,7 @@ describe('a resolver of another author', () => {
 
   it('gets its parameters in any order, by name and with the names of its classes', async () => {
     const { body } = await sendRequest('{ everything(size: 5) renamed(size: 7) }');
-    expect(body).toEqual({
-      everything: JSON.stringify(['everything', true, 5]),
-      renamed: '7',
-    });
+    expect(body).toEqual({ everything: JSON.stringify(['everything', true, 5]), renamed: '7' });
   });
 
   it('may have providers for each request', async () => {

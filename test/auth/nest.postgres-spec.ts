@@ -20,7 +20,13 @@ import {
 } from '@nestjs/common';
 import { Field, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { InheritAccess, Public, RequireScopes, RequireToken, CurrentPrincipal } from '../../src/auth/access.js';
+import {
+  InheritAccess,
+  Public,
+  RequireScopes,
+  RequireToken,
+  CurrentPrincipal,
+} from '../../src/auth/access.js';
 import type { Principal, Scope as TokenScope } from '../../src/auth/principal.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
@@ -139,10 +145,7 @@ class PetsController {
   }
 }
 
-@Module({
-  controllers: [PetsController],
-  providers: [PetQueries, PetFields, GuardedPetFields],
-})
+@Module({ controllers: [PetsController], providers: [PetQueries, PetFields, GuardedPetFields] })
 class PetsModule {}
 
 interface Outcome {

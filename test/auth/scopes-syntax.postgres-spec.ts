@@ -115,11 +115,7 @@ describe('a withheld field', () => {
         yes: true,
         no: false,
       }),
-    ).toEqual({
-      status: 200,
-      data: bothGroups({ __typename: 'Group' }),
-      errors: [],
-    });
+    ).toEqual({ status: 200, data: bothGroups({ __typename: 'Group' }), errors: [] });
   });
 
   it('has an error if it is omitted in one place and selected in another', async () => {
@@ -146,11 +142,7 @@ describe('a withheld field', () => {
       await sendRequest(
         `{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`,
       ),
-    ).toEqual({
-      status: 200,
-      data: { users: { nodes: [{ groups: { nodes: [] } }] } },
-      errors: [],
-    });
+    ).toEqual({ status: 200, data: { users: { nodes: [{ groups: { nodes: [] } }] } }, errors: [] });
   });
 
   it('does not execute its selections', async () => {

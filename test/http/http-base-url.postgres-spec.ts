@@ -35,10 +35,7 @@ describe('a service whose BASE_URL has a path', () => {
     proxies = [keeping, stripping];
     service = await TestService.start({
       ldif: buildLdif([{ id: 'anna', photo: PICTURE }]),
-      environment: {
-        PORT: String(servicePort),
-        BASE_URL: `http://127.0.0.1:${portOf(keeping)}${PATH}`,
-      },
+      environment: { PORT: String(servicePort), BASE_URL: `http://127.0.0.1:${portOf(keeping)}${PATH}` },
     });
   });
 

@@ -163,11 +163,7 @@ describe('a page of another origin', () => {
     send(service, {
       method: 'OPTIONS',
       path,
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': names,
-      },
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': names },
     });
 
   it('is allowed if CORS_ORIGINS contains its origin', async () => {

@@ -1,10 +1,7 @@
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
-import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { buildLdif, PICTURE, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { readRevision, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
-
-/** The smallest GIF. */
-const GIF = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 
 const PEOPLE: TestPerson[] = Array.from({ length: 40 }, (_, index) => ({
   id: `p${index + 10}`,
@@ -12,8 +9,8 @@ const PEOPLE: TestPerson[] = Array.from({ length: 40 }, (_, index) => ({
   familyName: 'Family',
   email: `p${index + 10}@example.org`,
   schoolYear: '2030',
-  photo: GIF,
-  picture: GIF,
+  photo: PICTURE,
+  picture: PICTURE,
 }));
 const IDS = PEOPLE.map(({ id }) => id);
 const GROUPS: TestGroup[] = Array.from({ length: 10 }, (_, index) => ({

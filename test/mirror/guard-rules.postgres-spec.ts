@@ -105,11 +105,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     const before = await readRevision(service);
     await service.app.close();
     const next = await TestService.start({
-      environment: {
-        ...model,
-        DATABASE_URL: database.url,
-        DIRECTORY_URL: `file:${service.directoryFile}`,
-      },
+      environment: { ...model, DATABASE_URL: database.url, DIRECTORY_URL: `file:${service.directoryFile}` },
     });
     try {
       const mirror = next.app.get(MirrorState);

@@ -43,7 +43,7 @@ describe('a single process on a database whose role has unusual defaults', () =>
     processes = await ServiceProcesses.start(1, directoryOfVersion(version), {
       DATABASE_URL: `postgres://odd@127.0.0.1:${proxy.port}/directory`,
       // A connection that is lost silently is replaced after this limit.
-      DATABASE_TIMEOUT_SECONDS: '10',
+      DATABASE_TIMEOUT_SECONDS: '5',
     });
     const [first] = processes.each;
     if (first === undefined) throw new Error('There is no process');

@@ -117,11 +117,7 @@ function rolesAfter({ people, groups, copies }: RandomStep, namesGroups: boolean
   const users = (names: string[] = []) => names.filter((name) => namesGroups || !name.startsWith('@'));
   const roles = expectedRoles({
     people: people.slice(copies.length),
-    groups: groups.map((group) => ({
-      ...group,
-      members: users(group.members),
-      admins: users(group.admins),
-    })),
+    groups: groups.map((group) => ({ ...group, members: users(group.members), admins: users(group.admins) })),
   });
   const rolesIn = (group: string) =>
     Object.entries(roles[group] ?? {}).map(([id, { value }]): [string, string] => [id, value]);

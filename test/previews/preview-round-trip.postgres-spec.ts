@@ -73,12 +73,7 @@ function mutationsOfGroup(text: string, index: number): Mutation[] {
     },
     {
       field: 'updateGroup',
-      input: {
-        group: { id },
-        name: next,
-        description: `${next}\n\t${text}`,
-        ...extrasOfGroup(`${next}/`),
-      },
+      input: { group: { id }, name: next, description: `${next}\n\t${text}`, ...extrasOfGroup(`${next}/`) },
       payload: `group { ${GROUP} }`,
     },
   ];

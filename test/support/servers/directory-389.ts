@@ -78,10 +78,7 @@ export class TestDirectory389 extends DirectoryProcess {
 
   async start(): Promise<void> {
     const options = ['-D', this.configuration, '-i', join(this.directory, 'run/pid'), '-d', '0'];
-    const child = spawnBound(requireProgram('ns-slapd'), options, {
-      cwd: this.directory,
-      stdio: 'ignore',
-    });
+    const child = spawnBound(requireProgram('ns-slapd'), options, { cwd: this.directory, stdio: 'ignore' });
     await this.untilServed(child, () => readFileSync(join(this.directory, 'log/errors'), 'utf8'));
     // A semaphore for statistics, which would stay after a kill. The server has it open and needs no name.
     rmSync(`/dev/shm/sem.${basename(this.configuration)}.stats`, { force: true });

@@ -38,9 +38,7 @@ export class ExternalIssuerProcess {
     const child = spawnBound(
       process.execPath,
       ['test/support/servers/issuer.mjs', '--port', String(port), ...name],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
     const started = JSON.parse(line) as { issuer: string; port: number };

@@ -65,10 +65,7 @@ export class TestSamba extends DirectoryProcess {
     const child = spawnBound(
       requireProgram('samba'),
       [...options, `--configfile=${this.directory}/smb.conf`],
-      {
-        cwd: this.directory,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
+      { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] },
     );
     let output = '';
     for (const stream of [child.stdout, child.stderr])
