@@ -39,16 +39,14 @@ const mutation: fc.Arbitrary<Mutation[]> = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(group, person).map(([id, user]) => [member('remove', id, user)]) },
   {
     weight: 3,
-    arbitrary: fc
-      .tuple(group, fc.option(group), text)
-      .map(([id, parent, name]) => [
-        {
-          field: 'createGroup',
-          input: { id, name, ...(parent === null ? {} : { parent: { id: parent } }) },
-          payload: 'group { id }',
-        },
-        member('add', id, SENTINEL),
-      ]),
+    arbitrary: fc.tuple(group, fc.option(group), text).map(([id, parent, name]) => [
+      {
+        field: 'createGroup',
+        input: { id, name, ...(parent === null ? {} : { parent: { id: parent } }) },
+        payload: 'group { id }',
+      },
+      member('add', id, SENTINEL),
+    ]),
   },
   {
     weight: 1,
