@@ -6,6 +6,7 @@ import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/
 import { EventStream, type StreamOptions } from '../support/clients/event-stream.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { TestNginx } from '../support/servers/nginx.js';
 import { TestService } from '../support/servers/service.js';
@@ -232,21 +233,14 @@ describe('a stream with a token of an external issuer', () => {
   const TOLERANCE = 60;
   /** Seconds: the stream begins before that, also on a busy machine. */
   const LEFT = 15;
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({
+    ldif: buildLdif(PEOPLE, [CLUB, BAND]),
+    environment: { ...issuer.environment, DIRECTORY_GUARD_PERCENT: '100' },
+  }));
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, [CLUB, BAND]),
-      environment: { ...issuer.environment, DIRECTORY_GUARD_PERCENT: '100' },
-    });
     await stopFollowing(service);
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
   });
 
   it('ends when the token expires, and is resumed with another one without a gap', async () => {

@@ -17,21 +17,18 @@ const TEAM: TestGroup = { id: 'team', members: ['cleo'] };
 
 describe('the log of changes', () => {
   const start = buildLdif(PEOPLE, [CLUB, TEAM]);
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: start,
+    logged: true,
+    // All deletions of these tests are intended.
+    environment: { DIRECTORY_GUARD_PERCENT: '100' },
+  });
   let authorization: string;
   let current = start;
 
   beforeAll(async () => {
-    // All deletions of these tests are intended.
-    service = await TestService.start({
-      ldif: start,
-      logged: true,
-      environment: { DIRECTORY_GUARD_PERCENT: '100' },
-    });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   // Every test starts with the same directory, and with the log of the earlier tests.
   afterEach(() => replace(start));

@@ -35,21 +35,20 @@ const GROUPS = [
 ];
 
 describe('a search', () => {
-  let service: TestService;
-  let authorization: string;
-
-  beforeAll(async () => {
+  const service = TestService.forSuite(() => {
     const people = Object.entries(PEOPLE).map(([id, name]) => ({
       id,
       name,
       givenName: 'Some',
       email: `${id}@example.org`,
     }));
-    service = await TestService.start({ ldif: buildLdif(people, GROUPS) });
+    return { ldif: buildLdif(people, GROUPS) };
+  });
+  let authorization: string;
+
+  beforeAll(async () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   it.each([
     ['STRAUSS', ['strauss']],

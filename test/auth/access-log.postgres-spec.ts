@@ -19,27 +19,26 @@ const GROUPS: TestGroup[] = [
 ];
 const ALL_DAYS = { from: '2000-01-01', to: '2100-01-01', principal: null };
 
-let service: TestService;
+const service = TestService.forSuite(() => {
+  const people: TestPerson[] = [
+    { id: OWNER, photo: PICTURE },
+    { id: 'ben', email: 'ben@example.org' },
+    { id: 'cleo' },
+  ];
+  return { ldif: buildLdif(people, GROUPS), compared: false };
+});
 let log: AccessLog;
 let dataSource: DataSource;
 let executions: Executions;
 let program: string;
 
 beforeAll(async () => {
-  const people: TestPerson[] = [
-    { id: OWNER, photo: PICTURE },
-    { id: 'ben', email: 'ben@example.org' },
-    { id: 'cleo' },
-  ];
-  service = await TestService.start({ ldif: buildLdif(people, GROUPS), compared: false });
   await stopFollowing(service);
   log = service.app.get(AccessLog);
   dataSource = service.app.get(DataSource);
   executions = new Executions(service.app);
   program = await service.serviceAccount('read', 'directory');
 });
-
-afterAll(() => service.stop());
 
 beforeEach(async () => {
   await log.flush();

@@ -5,6 +5,7 @@ import { modelSetting } from '../support/builders/model-file.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const WHO = '{ currentToken { kind scopes clientId userId expiresAt } }';
 const HOUR = 3600;
@@ -35,21 +36,11 @@ function now(): number {
 }
 
 describe('a token of an external issuer', () => {
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
-
-  beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({
-      ldif: LDIF + CLEO,
-      environment: { ...issuer.environment, ...modelSetting(MODEL) },
-    });
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
-  });
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({
+    ldif: LDIF + CLEO,
+    environment: { ...issuer.environment, ...modelSetting(MODEL) },
+  }));
 
   function sendRequest(authorization: string): Promise<Answer<{ currentToken: Token }>> {
     return service.query(WHO, { authorization });

@@ -4,6 +4,7 @@ import { IssuerKeys } from '../../src/auth/tokens/issuer-keys.js';
 import { mayHaveNewKey } from '../../src/auth/tokens/jwt.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess, type IssuerOverride } from '../support/servers/external-issuer.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
@@ -39,7 +40,7 @@ function tokenOf(authorization: string): string {
 
 describe('a faulty identity provider', () => {
   const target = { host: '127.0.0.1', port: 0 };
-  let proxy: TestProxy;
+  const proxy = forSuite(() => TestProxy.start(target));
   let issuer: ExternalIssuerProcess;
   let service: TestService;
   /** Only the keys, with a fake clock, so that no test waits until they may be fetched again. */
@@ -52,7 +53,6 @@ describe('a faulty identity provider', () => {
   let count = 0;
 
   beforeAll(async () => {
-    proxy = await TestProxy.start(target);
     await startIssuer();
     service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]), environment: issuer.environment });
     expect(await statusOf(await issuer.sign())).toBe(200);
@@ -73,7 +73,6 @@ describe('a faulty identity provider', () => {
   afterAll(async () => {
     await service.stop();
     await issuer.stop();
-    await proxy.stop();
   });
 
   /** The state before, if it was checked. */

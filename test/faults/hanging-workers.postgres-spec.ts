@@ -5,6 +5,7 @@ import { runCommand, TestProcess } from '../support/clients/command.js';
 import { type HttpRequest, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
@@ -15,7 +16,7 @@ const FAILED_LOGINS = 100;
 const UNAUTHORIZED = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 
 describe('several processes that serve requests, of which one hangs or ends', () => {
-  let issuer: ExternalIssuerProcess;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
   let database: TestDatabase;
   let environment: Record<string, string>;
   let config: { host: string; port: number };
@@ -23,7 +24,6 @@ describe('several processes that serve requests, of which one hangs or ends', ()
   let addresses = 1;
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
     database = await createDatabase();
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'hanging-'));
     writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
@@ -38,10 +38,7 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     };
   });
 
-  afterAll(async () => {
-    await issuer.stop();
-    await database.drop();
-  });
+  afterAll(() => database.drop());
 
   beforeEach(async () => {
     service = TestProcess.start('main', [], environment);

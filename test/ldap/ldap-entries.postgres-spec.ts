@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
 
@@ -24,9 +25,7 @@ const modify = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: modif
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 describe('unusual entries', () => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
+  const directory = forSuite(() => {
     const strangers = Array.from({ length: LARGE_GROUP - 1 }, (_, index) => `stranger-${index}`);
     const ldif = buildLdif(
       ['anna', 'ben'].map((id) => ({ id, name: `Person ${id}` })),
@@ -35,14 +34,12 @@ describe('unusual entries', () => {
         { id: 'small', description: 'plain' },
       ],
     );
-    directory = await FollowedDirectory.start(
+    return FollowedDirectory.start(
       { ldif },
       // Octet strings may contain any bytes; directory strings are UTF-8.
       modelSetting('users: {fields: {givenName: profilePicture, picture: audio}}'),
     );
   });
-
-  afterAll(() => directory.stop());
 
   const readRow = async (table: 'users' | 'groups', id: string): Promise<Record<string, unknown>> => {
     const [row = {}]: Record<string, unknown>[] = await directory.service.app

@@ -1,5 +1,6 @@
 import { PICTURE, BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { countDeletions, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
 
@@ -29,16 +30,9 @@ describe.each([
   { way: 'pushed', syncprov: true, refint: false },
   { way: 'polled', syncprov: false, refint: true },
 ])('changes that are $way, overlay refint: $refint', ({ syncprov, refint }) => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
-    directory = await FollowedDirectory.start(
-      { ldif: ldif(), syncprov, refint },
-      { DIRECTORY_GUARD_PERCENT: '100' },
-    );
-  });
-
-  afterAll(() => directory.stop());
+  const directory = forSuite(() =>
+    FollowedDirectory.start({ ldif: ldif(), syncprov, refint }, { DIRECTORY_GUARD_PERCENT: '100' }),
+  );
 
   /** The reference in the group's entry: the overlay rewrites it, otherwise the old DN stays. */
   const membersAfter = (withRefint: string[], without: string[]) =>

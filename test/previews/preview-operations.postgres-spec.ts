@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { checksums, preview, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const MEMBERS =
   'members(first: 20) { totalCount nodes { user { id } role { value direct inheritedFrom { id } } } }';
@@ -18,13 +18,12 @@ interface SeenGroup {
 }
 
 describe('an operation of previews', () => {
-  let service: TestService;
+  const service = forSuite(() => startPreviews());
   let administrator: string;
   let stored: unknown;
   let answered: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews();
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
     answered = await read();
@@ -32,8 +31,6 @@ describe('an operation of previews', () => {
 
   // After each test, nothing of its changes remains.
   afterEach(async () => expect(await checksums(service)).toEqual(stored));
-
-  afterAll(() => service.stop());
 
   const read = () => service.read(READ, { authorization: administrator });
 

@@ -1,5 +1,5 @@
 import { checksums, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const ERRORS = 'userErrors { code message path }';
 const CHANGES = 'preview { changes { path before after } }';
@@ -11,20 +11,17 @@ interface Payload {
 }
 
 describe('a payload', () => {
-  let service: TestService;
+  const service = forSuite(() => startPreviews());
   let administrator: string;
   let stored: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews();
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
   });
 
   // After each test, nothing of its changes remains.
   afterEach(async () => expect(await checksums(service)).toEqual(stored));
-
-  afterAll(() => service.stop());
 
   async function request(who: string, text: string, variables?: Record<string, unknown>) {
     const authorization = who.includes(' ')

@@ -1,6 +1,6 @@
 import { groupDn, personDn } from '../support/builders/directory.js';
 import { checksums, type Payload, preview, recordsIn, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const PREVIEW = 'preview { ldif persisted basedOn }';
 const MEMBERSHIP = 'membership { user { id } group { id } role { value direct inheritedFrom { id } } }';
@@ -8,20 +8,17 @@ const GROUP =
   'group { id name description website email members(first: 10) { nodes { user { id } role { value } } } parents(first: 5) { nodes { id } } }';
 
 describe('a preview', () => {
-  let service: TestService;
+  const service = forSuite(() => startPreviews());
   let administrator: string;
   let stored: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews();
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
   });
 
   // After each test, nothing of its changes remains.
   afterEach(async () => expect(await checksums(service)).toEqual(stored));
-
-  afterAll(() => service.stop());
 
   /** The payload of one mutation without its preview, and the records of the preview. */
   async function succeed(who: string, mutation: string) {
