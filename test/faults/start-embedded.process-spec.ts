@@ -34,32 +34,17 @@ beforeEach(() => {
   directory = join(parent, 'data');
 });
 
+const CREATE = 'service-account create --name One --scopes read --new --id'.split(' ');
 const settings = () => ({ DATABASE_URL: `embedded:${directory}` });
 const list = () => runCommand(['service-account', 'list', '--json'], settings());
 /** Every problem is one line. */
 async function problemsOf(): Promise<string[]> {
-  const args = [
-    'service-account',
-    'create',
-    '--id',
-    'one',
-    '--name',
-    'One',
-    '--scopes',
-    'read',
-    '--new',
-    '--json',
-  ];
-  const { code, stdout, stderr } = await runCommand(args, settings());
+  const { code, stdout, stderr } = await runCommand([...CREATE, 'one', '--json'], settings());
   expect([code, stderr]).toEqual([1, '']);
   return (JSON.parse(stdout) as { error: { message: string } }).error.message.split('\n');
 }
 
-const create = (id: string) =>
-  runCommand(
-    ['service-account', 'create', '--id', id, '--name', id, '--scopes', 'read', '--new'],
-    settings(),
-  );
+const create = (id: string) => runCommand([...CREATE, id], settings());
 const lockFile = () => join(directory, 'postgres', 'postmaster.pid');
 const serverId = () => Number(readFileSync(lockFile(), 'utf8').split('\n')[0]);
 const idsIn = ({ stdout }: TestProcess) => (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);

@@ -117,19 +117,6 @@ describe('the status of a response', () => {
     expect(answers.map(({ body }) => body === '')).toEqual([status === 304, true, true, status === 304]);
   });
 
-  it('is 401 with a challenge if a token is required and missing', async () => {
-    for (const query of [
-      OF_READ,
-      '{ profile { id } }',
-      '{ currentToken { kind } }',
-      `{ ...F } fragment F on Query ${OF_READ}`,
-    ]) {
-      const answer = await post(service, { query });
-      expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
-      expect(challengeOf(answer.headers['www-authenticate'])).toBe('Bearer realm="directory"');
-    }
-  });
-
   it.each([
     ['Bearer', /^Bearer realm="directory", error="invalid_request"$/],
     ['Bearer a b', /^Bearer realm="directory", error="invalid_request"$/],
@@ -146,16 +133,6 @@ describe('the status of a response', () => {
       }
     },
   );
-
-  it('is 403 with the missing scope if the token can read none of the root fields', async () => {
-    const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
-    expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(challengeOf(answer.headers['www-authenticate'])).toBe(
-      'Bearer error="insufficient_scope", scope="directory"',
-    );
-    const { errors } = JSON.parse(answer.body) as { errors: [{ extensions: object }] };
-    expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
-  });
 });
 
 describe('a page of another origin', () => {
