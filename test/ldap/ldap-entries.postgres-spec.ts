@@ -47,8 +47,6 @@ describe('unusual entries', () => {
       .query(`select * from ${table} where id = $1`, [id]);
     return row;
   };
-  const columnOf = (table: 'users' | 'groups', id: string, column: string) => async () =>
-    (await readRow(table, id))[column];
 
   it('a group of ten thousand members gets one more, and loses one', async () => {
     await directory.change(modify(groupDn('large'), 'add: member', `member: ${personDn('ben')}`));
