@@ -26,7 +26,6 @@ function move(dn: string, rdn: string, superior?: string): string {
 }
 
 describe.each([
-  { way: 'pushed', syncprov: true, refint: true },
   { way: 'pushed', syncprov: true, refint: false },
   { way: 'polled', syncprov: false, refint: true },
 ])('changes that are $way, overlay refint: $refint', ({ syncprov, refint }) => {
