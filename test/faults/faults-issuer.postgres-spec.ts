@@ -165,9 +165,12 @@ describe('a faulty identity provider', () => {
     ['does not speak HTTP', () => proxy.respondWith('220 Welcome\r\n')],
     ['stops in the middle of a response', () => proxy.respondWith(TRUNCATED)],
     ['hangs', () => issuer.freeze(), () => issuer.unfreeze()],
-  ])('that %s causes neither accepted nor rejected tokens', async (_what, fail, restore) => {
-    await expectSafety(fail, restore ?? (() => proxy.restore()));
-  });
+  ])(
+    'that %s causes neither accepted nor rejected tokens',
+    async (_what, fail, restore = () => proxy.restore()) => {
+      await expectSafety(fail, restore);
+    },
+  );
 
   it.each(INVALID_RESPONSES)(
     'with responses of %s causes neither accepted nor rejected tokens',
