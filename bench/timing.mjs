@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { ROOT } from './child.mjs';
 import { makeSite, startProcess } from './contenders/service.mjs';
 import { Cluster } from './data/cluster.mjs';
-import { HttpConnection } from '../test/support/clients/http-connection.mjs';
+import { HttpConnection } from './load/http-connection.mjs';
 import { compareTimes, THRESHOLD } from './measure/welch.mjs';
 import { Interruption, withResources } from './resources.mjs';
 

@@ -1,7 +1,7 @@
 // The load process. Each of its connections sends the next request after the response to the last one, or at a fixed rate.
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers';
-import { HttpConnection } from '../../test/support/clients/http-connection.mjs';
+import { HttpConnection } from './http-connection.mjs';
 import { Latencies } from './latencies.mjs';
 import { Requests } from './requests.mjs';
 import { serveLoads } from './protocol.mjs';

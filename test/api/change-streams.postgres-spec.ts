@@ -2,11 +2,13 @@ import { DataSource } from 'typeorm';
 import { ChangeStreams } from '../../src/changes/change-streams.js';
 import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import type { Scope } from '../../src/auth/principal.js';
 import { ChangeKind } from '../../src/common/change-kind.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { EventStream, type StreamOptions } from '../support/clients/event-stream.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { TestNginx } from '../support/servers/nginx.js';
 import { TestService } from '../support/servers/service.js';
@@ -111,16 +113,18 @@ describe('streams of changes', () => {
     ['with two groups', '?group=club&group=band', {}, 400, 'BAD_USER_INPUT'],
     ['of a group that does not exist', '?group=nothing', {}, 404, 'NOT_FOUND'],
     ['by POST', '', { method: 'POST' }, 405, 'METHOD_NOT_ALLOWED'],
-  ])('rejects a request %s', async (_, query, options, status, code) => {
-    const stream = await open(query, options);
-    expect([stream.status, await stream.code()]).toEqual([status, code]);
-    expect(stream.response.headers['content-type']).toBe('application/problem+json');
-  });
-
-  it('rejects a token without the scope of changes, as GraphQL does', async () => {
-    const stream = await open('', { authorization: await service.serviceAccount('read') });
-    expect([stream.status, await stream.code()]).toEqual([403, 'INSUFFICIENT_SCOPE']);
-  });
+    ['with a token without the scope of changes', '', { scopes: ['read'] }, 403, 'INSUFFICIENT_SCOPE'],
+  ] as [string, string, StreamOptions & { scopes?: Scope[] }, number, string][])(
+    'rejects a request %s',
+    async (_, query, { scopes, ...options }, status, code) => {
+      const stream = await open(
+        query,
+        scopes === undefined ? options : { authorization: await service.serviceAccount(...scopes) },
+      );
+      expect([stream.status, await stream.code()]).toEqual([status, code]);
+      expect(stream.response.headers['content-type']).toBe('application/problem+json');
+    },
+  );
 
   it('is gone for a cursor of another database, and for one whose changes have expired', async () => {
     const [{ cursor } = { cursor: '' }] = await list();
@@ -235,22 +239,15 @@ describe('a stream with a token of an external issuer', () => {
   /** Seconds: a token is accepted for a minute after it expires, because clocks differ. */
   const TOLERANCE = 60;
   /** Seconds: the stream begins before that, also on a busy machine. */
-  const LEFT = 40;
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
+  const LEFT = 15;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({
+    ldif: buildLdif(PEOPLE, [CLUB, BAND]),
+    environment: { ...issuer.environment, DIRECTORY_GUARD_PERCENT: '100' },
+  }));
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, [CLUB, BAND]),
-      environment: { ...issuer.environment, DIRECTORY_GUARD_PERCENT: '100' },
-    });
     await stopFollowing(service);
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
   });
 
   it('ends when the token expires, and is resumed with another one without a gap', async () => {

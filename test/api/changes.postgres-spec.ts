@@ -18,21 +18,18 @@ const TEAM: TestGroup = { id: 'team', members: ['cleo'] };
 
 describe('the log of changes', () => {
   const start = buildLdif(PEOPLE, [CLUB, TEAM]);
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: start,
+    logged: true,
+    // All deletions of these tests are intended.
+    environment: { DIRECTORY_GUARD_PERCENT: '100' },
+  });
   let authorization: string;
   let current = start;
 
   beforeAll(async () => {
-    // All deletions of these tests are intended.
-    service = await TestService.start({
-      ldif: start,
-      logged: true,
-      environment: { DIRECTORY_GUARD_PERCENT: '100' },
-    });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   // Every test starts with the same directory, and with the log of the earlier tests.
   afterEach(() => replace(start));
@@ -110,20 +107,6 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('contains all memberships that end with a user, and those through other groups', async () => {
-    const others = PEOPLE.filter(({ id }) => id !== 'cleo');
-    expect(await changesBy(others, [CLUB, TEAM])).toEqual([
-      'MEMBER_REMOVED cleo in club: MEMBER to -',
-      'MEMBER_REMOVED cleo in team: MEMBER to -',
-      'USER_DELETED cleo',
-    ]);
-    expect(await changesBy(PEOPLE, [CLUB, { ...TEAM, members: ['dan'] }])).toEqual([
-      'USER_CREATED cleo',
-      'MEMBER_ADDED dan in club: - to MEMBER',
-      'MEMBER_ADDED dan in team: - to MEMBER',
-    ]);
-  });
-
   it('contains no change if a role is only inherited on another path', async () => {
     expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo', '@team'] }, TEAM])).toEqual([]);
     expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo'] }, TEAM])).toEqual([]);
@@ -148,7 +131,7 @@ describe('the log of changes', () => {
       ['MEMBER_ADDED olga in guild: - to MEMBER', 'pia', 'society'],
       ['USER_UPDATED pia, was olga', 'pia', undefined],
     ]);
-    const replica = new ClientReplica('nodeId');
+    const replica = new ClientReplica();
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect([...(replica.groups.get('society') ?? [])].sort()).toEqual([
       ['olga', 'OWNER'],
@@ -180,33 +163,13 @@ describe('the log of changes', () => {
       'USER_CREATED Olga',
       'MEMBER_ADDED pia in club: - to MEMBER',
     ]);
-    const replica = new ClientReplica('nodeId');
+    const replica = new ClientReplica();
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect(replica.people).toEqual(new Set([...PEOPLE.map(({ id }) => id), 'Olga', 'pia']));
     expect([...(replica.groups.get('club') ?? [])].sort()).toEqual([
       ['ben', 'OWNER'],
       ['pia', 'MEMBER'],
     ]);
-  });
-
-  it('identifies its objects through every rename and after their deletion', async () => {
-    const { changes } = await followChanges(service, authorization, null);
-    const uuids = await service.app
-      .get(DataSource)
-      .query<{ id: string; uuid: string }[]>('select id, entry_uuid as uuid from users');
-    for (const { id, uuid } of uuids) {
-      const nodeId = Buffer.from(`User:${uuid}`).toString('base64url');
-      const about = changes.filter(({ userNodeId }) => userNodeId === nodeId);
-      expect(about.map(({ kind }) => kind)).toContain('USER_CREATED');
-      // An entry that returns after a deletion is the same entry, but another object in the mirror.
-      for (const { user } of about) expect([null, id]).toContain(user?.id ?? null);
-    }
-    for (const { userId, userNodeId, groupId, groupNodeId } of changes) {
-      expect([userNodeId === null, groupNodeId === null]).toEqual([userId === null, groupId === null]);
-    }
-    // Two users had the id one after the other.
-    const created = changes.filter(({ kind, userId }) => kind === 'USER_CREATED' && userId === 'olga');
-    expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
   });
 
   it('keeps only the id of a deleted user, so that their changes can be found', async () => {
@@ -240,39 +203,22 @@ describe('the log of changes', () => {
     expect((await about('user: {id: "rosa"}')).map(summarizeChange)).toEqual(['USER_CREATED rosa']);
   });
 
-  it('is filtered by kind and time', async () => {
-    const end = await findEnd();
-    await changesBy(PEOPLE.slice(0, 3), [CLUB, TEAM, { id: 'band', members: ['anna'] }]);
-    const all = await followChanges(service, authorization, null);
-    const list = async (filter: string) => {
-      const after = await readChanges(
-        service,
-        authorization,
-        `first: 9, after: "${end ?? ''}", filter: {${filter}}`,
-      );
-      return after.nodes.map(summarizeChange);
-    };
-    const [added, member, deleted] = [
+  it('is filtered by time', async () => {
+    const { totalCount } = await readChanges(service, authorization);
+    const added = await changesBy(PEOPLE.slice(0, 3), [CLUB, TEAM, { id: 'band', members: ['anna'] }]);
+    expect(added).toEqual([
+      'USER_DELETED dan',
       'GROUP_CREATED band',
       'MEMBER_ADDED anna in band: - to MEMBER',
-      'USER_DELETED dan',
-    ];
-    expect(await list('kinds: [USER_DELETED]')).toEqual([deleted]);
-    expect(await list('kinds: [USER_DELETED, GROUP_CREATED, USER_DELETED]')).toEqual([deleted, added]);
-    expect(await list('kinds: []')).toEqual([]);
-    expect(await list('kinds: [MEMBER_ADDED], user: {id: "anna"}')).toEqual([member]);
-    const since = all.changes.at(-1)?.at ?? '';
-    expect(await list(`since: "${since}"`)).toEqual([deleted, added, member]);
-    expect(await list(`kinds: [GROUP_CREATED], since: "${since}"`)).toEqual([added]);
-    expect(await list('since: "2099-01-01T00:00:00Z"')).toEqual([]);
-
-    const count = async (filter: string) =>
-      (await readChanges(service, authorization, `first: 0, filter: {${filter}}`)).totalCount;
-    const ofKind = all.changes.filter(({ kind }) => kind === 'MEMBER_ADDED' || kind === 'USER_DELETED');
-    expect(await count('')).toBe(all.changes.length);
-    expect(await count('since: "1970-01-01T00:00:00Z"')).toBe(all.changes.length);
-    expect(await count('kinds: [MEMBER_ADDED, USER_DELETED]')).toBe(ofKind.length);
-    expect(await count(`since: "${since}"`)).toBe(3);
+    ]);
+    const since = (await followChanges(service, authorization, null)).changes.at(-1)?.at ?? '';
+    const list = async (filter: string) => {
+      const { nodes, ...page } = await readChanges(service, authorization, `last: 3, filter: {${filter}}`);
+      return [nodes.map(summarizeChange), page.totalCount];
+    };
+    expect(await list(`since: "${since}"`)).toEqual([added, 3]);
+    expect(await list(`kinds: [GROUP_CREATED], since: "${since}"`)).toEqual([[added[1]], 1]);
+    expect(await list('since: "1970-01-01T00:00:00Z"')).toEqual([added, totalCount + 3]);
   });
 
   it.each([

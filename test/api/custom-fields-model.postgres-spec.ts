@@ -60,9 +60,7 @@ describe('custom fields of a model file', () => {
     const read = () =>
       second.read(
         '{ users(first: 5) { nodes { id phone number manager { id } reports(first: 1) { totalCount } } } }',
-        {
-          authorization: before,
-        },
+        { authorization: before },
       );
     const ben = { id: 'ben', phone: null, number: null, manager: null };
     expect(await read()).toMatchObject({ users: { nodes: [{ phone: '+41 44 7', number: null }, ben] } });

@@ -14,20 +14,19 @@ import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
 
 describe('custom fields', () => {
-  let service: TestService;
+  const service = TestService.forSuite(() => {
+    USER_FIELDS.push(...CUSTOM_FIELDS_OF_USERS);
+    GROUP_FIELDS.push(...CUSTOM_FIELDS_OF_GROUPS);
+    return { ldif: customFieldsLdif() };
+  });
   let account: string;
   let viewer: string;
 
   beforeAll(async () => {
-    USER_FIELDS.push(...CUSTOM_FIELDS_OF_USERS);
-    GROUP_FIELDS.push(...CUSTOM_FIELDS_OF_GROUPS);
-    service = await TestService.start({ ldif: customFieldsLdif() });
     await stopFollowing(service);
     account = await service.serviceAccount('read', 'directory', 'write');
     viewer = await service.accessToken('profile read');
   });
-
-  afterAll(() => service.stop());
 
   const ask = (query: string, authorization = account) => service.read(query, { authorization });
   const idsOf = async (filter: string) => {
@@ -105,9 +104,7 @@ describe('custom fields', () => {
     ['homepage: {startsWith: "http://ada."}', []],
     ['phone: {startsWith: "+41"}, staffNumber: {is: 2147483647}, schoolYear: null', ['ben']],
     ['search: "44 ao 2"', ['ben']],
-  ])('filter users: {%s}', async (filter, ids) => {
-    expect(await idsOf(filter)).toEqual(ids);
-  });
+  ])('filter users: {%s}', async (filter, ids) => expect(await idsOf(filter)).toEqual(ids));
 
   it.each([
     ['staffNumber', `in: ${JSON.stringify(Array.from({ length: 101 }, (_, index) => index))}`],

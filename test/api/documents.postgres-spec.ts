@@ -59,9 +59,8 @@ describe('the commands of the pages', () => {
     }
   });
 
-  it('are served without a warning of Node.js', () => {
-    expect(environment.service.process.stderr).not.toMatch(/Warning/);
-  });
+  it('are served without a warning of Node.js', () =>
+    expect(environment.service.process.stderr).not.toMatch(/Warning/));
 
   /** Placeholders that a reader replaces by earlier output: `NAME=…`. */
   async function fillIn(text: string, output: string): Promise<string> {

@@ -74,20 +74,19 @@ function directory(people = NAMES, lines: Lines = LINES): string {
 }
 
 describe('references between users and groups', () => {
-  let service: TestService;
+  const service = TestService.forSuite(() => {
+    USER_FIELDS.push(...OF_USERS);
+    GROUP_FIELDS.push(...OF_GROUPS);
+    return { ldif: directory() };
+  });
   let account: string;
   let viewer: string;
 
   beforeAll(async () => {
-    USER_FIELDS.push(...OF_USERS);
-    GROUP_FIELDS.push(...OF_GROUPS);
-    service = await TestService.start({ ldif: directory() });
     await stopFollowing(service);
     account = await service.serviceAccount('read', 'directory', 'write');
     viewer = await service.accessToken('profile read');
   });
-
-  afterAll(() => service.stop());
 
   const sendRequest = (query: string, authorization = account) => service.read(query, { authorization });
   const ofUser = (id: string, selection: string) => `{ user(user: {id: "${id}"}) { ${selection} } }`;
@@ -114,9 +113,7 @@ describe('references between users and groups', () => {
     });
     expect(
       await sendRequest('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer),
-    ).toEqual({
-      profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } },
-    });
+    ).toEqual({ profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } } });
   });
 
   it('are connections on the other side: paged, counted, filtered and ordered', async () => {

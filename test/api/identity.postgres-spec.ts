@@ -194,7 +194,7 @@ describe('a filter by identity', () => {
     [{ active: false }, ['emil']],
     [{ active: false, ids: ['anna', 'emil'] }, ['emil']],
     [{ active: true, memberOf: { id: 'club' }, role: { is: 'MEMBER', strict: true } }, ['anna', 'cleo']],
-  ])('finds those for whom all parts hold (%#)', async (filter, expected) => {
-    expect(await find(filter)).toEqual(expected);
-  });
+  ])('finds those for whom all parts hold (%#)', async (filter, expected) =>
+    expect(await find(filter)).toEqual(expected),
+  );
 });

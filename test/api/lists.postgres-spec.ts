@@ -28,9 +28,9 @@ describe('a filter', () => {
     { updatedSince: '0001-01-01T00:00:00+14:00', people: 7 },
     { updatedSince: '2020-02-29T23:59:59.999-12:00', people: 7 },
     { updatedSince: '9999-12-31T23:59:59.999Z', people: 0 },
-  ])('by the time of a change accepts every instant: %j', async ({ updatedSince, people }) => {
-    expect(await countPeople({ updatedSince })).toBe(people);
-  });
+  ])('by the time of a change accepts every instant: %j', async ({ updatedSince, people }) =>
+    expect(await countPeople({ updatedSince })).toBe(people),
+  );
 
   it.each(['yesterday', '2026-02-30T00:00:00Z', '2026-01-01', '', '2026-01-01T00:00:00'])(
     'by the time of a change rejects invalid instants: %s',

@@ -1,19 +1,18 @@
 /** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { type HttpAnswer, post } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
+import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const ldif = (name: string, nameOfAda = 'Ada') =>
   buildLdif(
     [
       { id: 'ada.martin', name: nameOfAda },
-      { id: 'ben', name: 'Person ben', photo: PHOTO },
+      { id: 'ben', name: 'Person ben', photo: PICTURE },
       { id: 'cleo', name },
     ],
     [{ id: 'club', members: ['cleo', 'ben'] }],
@@ -82,16 +81,7 @@ describe('a repeated request', () => {
       '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { name photo small: photo(size: 64) } } } } }';
     const before = await send(query, reader);
     const later = Date.now() + 900_000;
-    const timers = [
-      'nextTick',
-      'setImmediate',
-      'setInterval',
-      'setTimeout',
-      'performance',
-      'hrtime',
-    ] as const;
-    const more = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
-    jest.useFakeTimers({ now: later, doNotFake: [...timers, ...more] });
+    jest.useFakeTimers({ now: later, doNotFake: [...TIMERS] });
     try {
       const after = await send(query, reader);
       expect(after.read).toBe(true);

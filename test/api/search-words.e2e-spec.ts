@@ -8,18 +8,7 @@ import { TestService } from '../support/servers/service.js';
 
 /** Names of which each is typed in the forms of the others of its row, and finds all of them. */
 const SAME = [
-  [
-    'O’Brien',
-    'OBrien',
-    'O Brien',
-    "O'Brien",
-    'OʼBrien',
-    'O＇Brien',
-    'O‘Brien',
-    'O`Brien',
-    'O´Brien',
-    'o-brien',
-  ],
+  "O’Brien|OBrien|O Brien|O'Brien|OʼBrien|O＇Brien|O‘Brien|O`Brien|O´Brien|o-brien".split('|'),
   ['Jean Pierre', 'Jean‐Pierre', 'JeanPierre', 'Jean–Pierre', 'Jean−Pierre', 'JEAN-PIERRE', 'Jean.Pierre'],
   ['J. R. R. Tolkien', 'JRR Tolkien', 'J.R.R.Tolkien', 'Tolkien, J.R.R.'],
   ['Strauß Łukasz Ødegård', 'strauss lukasz odegard', 'ŁUKASZ STRAUSS-ODEGARD'],
@@ -213,39 +202,19 @@ describe('a search by words', () => {
       })
       .filter(({ query }) => [...query.normalize('NFC')].length >= 2);
     await fc.assert(
-      fc.asyncProperty(typed, async ({ id, query }) => {
-        expect(await find(query)).toContain(id);
-      }),
+      fc.asyncProperty(typed, async ({ id, query }) => expect(await find(query)).toContain(id)),
       { numRuns: repetitions({ usually: 60, long: 1000 }) },
     );
   });
 
   async function find(query: string): Promise<string[]> {
-    const { nodes, totalCount } = await page(query, 'first: 100');
-    expect(totalCount).toBe(nodes.length);
-    return nodes.map(({ id }) => id);
-  }
-
-  async function page(query: string, args: string): Promise<Found> {
-    const { found } = await service.read<{ found: Found }>(
+    const { found } = await service.read<{ found: { nodes: { id: string }[]; totalCount: number } }>(
       `query ($query: String!) {
-        found: search(query: $query, ${args}) {
-          nodes { ... on User { id } ... on Group { id } } totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-        }
+        found: search(query: $query, first: 100) { nodes { ... on User { id } ... on Group { id } } totalCount }
       }`,
       { authorization, variables: { query } },
     );
-    return found;
+    expect(found.totalCount).toBe(found.nodes.length);
+    return found.nodes.map(({ id }) => id);
   }
 });
-
-interface Found {
-  readonly nodes: readonly { readonly id: string }[];
-  readonly totalCount: number;
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string;
-    readonly endCursor: string;
-  };
-}

@@ -77,7 +77,7 @@ describe.each(PARTS)('what a viewer sees by drawn rules, part $part', ({ part, r
 
   it('is what a model in memory says, in every answer, count and page', async () => {
     const seed = SEED + part;
-    const runs = Math.ceil(repetitions({ usually: 500, long: 20_000 }) / PARTS.length / OPERATIONS);
+    const runs = Math.ceil(repetitions({ usually: 300, long: 20_000 }) / PARTS.length / OPERATIONS);
     const directories = fc.sample(visibilityDirectories(SIZE), { seed, numRuns: runs });
     for (const [index, { people, groups }] of directories.entries()) {
       service.replaceDirectory(buildLdif(people, groups));

@@ -88,15 +88,11 @@ describe('webhooks', () => {
     };
     const write = (next: () => boolean) => {
       const timer = setInterval(next, 1);
-      setTimeout(() => {
-        clearInterval(timer);
-      }, 1000);
+      setTimeout(() => clearInterval(timer), 1000);
     };
   });
 
-  afterAll(() => {
-    receiver.stop();
-  });
+  afterAll(() => receiver.stop());
 
   function readStates(): Promise<State[]> {
     return service.app.get(DataSource).query('select * from webhooks order by id');

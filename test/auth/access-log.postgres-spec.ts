@@ -1,4 +1,3 @@
-import sharp from 'sharp';
 import { HttpAdapterHost } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AccessLog } from '../../src/access-log/access-log.js';
@@ -7,7 +6,7 @@ import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { dayOf } from '../../src/access-log/access-counts.js';
 import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { ENTITIES } from '../../src/entities.js';
-import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { PICTURE, buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TIMERS } from '../support/timers.js';
@@ -20,30 +19,26 @@ const GROUPS: TestGroup[] = [
 ];
 const ALL_DAYS = { from: '2000-01-01', to: '2100-01-01', principal: null };
 
-let service: TestService;
+const service = TestService.forSuite(() => {
+  const people: TestPerson[] = [
+    { id: OWNER, photo: PICTURE },
+    { id: 'ben', email: 'ben@example.org' },
+    { id: 'cleo' },
+  ];
+  return { ldif: buildLdif(people, GROUPS), compared: false };
+});
 let log: AccessLog;
 let dataSource: DataSource;
 let executions: Executions;
 let program: string;
 
 beforeAll(async () => {
-  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
-    .jpeg()
-    .toBuffer();
-  const people: TestPerson[] = [
-    { id: OWNER, photo },
-    { id: 'ben', email: 'ben@example.org' },
-    { id: 'cleo' },
-  ];
-  service = await TestService.start({ ldif: buildLdif(people, GROUPS), compared: false });
   await stopFollowing(service);
   log = service.app.get(AccessLog);
   dataSource = service.app.get(DataSource);
   executions = new Executions(service.app);
   program = await service.serviceAccount('read', 'directory');
 });
-
-afterAll(() => service.stop());
 
 beforeEach(async () => {
   await log.flush();

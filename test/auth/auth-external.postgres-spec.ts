@@ -5,6 +5,7 @@ import { modelSetting } from '../support/builders/model-file.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const WHO = '{ currentToken { kind scopes clientId userId expiresAt } }';
 const HOUR = 3600;
@@ -35,21 +36,11 @@ function now(): number {
 }
 
 describe('a token of an external issuer', () => {
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
-
-  beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({
-      ldif: LDIF + CLEO,
-      environment: { ...issuer.environment, ...modelSetting(MODEL) },
-    });
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
-  });
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({
+    ldif: LDIF + CLEO,
+    environment: { ...issuer.environment, ...modelSetting(MODEL) },
+  }));
 
   function sendRequest(authorization: string): Promise<Answer<{ currentToken: Token }>> {
     return service.query(WHO, { authorization });
@@ -85,9 +76,7 @@ describe('a token of an external issuer', () => {
   it('has only those of its scopes that the service defines', async () => {
     expect(
       await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
-    ).toMatchObject({
-      scopes: ['read', 'write'],
-    });
+    ).toMatchObject({ scopes: ['read', 'write'] });
     expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
   });
 
@@ -123,9 +112,8 @@ describe('a token of an external issuer', () => {
     expect([await tokenOf(jwt), await tokenOf(opaque)]).toMatchObject([{ kind }, { kind }]);
   });
 
-  it('is neither accepted nor rejected if the introspection response is invalid', async () => {
-    expect(await refusalOf(await issuer.opaque({ sub: 'ben' }))).toMatchObject({ status: 503 });
-  });
+  it('is neither accepted nor rejected if the introspection response is invalid', async () =>
+    expect(await refusalOf(await issuer.opaque({ sub: 'ben' }))).toMatchObject({ status: 503 }));
 
   it('is rejected if the issuer does not know it', async () => {
     expect(await refusalOf('Bearer unknown-token')).toEqual(REFUSED);

@@ -47,9 +47,7 @@ describe('the Authorization header', () => {
       const socket = connect(service.config.port, service.config.host);
       socket.write(request);
       socket.on('data', (chunk) => chunks.push(chunk));
-      socket.on('close', () => {
-        resolve(Buffer.concat(chunks).toString());
-      });
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
       socket.on('error', reject);
     });
   }
@@ -95,9 +93,9 @@ describe('the Authorization header', () => {
     ['BASIC', () => `Authorization: BASIC ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['three spaces after Basic', () => `Authorization: Basic   ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['colons in the secret', () => `Authorization: Basic ${colons}`, 'SERVICE_ACCOUNT_TOKEN'],
-  ])('is accepted with %s', async (_case, line, kind) => {
-    expect(await send([line()])).toMatchObject({ status: 200, kind });
-  });
+  ])('is accepted with %s', async (_case, line, kind) =>
+    expect(await send([line()])).toMatchObject({ status: 200, kind }),
+  );
 
   it.each<[string, () => (string | Buffer)[]]>([
     ['nothing', () => ['Authorization:']],

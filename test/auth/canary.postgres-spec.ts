@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
-import { Canaries } from '../support/builders/canaries.js';
 import { Collector } from '../support/servers/collector.js';
 import { runCommand } from '../support/clients/command.js';
-import { EMAIL, NAME, people, TELEPHONE } from '../support/builders/canary-directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { type HttpAnswer, post, send } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
@@ -17,6 +15,53 @@ import { sendEverywhere } from '../support/clients/secret-requests.js';
 import { MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { variable } from '../support/servers/store.js';
 import { WatchedService } from '../support/watched-service.js';
+
+/** Secrets that a test searches for in all encodings in which they can occur. */
+class Canaries {
+  private readonly spellings = new Map<string, string>();
+
+  /** @param kind the name that a match is reported by */
+  add(kind: string, secret: string): string {
+    const base64 = Buffer.from(secret).toString('base64');
+    const percent = encodeURIComponent(secret);
+    for (const spelling of [
+      secret,
+      base64.replace(/=+$/, ''),
+      percent,
+      JSON.stringify(secret).slice(1, -1),
+    ]) {
+      this.spellings.set(spelling, kind);
+    }
+    return secret;
+  }
+
+  /** Returns the kinds of the secrets that a text contains, ignoring case. */
+  foundIn(text: string): string[] {
+    const folded = text.toLowerCase();
+    const found = [...this.spellings].filter(([spelling]) => folded.includes(spelling.toLowerCase()));
+    return [...new Set(found.map(([, kind]) => kind))];
+  }
+}
+
+const NAME = 'Kanaria Vogelsang';
+const EMAIL = 'kanaria.vogelsang@aviary.example';
+const TELEPHONE = '+41 44 555 73 91';
+/** A user with access to everything, and a user whose data others must not see. */
+const LDIF = buildLdif(
+  [
+    {
+      id: 'anna',
+      name: NAME,
+      givenName: 'Kanaria',
+      familyName: NAME,
+      email: EMAIL,
+      phone: TELEPHONE,
+      photo: PICTURE,
+    },
+    { id: 'ben' },
+  ],
+  [{ id: 'club', members: ['anna'], owners: ['ben'] }],
+);
 
 /** Data that must not occur in a log, besides names of users. */
 const DATABASE_PASSWORD = 'canary-of-the-database';
@@ -69,14 +114,11 @@ describe('a service with all its dependencies', () => {
   };
 
   beforeAll(async () => {
-    const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'gold' } })
-      .jpeg()
-      .toBuffer();
     const { hostname, port } = new URL(variable('TEST_POSTGRES_URL'));
     redis = await TestRedis.prepare();
     [issuer, slapd, proxy, collector, metricsPort] = await Promise.all([
       ExternalIssuerProcess.start(),
-      startSlapd({ ldif: people(photo) }),
+      startSlapd({ ldif: LDIF }),
       TestProxy.start({ host: hostname, port: Number(port) }),
       Collector.start(),
       findFreePort(),
@@ -235,7 +277,7 @@ describe('a service with its own identity provider', () => {
     };
     writeFileSync(clients, JSON.stringify([client]));
     service = await WatchedService.start({
-      ldif: people(),
+      ldif: LDIF,
       environment: {
         AUTH_EMBEDDED_CLIENTS: clients,
         URL_SIGNING_KEYS: SIGNING_KEY,

@@ -206,11 +206,7 @@ describe('the embedded identity provider', () => {
       });
       const device = (await response.json()) as Record<string, string>;
       const poll = () =>
-        requestToken({
-          grant_type: DEVICE_CODE,
-          client_id: 'app',
-          device_code: device['device_code'] ?? '',
-        });
+        requestToken({ grant_type: DEVICE_CODE, client_id: 'app', device_code: device['device_code'] ?? '' });
       expect(await poll()).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
 
       const window = new FormBrowser(service.config.baseUrl);

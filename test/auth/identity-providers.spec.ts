@@ -276,9 +276,9 @@ describe('a claim', () => {
       { 'https://x.example/scopes': 'read' },
       ['read'],
     ],
-  ])('has the scopes: %s', (_case, environment, claims, scopes) => {
-    expect(meaningOf(environment, claims).scopes).toEqual(scopes);
-  });
+  ])('has the scopes: %s', (_case, environment, claims, scopes) =>
+    expect(meaningOf(environment, claims).scopes).toEqual(scopes),
+  );
 
   it('names the client by the first claim that has one', () => {
     expect(meaningOf({}, { azp: 'a', client_id: 'b' }).clientId).toBe('b');
@@ -300,9 +300,9 @@ describe('a claim', () => {
     ['other', `${BASE_URL}/`],
     'urn:own',
     'urn:second',
-  ])('aud is ours: %j', (aud) => {
-    expect(wrongOf({ AUTH_AUDIENCE: 'urn:own, urn:second' }, { aud })).toEqual([]);
-  });
+  ])('aud is ours: %j', (aud) =>
+    expect(wrongOf({ AUTH_AUDIENCE: 'urn:own, urn:second' }, { aud })).toEqual([]),
+  );
 });
 
 describe('the settings of tokens', () => {
@@ -313,7 +313,7 @@ describe('the settings of tokens', () => {
     [{ AUTH_USER_FIELD: 'name' }, /^AUTH_USER_FIELD must be .* name is no filterable field/],
     [{ AUTH_URL: '', AUTH_TOKEN_TYPE: 'any' }, /^AUTH_TOKEN_TYPE only goes with AUTH_URL/],
     [{ AUTH_URL: '', AUTH_PROVIDER: 'okta' }, /^AUTH_PROVIDER only goes with AUTH_URL/],
-  ])('are rejected with a reason: %j', (environment, reason) => {
-    expect(() => readConfig({ AUTH_URL: 'https://login.example.org', ...environment })).toThrow(reason);
-  });
+  ])('are rejected with a reason: %j', (environment, reason) =>
+    expect(() => readConfig({ AUTH_URL: 'https://login.example.org', ...environment })).toThrow(reason),
+  );
 });

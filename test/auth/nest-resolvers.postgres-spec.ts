@@ -210,16 +210,12 @@ describe('a resolver of another author', () => {
     expect([body, [...new Set(ran)]]).toEqual([{ pet: { field: value } }, [what]]);
   });
 
-  it('runs filters of nested fields', async () => {
-    expect(await sendRequest('{ pet { filtered } }')).toMatchObject({ code: 'CONFLICT', message: 'no' });
-  });
+  it('runs filters of nested fields', async () =>
+    expect(await sendRequest('{ pet { filtered } }')).toMatchObject({ code: 'CONFLICT', message: 'no' }));
 
   it('gets its parameters in any order, by name and with the names of its classes', async () => {
     const { body } = await sendRequest('{ everything(size: 5) renamed(size: 7) }');
-    expect(body).toEqual({
-      everything: JSON.stringify(['everything', true, 5]),
-      renamed: '7',
-    });
+    expect(body).toEqual({ everything: JSON.stringify(['everything', true, 5]), renamed: '7' });
   });
 
   it('may have providers for each request', async () => {

@@ -157,10 +157,7 @@ class PetsController {
   }
 }
 
-@Module({
-  controllers: [PetsController],
-  providers: [PetQueries, PetFields, GuardedPetFields],
-})
+@Module({ controllers: [PetsController], providers: [PetQueries, PetFields, GuardedPetFields] })
 class PetsModule {}
 
 interface Outcome {

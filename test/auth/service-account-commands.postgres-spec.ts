@@ -13,18 +13,8 @@ describe('directory service-account', () => {
   afterAll(() => database.drop());
 
   const run = (...args: string[]) => runCommand(args, { DATABASE_URL: database.url });
-  const create = (...more: string[]) =>
-    run(
-      'service-account',
-      'create',
-      '--id',
-      'library',
-      '--name',
-      'Library',
-      '--scopes',
-      'read,directory',
-      ...more,
-    );
+  const CREATE = 'service-account create --id library --name Library --scopes read,directory'.split(' ');
+  const create = (...more: string[]) => run(...CREATE, ...more);
   const lastLine = ({ stdout }: TestProcess) => stdout.trimEnd().split('\n').at(-1) ?? '';
   const decode = (token: string) => Buffer.from(token, 'base64').toString();
 
@@ -95,22 +85,9 @@ describe('directory service-account', () => {
   });
 
   it('requires an owner for an account in production', async () => {
-    const refused = await runCommand(
-      [
-        'service-account',
-        'create',
-        '--id',
-        'kiosk',
-        '--name',
-        'x',
-        '--scopes',
-        'read',
-        '--contact',
-        'x',
-        '--json',
-      ],
-      { DATABASE_URL: database.url, NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' },
-    );
+    const args = 'service-account create --id kiosk --name x --scopes read --contact x --json'.split(' ');
+    const production = { DATABASE_URL: database.url, NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' };
+    const refused = await runCommand(args, production);
     expect([refused.code, JSON.parse(refused.stdout)]).toEqual([
       2,
       {
@@ -128,16 +105,7 @@ describe('directory service-account', () => {
     try {
       const query = (text: string, values: unknown[]) => client.query(text, values);
       for (const id of ['Chess-Club', 'choir']) await insertObject({ query }, 'groups', id);
-      const about = [
-        'service-account',
-        'create',
-        '--id',
-        'scoreboard',
-        '--name',
-        'Scores',
-        '--scopes',
-        'read',
-      ];
+      const about = 'service-account create --id scoreboard --name Scores --scopes read'.split(' ');
       const unknown = await run(...about, '--groups', 'chess-club,orchestra');
       expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('«orchestra»')]);
       const made = await run(...about, '--groups', 'chess-club, choir', '--json');

@@ -5,6 +5,7 @@ import { personDn } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const UUID = '0f3a1c52-7c6b-4a58-8b8e-0d9f7c7f4d10';
 const person = (id: string, more: string) =>
@@ -54,18 +55,10 @@ describe.each<[field: string, cases: [value: string, id: string | null][]]>([
     ],
   ],
 ])('a token that names its user by the %s', (field, cases) => {
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
-
-  beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => {
     const environment = { ...issuer.environment, ...modelSetting(MODEL), AUTH_USER_FIELD: field };
-    service = await TestService.start({ ldif: LDIF, environment });
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
+    return { ldif: LDIF, environment };
   });
 
   const QUERY = '{ profile { id } currentToken { userId } }';

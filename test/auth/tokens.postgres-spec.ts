@@ -6,6 +6,7 @@ import { type Forgery, forgeTokens, type PublishedKey } from '../support/builder
 import type { Answer } from '../support/clients/graphql.js';
 import { TestService } from '../support/servers/service.js';
 import { wrongTokens } from '../support/wrong-claims.js';
+import { forSuite } from '../support/for-suite.js';
 
 const WHO = '{ currentToken { kind } }';
 const AUDIENCE = 'urn:test:directory';
@@ -36,14 +37,12 @@ async function statusesOf(service: TestService, authorizations: readonly string[
 }
 
 describe('an access token', () => {
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({ environment: issuer.environment }));
   let foreignServer: Server;
   let foreignRequests = 0;
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({ environment: issuer.environment });
     foreignServer = createServer((_request, response) => {
       foreignRequests += 1;
       response.end();
@@ -51,20 +50,16 @@ describe('an access token', () => {
     await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
   });
 
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
-    await new Promise((resolve) => foreignServer.close(resolve));
-  });
+  afterAll(() => new Promise((resolve) => foreignServer.close(resolve)));
 
   async function publishedKeys(): Promise<PublishedKey[]> {
     const response = await fetch(`${issuer.url}/oauth2/jwks`);
     return ((await response.json()) as { keys: PublishedKey[] }).keys;
   }
 
-  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) => {
-    expect((await sendRequest(service, await issuer.sign({ header: { alg } }))).status).toBe(200);
-  });
+  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) =>
+    expect((await sendRequest(service, await issuer.sign({ header: { alg } }))).status).toBe(200),
+  );
 
   it('is rejected if the issuer has not signed it, with any header', async () => {
     const token = (await issuer.sign()).slice('Bearer '.length);
@@ -147,18 +142,8 @@ describe('an access token', () => {
 });
 
 describe('a flood of tokens', () => {
-  let issuer: ExternalIssuerProcess;
-  let service: TestService;
-
-  beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
-    service = await TestService.start({ environment: issuer.environment });
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await issuer.stop();
-  });
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
+  const service = TestService.forSuite(() => ({ environment: issuer.environment }));
 
   function signWithUnknownKeys(count: number): Promise<string[]> {
     return Promise.all(

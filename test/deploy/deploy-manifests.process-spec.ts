@@ -27,9 +27,7 @@ beforeAll(() => {
   secrets = makeSecrets();
 });
 
-afterAll(() => {
-  rmSync(secrets, { recursive: true });
-});
+afterAll(() => rmSync(secrets, { recursive: true }));
 
 function serviceOf(name: string): ComposeService {
   const service = compose.services[name];
@@ -51,9 +49,7 @@ function interpolate(environment: Readonly<Record<string, string>>, given: Recor
 }
 
 describe('the compose file', () => {
-  it('conforms to the Compose Specification', () => {
-    expect(problemsOfCompose(compose)).toEqual([]);
-  });
+  it('conforms to the Compose Specification', () => expect(problemsOfCompose(compose)).toEqual([]));
 
   it('mounts files that exist, or that deploy/make-secrets.sh writes', () => {
     const mounted = Object.values(compose.services)
@@ -97,9 +93,8 @@ describe('the compose file', () => {
 describe('the manifests', () => {
   const names = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
 
-  it('are all listed, and all exist', () => {
-    expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(names.sort());
-  });
+  it('are all listed, and all exist', () =>
+    expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(names.sort()));
 
   it.each(kustomization.resources)('%s conforms to the API', (file) => {
     const manifests = readManifests(file);

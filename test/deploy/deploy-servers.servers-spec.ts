@@ -27,9 +27,7 @@ beforeAll(() => {
   secrets = makeSecrets(join(work, 'secrets'));
 });
 
-afterAll(() => {
-  rmSync(work, { recursive: true });
-});
+afterAll(() => rmSync(work, { recursive: true }));
 
 function programOf(name: string): string {
   const program = findProgram(name);

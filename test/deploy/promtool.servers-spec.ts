@@ -82,13 +82,9 @@ function labelsOf(labels: Labels): string {
 
 const directory = mkdtempSync(join(tmpdir(), 'promtool-'));
 
-beforeAll(() => {
-  cpSync('deploy/monitoring', directory, { recursive: true });
-});
+beforeAll(() => cpSync('deploy/monitoring', directory, { recursive: true }));
 
-afterAll(() => {
-  rmSync(directory, { recursive: true });
-});
+afterAll(() => rmSync(directory, { recursive: true }));
 
 function promtool(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(requireProgram('promtool'), args, {
@@ -122,13 +118,10 @@ const down = { alertname: 'DirectoryDown', service_name: SERVICE };
 const processDown = ({ instance = '' }: Labels) => ({ alertname: 'DirectoryProcessDown', instance });
 
 describe('the configuration of Prometheus', () => {
-  it('is valid, with its rules', () => {
-    expect(promtool('check', 'config', 'prometheus.yaml')).toBe('');
-  });
+  it('is valid, with its rules', () => expect(promtool('check', 'config', 'prometheus.yaml')).toBe(''));
 
-  it('has a test that reports an alert which does not fire', () => {
-    expect(problemsOf({ series: [], firing: [] })).toContain('DirectoryDown');
-  });
+  it('has a test that reports an alert which does not fire', () =>
+    expect(problemsOf({ series: [], firing: [] })).toContain('DirectoryDown'));
 });
 
 describe.each(Object.entries(SCRAPING))('with %s', (_how, targets) => {

@@ -5,6 +5,7 @@ import { modelSetting } from '../support/builders/model-file.js';
 import { TestProcess } from '../support/clients/command.js';
 import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
@@ -20,7 +21,7 @@ const DOCUMENTS = JSON.stringify({ known: '{ user(user: {id: "anna"}) { id } }' 
 
 describe.each([1, 2])('a model file that is edited while processes for requests run: %d', (workers) => {
   const { DIRECTORY_MODEL: model } = modelSetting(modelWith('line'));
-  let issuer: ExternalIssuerProcess;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
   let database: TestDatabase;
   let file: string;
   let documents: string;
@@ -30,7 +31,6 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
   let authorization: string;
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
     database = await createDatabase();
     file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'edited-')), 'directory.ldif');
     documents = join(file, '../documents.json');
@@ -57,7 +57,6 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
 
   afterAll(async () => {
     if (!service.hasEnded) await service.kill('SIGKILL');
-    await issuer.stop();
     await database.drop();
   });
 

@@ -3,6 +3,7 @@ import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { post, send } from '../support/clients/http.js';
 import { WatchedService } from '../support/watched-service.js';
 
@@ -14,16 +15,13 @@ const IDLE = 150;
 const MORE_FILES = 20;
 
 describe('a process without free file descriptors', () => {
-  let service: WatchedService;
+  const service = forSuite(() => WatchedService.start({ ldif: buildLdif([{ id: 'anna' }]) }));
   let authorization: string;
   /** Maximum number of its files. */
   let limit: number;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   beforeAll(async () => {
-    service = await WatchedService.start({
-      ldif: buildLdif([{ id: 'anna' }]),
-    });
     authorization = await service.accessToken('read', 'demo-basic');
     await sendRequest();
     // Set now, because Node.js opens hundreds of files at its start.
@@ -31,10 +29,7 @@ describe('a process without free file descriptors', () => {
     execFileSync('prlimit', ['--pid', String(service.id), `--nofile=${limit}:${limit}`]);
   });
 
-  afterAll(async () => {
-    agent.destroy();
-    await service.stop();
-  });
+  afterAll(() => agent.destroy());
 
   let count = 0;
   /** An uncached query. */

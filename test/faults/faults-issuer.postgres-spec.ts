@@ -3,6 +3,7 @@ import { ExternalIssuer } from '../../src/auth/tokens/external-issuer.js';
 import { IssuerKeys, verifySignature } from '../../src/auth/tokens/issuer-keys.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess, type IssuerOverride } from '../support/servers/external-issuer.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
@@ -11,6 +12,7 @@ const OPAQUE = { active: true, sub: 'anna', scope: 'read' };
 /** Seconds. */
 const MINUTE = 60;
 
+const TRUNCATED = 'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true';
 /** Responses that a careless client could accept as an introspection result or as a key set. */
 const INVALID_RESPONSES: [string, IssuerOverride][] = [
   ['500', { status: 500, body: JSON.stringify(OPAQUE) }],
@@ -37,7 +39,7 @@ function tokenOf(authorization: string): string {
 
 describe('a faulty identity provider', () => {
   const target = { host: '127.0.0.1', port: 0 };
-  let proxy: TestProxy;
+  const proxy = forSuite(() => TestProxy.start(target));
   let issuer: ExternalIssuerProcess;
   let service: TestService;
   /** Only the keys, with a fake clock, so that no test waits until they may be fetched again. */
@@ -50,12 +52,8 @@ describe('a faulty identity provider', () => {
   let count = 0;
 
   beforeAll(async () => {
-    proxy = await TestProxy.start(target);
     await startIssuer();
-    service = await TestService.start({
-      ldif: buildLdif([{ id: 'anna' }]),
-      environment: issuer.environment,
-    });
+    service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]), environment: issuer.environment });
     expect(await statusOf(await issuer.sign())).toBe(200);
     unseen = await Promise.all(Array.from({ length: 40 }, () => issuer.sign()));
     const header = { ...decodeProtectedHeader(tokenOf(unseen[0] ?? '')) };
@@ -74,7 +72,6 @@ describe('a faulty identity provider', () => {
   afterAll(async () => {
     await service.stop();
     await issuer.stop();
-    await proxy.stop();
   });
 
   /** The state before, if it was checked. */
@@ -155,65 +152,21 @@ describe('a faulty identity provider', () => {
     proxy.restore();
   });
 
-  it.each<[string, () => void]>([
-    [
-      'refuses every connection',
-      () => {
-        proxy.refuse();
-      },
-    ],
-    [
-      'drops every connection',
-      () => {
-        proxy.cut();
-      },
-    ],
-    [
-      'resets every connection',
-      () => {
-        proxy.reset();
-      },
-    ],
-    [
-      'does not respond',
-      () => {
-        proxy.freeze();
-      },
-    ],
-    [
-      'is slower than the timeout',
-      () => {
-        proxy.slow(3000);
-      },
-    ],
-    [
-      'does not speak HTTP',
-      () => {
-        proxy.respondWith('220 Welcome\r\n');
-      },
-    ],
-    [
-      'stops in the middle of a response',
-      () => {
-        proxy.respondWith('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
-      },
-    ],
-  ])('that %s causes neither accepted nor rejected tokens', async (_what, fail) => {
-    await expectSafety(fail, () => {
-      proxy.restore();
-    });
-  });
-
-  it('that hangs causes neither accepted nor rejected tokens', async () => {
-    await expectSafety(
-      () => {
-        issuer.freeze();
-      },
-      () => {
-        issuer.unfreeze();
-      },
-    );
-  });
+  it.each<[string, () => void, (() => void)?]>([
+    ['refuses every connection', () => proxy.refuse()],
+    ['drops every connection', () => proxy.cut()],
+    ['resets every connection', () => proxy.reset()],
+    ['does not respond', () => proxy.freeze()],
+    ['is slower than the timeout', () => proxy.slow(3000)],
+    ['does not speak HTTP', () => proxy.respondWith('220 Welcome\r\n')],
+    ['stops in the middle of a response', () => proxy.respondWith(TRUNCATED)],
+    ['hangs', () => issuer.freeze(), () => issuer.unfreeze()],
+  ])(
+    'that %s causes neither accepted nor rejected tokens',
+    async (_what, fail, restore = () => proxy.restore()) => {
+      await expectSafety(fail, restore);
+    },
+  );
 
   it.each(INVALID_RESPONSES)(
     'with responses of %s causes neither accepted nor rejected tokens',

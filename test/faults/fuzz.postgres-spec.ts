@@ -8,6 +8,7 @@ import { schema } from '../support/clients/scope-walk.js';
 import { expectSound } from '../support/builders/sound-response.js';
 import { WatchedService } from '../support/watched-service.js';
 import { repetitions } from '../support/repetitions.js';
+import { forSuite } from '../support/for-suite.js';
 
 /** Every position is tested with every n-th of the naughty strings. */
 const SHARE = repetitions({ usually: 24, long: 1 });
@@ -17,17 +18,13 @@ const ILL_FORMED = ['\0', 'a\0b', '\ud800', '\udc00a'];
 
 const SCOPES = 'profile read directory write';
 
-let service: WatchedService;
-let authorization: string;
-const agent = new Agent({ keepAlive: true });
-
-beforeAll(async () => {
+const service = forSuite(() => {
   const users = ['anna', 'ben', 'cleo', 'dora'];
   const groups = [
     { id: 'club', members: ['anna', 'ben', '@team'], admins: ['anna'], owners: ['ben'] },
     { id: 'team', members: ['cleo', '@club'], owners: ['anna'] },
   ];
-  service = await WatchedService.start({
+  return WatchedService.start({
     ldif: buildLdif(
       users.map((id) => ({ id, name: `${id} Ünï`, email: `${id}@example.org` })),
       groups,
@@ -38,13 +35,15 @@ beforeAll(async () => {
       LIMIT_BODY_BYTES: '1000000',
     },
   });
+});
+let authorization: string;
+const agent = new Agent({ keepAlive: true });
+
+beforeAll(async () => {
   authorization = await service.accessToken(SCOPES, 'client');
 });
 
-afterAll(async () => {
-  agent.destroy();
-  await service.stop();
-});
+afterAll(() => agent.destroy());
 
 /** No failure without an error in the response. */
 afterEach(() => {

@@ -7,6 +7,7 @@ import { percentile } from '../support/percentile.js';
 import { processorTime } from '../support/processor-time.mjs';
 import { repetitions } from '../support/repetitions.js';
 import { type ProcessWork, WatchedService } from '../support/watched-service.js';
+import { forSuite } from '../support/for-suite.js';
 
 /** Milliseconds between hostile requests, from the limit of 300 a minute and eight clients. */
 const PAUSE = 25;
@@ -36,19 +37,10 @@ const GOOD = `{
 }`;
 
 describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
-  let service: WatchedService;
-  let authorization: string;
-  /** One connection each, like real clients. */
-  const good = new Agent({ keepAlive: true, maxSockets: 1 });
-  const bad = new Agent({ keepAlive: true, maxSockets: 8 });
-  let sent = 0;
-  /** Milliseconds between hostile requests. */
-  let pause = PAUSE;
-
-  beforeAll(async () => {
+  const service = forSuite(() => {
     const people = Array.from({ length: 120 }, (_, at) => ({ id: `p${at}`, email: `p${at}@example.org` }));
     const groups = Array.from({ length: 6 }, (_, at) => ({ id: `g${at}`, members: ['@club', `p${at}`] }));
-    service = await WatchedService.start({
+    return WatchedService.start({
       environment: {
         // Data that costs something to withhold.
         NODE_ENV: 'production',
@@ -58,14 +50,23 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
       },
       ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }, ...groups]),
     });
+  });
+  let authorization: string;
+  /** One connection each, like real clients. */
+  const good = new Agent({ keepAlive: true, maxSockets: 1 });
+  const bad = new Agent({ keepAlive: true, maxSockets: 8 });
+  let sent = 0;
+  /** Milliseconds between hostile requests. */
+  let pause = PAUSE;
+
+  beforeAll(async () => {
     authorization = await service.accessToken('profile read write', 'demo-basic');
     for (let count = 0; count < WARM; count++) await sendValid();
   });
 
-  afterAll(async () => {
+  afterAll(() => {
     good.destroy();
     bad.destroy();
-    await service.stop();
   });
 
   /** An uncached query. */

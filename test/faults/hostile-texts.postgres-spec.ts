@@ -5,6 +5,7 @@ import { naughtyRequests } from '../support/builders/naughty-requests.js';
 import { processorTime } from '../support/processor-time.mjs';
 import { schema } from '../support/clients/scope-walk.js';
 import { WatchedService } from '../support/watched-service.js';
+import { forSuite } from '../support/for-suite.js';
 
 /** Code units of a text. With the rest of the request, its bytes in UTF-8 are within the limit of a body. */
 const LENGTH = 47_000;
@@ -21,18 +22,17 @@ const HOSTILE = MARKS.map((mark) => mark.repeat(share)).join('');
 /** The same number of code units and bytes. */
 const CONTROL = 'ж'.repeat(HOSTILE.length);
 
-let service: WatchedService;
+const service = forSuite(() =>
+  WatchedService.start({
+    ldif: buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'], owners: ['anna'] }]),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
+  }),
+);
 let authorization: string;
 
 beforeAll(async () => {
-  service = await WatchedService.start({
-    ldif: buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'], owners: ['anna'] }]),
-    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
-  });
   authorization = await service.accessToken('profile read directory write', 'client');
 });
-
-afterAll(() => service.stop());
 
 /** Processor time of a request on the event loop in milliseconds. */
 async function timeOf(request: HttpRequest): Promise<number> {

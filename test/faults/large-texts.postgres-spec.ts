@@ -2,6 +2,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { writeClients } from '../support/clients/clients.js';
 import { dataOf, type HttpRequest, refusalOf, send } from '../support/clients/http.js';
 import { WatchedService } from '../support/watched-service.js';
+import { forSuite } from '../support/for-suite.js';
 
 function operation(query: string, variables: Record<string, unknown> = {}): HttpRequest {
   const headers = { 'content-type': 'application/json' };
@@ -21,18 +22,17 @@ const LARGE = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({
 /** Megabytes that a heap may grow by, of hundreds that the requests below have. */
 const GROWTH = 60;
 
-let service: WatchedService;
+const service = forSuite(() =>
+  WatchedService.start({
+    ldif: buildLdif([{ id: 'anna' }, ...PEOPLE], [...GROUPS, ...LARGE]),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
+  }),
+);
 let authorization: string;
 
 beforeAll(async () => {
-  service = await WatchedService.start({
-    ldif: buildLdif([{ id: 'anna' }, ...PEOPLE], [...GROUPS, ...LARGE]),
-    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
-  });
   authorization = await service.accessToken('profile read directory write', 'client');
 });
-
-afterAll(() => service.stop());
 
 const sendOperation = (
   query: string,

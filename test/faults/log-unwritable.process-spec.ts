@@ -35,9 +35,7 @@ describe('a log that cannot be written', () => {
     for (const descriptor of opened.splice(0)) closeSync(descriptor);
   });
 
-  afterAll(() => {
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => rmSync(directory, { recursive: true }));
 
   function open(path: string, flags: number): number {
     const descriptor = openSync(path, flags);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { ResumingStream } from '../support/clients/event-stream.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestHaproxy } from '../support/servers/haproxy.js';
 import { type Listening, post } from '../support/clients/http.js';
@@ -26,15 +27,13 @@ interface Listed {
 }
 
 describe('two replicas behind balancers', () => {
-  let replicas: ServiceProcesses;
+  const replicas = forSuite(() =>
+    ServiceProcesses.start(2, buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }])),
+  );
   let nginx: TestNginx;
   let haproxy: TestHaproxy;
 
   beforeAll(async () => {
-    replicas = await ServiceProcesses.start(
-      2,
-      buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
-    );
     const ports = replicas.each.map(({ port }) => port);
     nginx = await TestNginx.start(...ports);
     haproxy = await TestHaproxy.start(...ports);
@@ -43,7 +42,6 @@ describe('two replicas behind balancers', () => {
   afterAll(async () => {
     await nginx.stop();
     await haproxy.stop();
-    await replicas.stop();
   });
 
   /** Clients of both balancers, which send requests continuously. */

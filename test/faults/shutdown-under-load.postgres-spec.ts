@@ -6,6 +6,7 @@ import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { send } from '../support/clients/http.js';
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
+import { forSuite } from '../support/for-suite.js';
 
 const CLIENTS = 50;
 /**
@@ -21,7 +22,9 @@ const QUERY = JSON.stringify({
 });
 
 describe('a process that receives SIGTERM while 50 clients send requests', () => {
-  let replicas: ServiceProcesses;
+  const replicas = forSuite(() =>
+    ServiceProcesses.start(1, buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }])),
+  );
   let replica: ServiceProcess;
   /** Time of the signal; times are those of performance.now(). */
   let signaledAt = 0;
@@ -35,10 +38,6 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
   let slow: Promise<string>;
 
   beforeAll(async () => {
-    replicas = await ServiceProcesses.start(
-      1,
-      buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
-    );
     const [first] = replicas.each;
     if (first === undefined) throw new Error('There is no replica');
     replica = first;
@@ -66,8 +65,6 @@ describe('a process that receives SIGTERM while 50 clients send requests', () =>
     ended = performance.now();
     await watching;
   });
-
-  afterAll(() => replicas.stop());
 
   /** A request of which the first bytes have been read. */
   async function begin(headers: Record<string, string>): Promise<Socket> {

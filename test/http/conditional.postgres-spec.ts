@@ -1,31 +1,21 @@
 /** @isolated The suite fakes the clock. */
 import { writeClients } from '../support/clients/clients.js';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, get, type HttpAnswer } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
+import { TIMERS } from '../support/timers.js';
 import { TestService } from '../support/servers/service.js';
 
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const ldif = (ben: string) =>
   buildLdif(
     [
       { id: 'ada', name: 'Ada' },
-      { id: 'ben', name: ben, photo: PHOTO },
+      { id: 'ben', name: ben, photo: PICTURE },
     ],
     [{ id: 'club', members: ['ben'] }],
   );
 const CLUB = '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { name } } } } }';
 const PHOTOS = '{ group(group: {id: "club"}) { members(first: 5) { nodes { user { photo } } } } }';
-const NAMES_OF_ALL = [
-  'nextTick',
-  'setImmediate',
-  'setInterval',
-  'setTimeout',
-  'performance',
-  'hrtime',
-] as const;
-const MORE = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask'] as const;
 
 describe('a conditional request by GET', () => {
   const environment = {
@@ -121,7 +111,7 @@ describe('a conditional request by GET', () => {
       // Both are of the same quarter, unless one has just begun.
       if (tagOf(await ask(query, {}, to)) !== tagOf(first)) first = await ask(query, {}, to);
       expect((await askAgain(query, tagOf(first), {}, to)).status).toBe(304);
-      jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: [...NAMES_OF_ALL, ...MORE] });
+      jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: [...TIMERS] });
       try {
         const later = await askAgain(query, tagOf(first), {}, to);
         expect(later.status).toBe(200);

@@ -71,9 +71,9 @@ describe('the freshness of a response', () => {
     '{ directoryStatus { state } }',
     '{ currentToken { kind } }',
     '{ no }',
-  ])('is not in a response without data of the directory: %s', async (query) => {
-    expect(await sendRequest(query)).toMatchObject({ revision: null, asOf: null });
-  });
+  ])('is not in a response without data of the directory: %s', async (query) =>
+    expect(await sendRequest(query)).toMatchObject({ revision: null, asOf: null }),
+  );
 
   it('increases with every confirmation, for cached responses, too, and the revision with every change', async () => {
     for (let time = 0; time < 4; time++) await sendRequest(USER);

@@ -58,14 +58,8 @@ describe('the health of a service', () => {
 });
 
 describe('the health of a service whose issuer is unavailable', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    // No server listens on the discard port.
-    service = await TestService.start({ environment: { AUTH_URL: 'http://127.0.0.1:9' } });
-  });
-
-  afterAll(() => service.stop());
+  // No server listens on the discard port.
+  const service = TestService.forSuite({ environment: { AUTH_URL: 'http://127.0.0.1:9' } });
 
   it('reports it, and is ready, because known keys stay valid', async () => {
     const response = await fetch(`${service.url}/_readiness`);

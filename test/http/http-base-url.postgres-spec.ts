@@ -1,7 +1,6 @@
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import sharp from 'sharp';
-import { buildLdif } from '../support/builders/directory.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { TestService } from '../support/servers/service.js';
 import { readData } from '../support/clients/graphql.js';
@@ -29,20 +28,14 @@ describe('a service whose BASE_URL has a path', () => {
   let proxies: Server[];
 
   beforeAll(async () => {
-    const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
-      .jpeg()
-      .toBuffer();
     servicePort = await findFreePort();
     // BASE_URL refers to the first proxy; the other one is reached by its port.
     const keeping = await startProxy(servicePort, (url) => url);
     const stripping = await startProxy(servicePort, (url) => url.slice(PATH.length));
     proxies = [keeping, stripping];
     service = await TestService.start({
-      ldif: buildLdif([{ id: 'anna', photo }]),
-      environment: {
-        PORT: String(servicePort),
-        BASE_URL: `http://127.0.0.1:${portOf(keeping)}${PATH}`,
-      },
+      ldif: buildLdif([{ id: 'anna', photo: PICTURE }]),
+      environment: { PORT: String(servicePort), BASE_URL: `http://127.0.0.1:${portOf(keeping)}${PATH}` },
     });
   });
 

@@ -1,10 +1,9 @@
 import { serverAudits } from 'graphql-http';
 import { buildLdif } from '../support/builders/directory.js';
-import { challengeOf, dataOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { challengeOf, get, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
 const QUERY = '{ buildInfo { __typename } }';
-const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
 const OF_READ = '{ user(user: {id: "anna"}) { id } }';
 const ORIGIN = 'https://pages.example';
 /** Its response is compressed. */
@@ -118,19 +117,6 @@ describe('the status of a response', () => {
     expect(answers.map(({ body }) => body === '')).toEqual([status === 304, true, true, status === 304]);
   });
 
-  it('is 401 with a challenge if a token is required and missing', async () => {
-    for (const query of [
-      OF_READ,
-      '{ profile { id } }',
-      '{ currentToken { kind } }',
-      `{ ...F } fragment F on Query ${OF_READ}`,
-    ]) {
-      const answer = await post(service, { query });
-      expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
-      expect(challengeOf(answer.headers['www-authenticate'])).toBe('Bearer realm="directory"');
-    }
-  });
-
   it.each([
     ['Bearer', /^Bearer realm="directory", error="invalid_request"$/],
     ['Bearer a b', /^Bearer realm="directory", error="invalid_request"$/],
@@ -147,32 +133,6 @@ describe('the status of a response', () => {
       }
     },
   );
-
-  it('is 403 with the missing scope if the token can read none of the root fields', async () => {
-    const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
-    expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(challengeOf(answer.headers['www-authenticate'])).toBe(
-      'Bearer error="insufficient_scope", scope="directory"',
-    );
-    const { errors } = JSON.parse(answer.body) as { errors: [{ extensions: object }] };
-    expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
-  });
-
-  it('is 413 for a body above 100,000 bytes, and not for one of that size', async () => {
-    const body = (bytes: number) => `{"query":"${QUERY}","x":"`.padEnd(bytes - 2, 'x') + '"}';
-    expect(dataOf(await post(service, body(100_000)))).toEqual(ANSWER);
-    const refused = await post(service, body(100_001));
-    expect(refusalOf(refused)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    expect(refused.body).toContain('The body is too large: at most 100000 bytes are allowed');
-    const chunked = { 'transfer-encoding': 'chunked' };
-    expect(refusalOf(await post(service, body(100_001), chunked))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-  });
-
-  it('is 414 for a URL above 8,192 bytes, and not for one of that size', async () => {
-    const path = (bytes: number) => '/graphql/v1?query=%7B__typename%7D&x='.padEnd(bytes, 'x');
-    expect(dataOf(await send(service, { path: path(8192) }))).toEqual({ __typename: 'Query' });
-    expect(refusalOf(await send(service, { path: path(8193) }))).toEqual([414, 'PAYLOAD_TOO_LARGE']);
-  });
 });
 
 describe('a page of another origin', () => {
@@ -180,11 +140,7 @@ describe('a page of another origin', () => {
     send(service, {
       method: 'OPTIONS',
       path,
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': names,
-      },
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': names },
     });
 
   it('is allowed if CORS_ORIGINS contains its origin', async () => {

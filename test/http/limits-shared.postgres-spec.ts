@@ -169,15 +169,7 @@ describe('failed logins', () => {
 
 /** Faults of a Redis, and how they end. */
 const FAULTS: [what: string, begin: () => unknown, restore: () => unknown][] = [
-  [
-    'hangs',
-    () => {
-      redis.hang();
-    },
-    () => {
-      redis.resume();
-    },
-  ],
+  ['hangs', () => redis.hang(), () => redis.resume()],
   ['is killed', () => redis.kill(), () => redis.start()],
   [
     'is full',

@@ -1,120 +1,100 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
-import { buildLdif } from '../support/builders/directory.js';
-import { runCommand, type TestProcess } from '../support/clients/command.js';
+import type { Environment } from '../../src/config/config.js';
+import { PICTURE, buildLdif } from '../support/builders/directory.js';
+import { runCommand } from '../support/clients/command.js';
 import { readData } from '../support/clients/graphql.js';
-import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
+import { send } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
+import { TwinService } from '../support/twin.js';
 
 const QUERY = '{ user(user: {id: "anna"}) { photo } }';
 const OLD = randomBytes(32).toString('hex');
 const NEW = randomBytes(32).toString('hex');
 
-let ldif: string;
+const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna', photo: PICTURE }]) });
+/** Two services on the database of the other one. */
+let replicas: TwinService[] = [];
 
-beforeAll(async () => {
-  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
-    .jpeg()
-    .toBuffer();
-  ldif = buildLdif([{ id: 'anna', photo }]);
-});
+async function start(environment: Environment): Promise<void> {
+  replicas = [await TwinService.start(service, environment), await TwinService.start(service, environment)];
+}
+
+async function stop(): Promise<void> {
+  for (const replica of replicas.splice(0)) await replica.stop();
+}
+
+afterEach(stop);
 
 /** Path and query of the URL of a photo, which a replica signs. */
-async function signedBy({ port, authorization }: ServiceProcess): Promise<string> {
-  const url = `http://127.0.0.1:${port}`;
+async function signedBy({ config: { host, port } }: TwinService): Promise<string> {
+  const authorization = await service.serviceAccount('read');
+  const url = `http://${host}:${port}`;
   const { user } = await readData<{ user: { photo: string } }>(url, QUERY, { authorization });
   const { pathname, search } = new URL(user.photo);
   return `${pathname}${search}`;
 }
 
-/** Statuses of the photo whose URL each replica signs, at each replica. */
-async function statusesAmong(replicas: readonly ServiceProcess[]): Promise<number[]> {
-  const paths = await Promise.all(replicas.map(signedBy));
-  const answers = replicas.flatMap(({ port }) =>
-    paths.map((path) => fetch(`http://127.0.0.1:${port}${path}`)),
-  );
-  return (await Promise.all(answers)).map(({ status }) => status);
-}
+const statusesOf = async (path: string) =>
+  Promise.all(replicas.map(async (replica) => (await send(replica, { path })).status));
 
-/** Restarts one replica after the other. Returns all statuses that clients then get. */
-async function restartEach({ each }: ServiceProcesses): Promise<Set<number>> {
-  const statuses = new Set<number>();
-  for (const replica of each) {
-    await replica.restart();
-    for (const status of await statusesAmong(each)) statuses.add(status);
+/** Restarts one replica after the other, and expects that each accepts, at any time, what each has signed. */
+async function restartEach(environment: Environment): Promise<void> {
+  for (const [index, replica] of replicas.entries()) {
+    await replica.stop();
+    replicas[index] = await TwinService.start(service, environment);
+    for (const other of [...replicas]) expect(await statusesOf(await signedBy(other))).toEqual([200, 200]);
   }
-  return statuses;
 }
 
-describe('keys in the settings of two processes', () => {
-  let file: string;
-  let replicas: ServiceProcesses;
+async function signedByFirst(): Promise<string> {
+  const [first] = replicas;
+  return first === undefined ? '' : signedBy(first);
+}
 
-  beforeEach(async () => {
-    file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'keys-')), 'keys');
-    writeFileSync(file, OLD);
-    replicas = await ServiceProcesses.start(2, ldif, { URL_SIGNING_KEYS_FILE: file });
-  });
-
-  afterEach(() => replicas.stop());
-
-  it('are rotated without a rejected URL: append, put first, remove', async () => {
-    const [first] = replicas.each;
-    const lastOfOld = first === undefined ? '' : await signedBy(first);
-    for (const keys of [`${OLD},${NEW}`, `${NEW},${OLD}`]) {
-      writeFileSync(file, keys);
-      expect([...(await restartEach(replicas))]).toEqual([200]);
-    }
-    // It is valid for an hour, in which the former key stays.
-    for (const { port } of replicas.each)
-      expect((await fetch(`http://127.0.0.1:${port}${lastOfOld}`)).status).toBe(200);
-    writeFileSync(file, NEW);
-    expect([...(await restartEach(replicas))]).toEqual([200]);
-  });
+it('keys in the settings are rotated without a rejected URL: append, put first, remove', async () => {
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'keys-')), 'keys');
+  const environment = { URL_SIGNING_KEYS_FILE: file };
+  writeFileSync(file, OLD);
+  await start(environment);
+  const lastOfOld = await signedByFirst();
+  for (const keys of [`${OLD},${NEW}`, `${NEW},${OLD}`]) {
+    writeFileSync(file, keys);
+    await restartEach(environment);
+  }
+  // It is valid for an hour, in which the former key stays.
+  expect(await statusesOf(lastOfOld)).toEqual([200, 200]);
+  writeFileSync(file, NEW);
+  await restartEach(environment);
 });
 
-describe('the generated key of two processes', () => {
-  let replicas: ServiceProcesses;
-
-  beforeAll(async () => {
-    replicas = await ServiceProcesses.start(2, ldif);
-  });
-
-  afterAll(() => replicas.stop());
-
-  const rotate = (...args: string[]): Promise<TestProcess> =>
-    runCommand(['signing-key', 'rotate', ...args], { DATABASE_URL: replicas.database.url });
+describe('the generated key', () => {
+  const rotate = (args: string[], environment: Environment = {}) =>
+    runCommand(['signing-key', 'rotate', ...args], {
+      DATABASE_URL: service.config.database.url,
+      ...environment,
+    });
 
   it('is rotated by the command without a rejected URL', async () => {
-    const [first] = replicas.each;
-    const lastOfOld = first === undefined ? '' : await signedBy(first);
-    const steps: string[] = [];
-    for (let round = 0; round < 2; round++) {
-      steps.push((await rotate('--json')).stdout);
-      expect([...(await restartEach(replicas))]).toEqual([200]);
+    await start({});
+    const lastOfOld = await signedByFirst();
+    for (const step of ['added', 'changed']) {
+      expect(JSON.parse((await rotate(['--json'])).stdout)).toMatchObject({ step });
+      await restartEach({});
     }
-    expect(steps.map((step) => (JSON.parse(step) as { step: string }).step)).toEqual(['added', 'changed']);
-    const status = async () =>
-      Promise.all(
-        replicas.each.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}${lastOfOld}`)).status),
-      );
-    expect(await status()).toEqual([200, 200]);
-    const { code, stdout } = await rotate('--now');
+    expect(await statusesOf(lastOfOld)).toEqual([200, 200]);
+    const { code, stdout } = await rotate(['--now']);
     expect([code, stdout]).toEqual([0, expect.stringContaining('are then invalid') as string]);
-    for (const replica of replicas.each) await replica.restart();
-    expect(await status()).toEqual([403, 403]);
+    await stop();
+    await start({});
+    expect(await statusesOf(lastOfOld)).toEqual([403, 403]);
   });
 
   it('is not rotated if the keys are in the settings', async () => {
-    const { code, stderr } = await runCommand(['signing-key', 'rotate'], {
-      DATABASE_URL: replicas.database.url,
-      URL_SIGNING_KEYS: OLD,
-    });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('The keys are in URL_SIGNING_KEYS') as string,
-    ]);
+    const { code, stderr } = await rotate([], { URL_SIGNING_KEYS: OLD });
+    const problem = expect.stringContaining('The keys are in URL_SIGNING_KEYS') as string;
+    expect([code, stderr]).toEqual([2, problem]);
   });
 });

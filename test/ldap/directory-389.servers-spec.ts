@@ -1,7 +1,5 @@
 import { LdapConnection, readOne } from '../../src/ldap/client/ldap-connection.js';
-import { readRootDse } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
-import { compileFilter } from '../../src/ldap/filter/filter.js';
 import { identityValues, uuidOfEntry } from '../../src/ldap/naming/identifiers.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { readEntries } from '../support/builders/read-entries.js';
@@ -88,20 +86,6 @@ async function read(dn: string, ...attributes: string[]): Promise<Entry> {
 const dnsOf = (entries: readonly Entry[]) => entries.map(({ dn }) => dn).sort();
 
 describe('389 Directory Server', () => {
-  it('sends people in pages, without TLS and with it', async () => {
-    const ways = [
-      { tls: 'none', port: server.port },
-      { tls: 'starttls', port: server.port },
-      { tls: 'ldaps', port: server.tlsPort },
-    ] as const;
-    for (const options of ways) {
-      const other = await connect(options);
-      expect(await readEntries(other, PEOPLE, '(objectClass=inetOrgPerson)', ['uid'])).toHaveLength(27);
-      expect(other.hasRefusedPages).toBe(false);
-      other.close();
-    }
-  });
-
   it('can require TLS for a bind with a password', async () => {
     const require = (value: string) =>
       change(
@@ -117,10 +101,6 @@ describe('389 Directory Server', () => {
     }
   });
 
-  it('is recognized by its root DSE', async () => {
-    expect((await readRootDse(connection)).kind).toBe('389ds');
-  });
-
   it('has two identifiers, and finds entries by both', async () => {
     const ann = await read(personDn('ann'), 'nsUniqueId', 'entryUUID');
     expect(ann.text('nsUniqueId')[0]).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{8}){3}$/);
@@ -134,33 +114,6 @@ describe('389 Directory Server', () => {
       );
       expect([attribute, dnsOf(found)]).toEqual([attribute, [personDn('ann')]]);
     }
-  });
-
-  it('has the groups of a person, also through nested groups, and members', async () => {
-    const ann = await read(personDn('ann'), 'memberOf');
-    expect(ann.text('memberOf').sort()).toEqual([groupDn('choir'), groupDn('school')].sort());
-    const school = await read(groupDn('school'));
-    expect(school.text('member').sort()).toEqual([groupDn('choir'), ...PUPILS.map(personDn)].sort());
-  });
-
-  it('selects locked accounts, and numbers by their bits', async () => {
-    expect(dnsOf(await readEntries(connection, PEOPLE, '(nsAccountLock=TRUE)'))).toEqual([personDn('ben')]);
-    const people = await readEntries(connection, PEOPLE, '(objectClass=inetOrgPerson)');
-    for (const [filter, dns] of [
-      ['(uidNumber:1.2.840.113556.1.4.803:=6)', [personDn('ann')]],
-      ['(uidNumber:1.2.840.113556.1.4.803:=3)', []],
-      ['(uidNumber:1.2.840.113556.1.4.804:=3)', [personDn('ann')]],
-    ] as const) {
-      expect(dnsOf(await readEntries(connection, PEOPLE, filter))).toEqual(dns);
-      expect(dnsOf(people.filter(compileFilter(filter)))).toEqual(dns);
-    }
-  });
-
-  it('counts changes', async () => {
-    const [before] = (await read('', 'lastusn;userroot')).text('lastusn;userroot');
-    await change(`dn: ${personDn('ann')}\nchangetype: modify\nreplace: sn\nsn: Changed\n`);
-    const changed = `(entryUSN>=${Number(before) + 1})`;
-    expect(dnsOf(await readEntries(connection, SUFFIX, changed))).toEqual([personDn('ann')]);
   });
 
   it('that replaces OpenLDAP under one address is served with its own preset, without a restart', async () => {

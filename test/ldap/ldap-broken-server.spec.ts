@@ -103,9 +103,7 @@ describe('a server that does not speak LDAP', () => {
           await once(socket, 'data');
           socket.end(bytes);
         });
-        const harmless = (error: unknown) => {
-          expect(error).toBeInstanceOf(LdapError);
-        };
+        const harmless = (error: unknown) => expect(error).toBeInstanceOf(LdapError);
         await collect(connection.search(REQUEST)).catch(harmless);
         connection.close();
         await server?.stop();

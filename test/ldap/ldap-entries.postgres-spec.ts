@@ -4,9 +4,9 @@ import { DataSource } from 'typeorm';
 import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
-import { readLeftOut } from '../support/clients/mirror.js';
 
 const LARGE_GROUP = 10_000;
 
@@ -25,9 +25,7 @@ const modify = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: modif
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 describe('unusual entries', () => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
+  const directory = forSuite(() => {
     const strangers = Array.from({ length: LARGE_GROUP - 1 }, (_, index) => `stranger-${index}`);
     const ldif = buildLdif(
       ['anna', 'ben'].map((id) => ({ id, name: `Person ${id}` })),
@@ -36,14 +34,12 @@ describe('unusual entries', () => {
         { id: 'small', description: 'plain' },
       ],
     );
-    directory = await FollowedDirectory.start(
+    return FollowedDirectory.start(
       { ldif },
       // Octet strings may contain any bytes; directory strings are UTF-8.
       modelSetting('users: {fields: {givenName: profilePicture, picture: audio}}'),
     );
   });
-
-  afterAll(() => directory.stop());
 
   const readRow = async (table: 'users' | 'groups', id: string): Promise<Record<string, unknown>> => {
     const [row = {}]: Record<string, unknown>[] = await directory.service.app
@@ -51,8 +47,6 @@ describe('unusual entries', () => {
       .query(`select * from ${table} where id = $1`, [id]);
     return row;
   };
-  const columnOf = (table: 'users' | 'groups', id: string, column: string) => async () =>
-    (await readRow(table, id))[column];
 
   it('a group of ten thousand members gets one more, and loses one', async () => {
     await directory.change(modify(groupDn('large'), 'add: member', `member: ${personDn('ben')}`));
@@ -78,22 +72,5 @@ describe('unusual entries', () => {
       .get(DataSource)
       .query('select octet_length(bytes) as length from pictures');
     expect(kept).toEqual([{ length: photos[1]?.length }]);
-  });
-
-  it('an attribute with invalid text is skipped until it is valid', async () => {
-    const add = (bytes: Buffer) =>
-      directory.change(
-        modify(personDn('ben'), 'replace: profilePicture', `profilePicture:: ${base64(bytes)}`),
-      );
-    await add(Buffer.from('Ben'));
-    await eventually(columnOf('users', 'ben', 'given_name'), 'Ben');
-    await add(Buffer.from([0x42, 0xff, 0xfe]));
-    await eventually(columnOf('users', 'ben', 'given_name'), null);
-    const { quarantined } = await readLeftOut(directory.service);
-    expect(quarantined).toMatchObject([
-      { dn: personDn('ben'), attribute: 'profilePicture', reason: 'is not UTF-8' },
-    ]);
-    await add(Buffer.from('Bén'));
-    await eventually(columnOf('users', 'ben', 'given_name'), 'Bén');
   });
 });

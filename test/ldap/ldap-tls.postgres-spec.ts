@@ -128,9 +128,9 @@ describe('a directory that requires a client certificate', () => {
       'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
     ],
     [{ DIRECTORY_CERT_FILE: '/nowhere/client.pem' }, 'DIRECTORY_CERT_FILE names a file that cannot be read'],
-  ])('is not configured with %j', (change, problem) => {
-    expect(() => readConfig({ ...settings, ...external(), ...change })).toThrow(problem);
-  });
+  ])('is not configured with %j', (change, problem) =>
+    expect(() => readConfig({ ...settings, ...external(), ...change })).toThrow(problem),
+  );
 
   it('is read with a password that was replaced in its file', async () => {
     const passwordFile = join(slapd.directory, 'password');

@@ -1,11 +1,8 @@
 import { LockingRejectionError } from '../../src/ldap/client/ldap-error.js';
 import { LdapConnection, readOne } from '../../src/ldap/client/ldap-connection.js';
 import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
-import { readRootDse } from '../../src/ldap/client/server-kind.js';
 import type { Entry } from '../../src/ldap/entry.js';
-import { compileFilter } from '../../src/ldap/filter/filter.js';
-import { identityValues, uuidOfEntry, parseSid } from '../../src/ldap/naming/identifiers.js';
-import { groupKeysOf, namedGroupsOf } from '../../src/sources/references.js';
+import { identityValues, uuidOfEntry } from '../../src/ldap/naming/identifiers.js';
 import { readEntries } from '../support/builders/read-entries.js';
 import { errorOf } from '../support/error-of.js';
 import { AD_SUFFIX, TestSamba, unicodePassword } from '../support/servers/samba.js';
@@ -120,37 +117,6 @@ describe('Samba as a domain controller', () => {
     expect(error.message).toMatch(/invalidCredentials \(49\)\. The account or its password is wrong$/);
   });
 
-  it.each([
-    { tls: 'starttls', port: 389 },
-    { tls: 'ldaps', port: 636 },
-  ] as const)('sends people in pages by $tls', async (options) => {
-    const other = await connect(options);
-    try {
-      const people = await readEntries(other, PEOPLE, '(objectClass=user)', ['sAMAccountName']);
-      expect(people).toHaveLength(PUPILS + 2);
-      expect(other.hasRefusedPages).toBe(false);
-    } finally {
-      other.close();
-    }
-  });
-
-  it('runs beside another one, each with its own content', async () => {
-    const other = await TestSamba.start();
-    try {
-      expect(other.host).not.toBe(samba.host);
-      expect(await other.search({ filter: '(sAMAccountName=ann)', attributes: ['cn'] })).not.toContain(
-        'cn: Ann',
-      );
-      expect(await samba.search({ filter: '(sAMAccountName=ann)', attributes: ['cn'] })).toContain('cn: Ann');
-    } finally {
-      await other.remove();
-    }
-  });
-
-  it('is recognized by its root DSE', async () => {
-    expect((await readRootDse(connection)).kind).toBe('samba');
-  });
-
   it('has identifiers in the order that Microsoft shows', async () => {
     const ann = await read(personDn('Ann'));
     const uuid = uuidOfEntry(ann, 'objectGUID') ?? '';
@@ -160,47 +126,9 @@ describe('Samba as a domain controller', () => {
     expect(dnsOf(await readEntries(connection, PEOPLE, `(objectGUID=${value})`))).toEqual([personDn('Ann')]);
   });
 
-  it('has photos, members, owners and the groups of a person', async () => {
-    const ann = await read(personDn('Ann'));
-    expect(ann.bytes('thumbnailPhoto')).toEqual([PHOTO]);
-    expect(ann.text('memberOf').sort()).toEqual([groupDn('choir'), groupDn('staff')]);
-    const school = await read(groupDn('school'));
-    expect(school.text('member').sort()).toEqual([groupDn('choir'), ...pupils.map(personDn)].sort());
-    expect(school.text('managedBy')).toEqual([personDn('Ann')]);
-  });
-
   it('sends the rest of a range of members', async () => {
     const [school] = await readEntries(connection, GROUPS, '(cn=school)', ['member;range=0-9']);
     expect(school?.text('member').sort()).toEqual([groupDn('choir'), ...pupils.map(personDn)].sort());
-  });
-
-  it('stores a member of its primary group with the user only', async () => {
-    const staff = await read(groupDn('staff'));
-    const rid =
-      parseSid(staff.bytes('objectSid')[0] ?? Buffer.alloc(0))
-        ?.split('-')
-        .at(-1) ?? '';
-    await change(
-      `dn: ${personDn('Ann')}\nchangetype: modify\nreplace: primaryGroupID\nprimaryGroupID: ${rid}\n`,
-    );
-    expect((await read(groupDn('staff'))).text('member')).toEqual([]);
-    expect((await read(personDn('Ann'))).text('memberOf')).not.toContain(groupDn('staff'));
-    const users = await readEntries(connection, PEOPLE, '(objectClass=user)');
-    const groups = await readEntries(connection, AD_SUFFIX, '(objectClass=group)');
-    const membersOf = (dn: string) => {
-      const [key] = groups.filter((each) => each.dn === dn).flatMap(groupKeysOf);
-      return dnsOf(users.filter((user) => namedGroupsOf(user, ['primaryGroupID']).includes(key ?? '')));
-    };
-    expect(membersOf(groupDn('staff'))).toEqual([personDn('Ann')]);
-    const others = membersOf(`CN=Domain Users,CN=Users,${AD_SUFFIX}`);
-    expect(others).toEqual([...pupils, 'Ben'].map(personDn).sort());
-  });
-
-  it('selects disabled accounts by a bit, like a file', async () => {
-    const filter = '(&(objectClass=user)(userAccountControl:1.2.840.113556.1.4.803:=2))';
-    expect(dnsOf(await readEntries(connection, PEOPLE, filter))).toEqual([personDn('Ben')]);
-    const people = await readEntries(connection, PEOPLE, '(objectClass=user)');
-    expect(dnsOf(people.filter(compileFilter(filter)))).toEqual([personDn('Ben')]);
   });
 
   it('selects the members of nested groups by a chain', async () => {

@@ -23,9 +23,7 @@ describe('ldap/set-up.sh', () => {
     slapd = await InstalledSlapd.start({ ldif: accounts.join('\n') });
   });
 
-  afterAll(() => {
-    slapd.stop();
-  });
+  afterAll(() => slapd.stop());
 
   const environment = () => ({ ...process.env, LDAPURI: slapd.socket });
   const configuration = (...wanted: string[]) => {

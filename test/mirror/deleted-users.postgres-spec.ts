@@ -35,9 +35,7 @@ describe('a user who was deleted from the directory', () => {
         .toBuffer();
     const photo = await draw('teal');
     const picture = await draw('coral');
-    service = await TestService.start({
-      ldif: buildLdif([{ ...ADA, photo, picture }, ...OTHERS], GROUPS),
-    });
+    service = await TestService.start({ ldif: buildLdif([{ ...ADA, photo, picture }, ...OTHERS], GROUPS) });
     await stopFollowing(service);
     dataSource = service.app.get(DataSource);
     const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');

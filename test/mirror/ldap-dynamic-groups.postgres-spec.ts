@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { modelSetting } from '../support/builders/model-file.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
 import { readRevision, readStatus } from '../support/clients/mirror.js';
@@ -29,16 +30,12 @@ describe.each([
   ['pushed', true],
   ['polled', false],
 ])('a dynamic group of a directory whose changes are %s', (_, syncprov) => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
-    directory = await FollowedDirectory.start(
+  const directory = forSuite(() =>
+    FollowedDirectory.start(
       { ldif: LDIF, syncprov, dynlist: true },
       modelSetting('groups: {filter: (|(objectClass=groupOfNames)(objectClass=groupOfURLs))}'),
-    );
-  });
-
-  afterAll(() => directory.stop());
+    ),
+  );
 
   const membersOf = (id: string) => readMembers(directory.service, id);
 

@@ -4,7 +4,7 @@ import { createApp } from '../../src/create-app.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { changesNothing } from '../../src/mirror/revision/revision.js';
-import { buildLdif, personDn } from '../support/builders/directory.js';
+import { PICTURE, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings } from '../support/servers/ldap.js';
 import { readIds, readNames } from '../support/builders/ldap-mirror.js';
@@ -19,8 +19,7 @@ const PEOPLE = Array.from({ length: 150 }, (_, index) => `person-${index + 100}`
 
 /** A picture of one pixel, followed by as many bytes, because only the head is parsed. */
 function picture(weight: number): Buffer {
-  const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-  return Buffer.concat([pixel, randomBytes(weight)]);
+  return Buffer.concat([PICTURE, randomBytes(weight)]);
 }
 
 const LDIF = buildLdif(PEOPLE.map((id) => ({ id, photo: picture(WEIGHT) })));

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readNames } from '../support/builders/ldap-mirror.js';
 import { readStatus } from '../support/clients/mirror.js';
@@ -33,13 +34,7 @@ describe.each([
   ['entryCSN', {}],
   ['modifyTimestamp alone', WITHOUT_CSN],
 ])('a server that is polled, and shows changes by %s', (_, options) => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
-    directory = await FollowedDirectory.start({ ldif: LDIF, syncprov: false, ...options });
-  });
-
-  afterAll(() => directory.stop());
+  const directory = forSuite(() => FollowedDirectory.start({ ldif: LDIF, syncprov: false, ...options }));
 
   const nameOf = async (id: string) => (await readNames(directory.service))[id];
 

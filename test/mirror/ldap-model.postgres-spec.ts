@@ -3,6 +3,7 @@ import { BASE_DN, buildLdif } from '../support/builders/directory.js';
 import { readIds, readMembers } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
+import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
 
 const STAFF = `ou=staff,${BASE_DN}`;
@@ -33,16 +34,12 @@ const rename = (id: string, parent: string, after: string) =>
   `dn: uid=${id},${parent}\nchangetype: moddn\nnewrdn: uid=${after}\ndeleteoldrdn: 1\n`;
 
 describe('several bases and members by id', () => {
-  let directory: FollowedDirectory;
-
-  beforeAll(async () => {
-    directory = await FollowedDirectory.start(
+  const directory = forSuite(() =>
+    FollowedDirectory.start(
       { ldif: LDIF },
       { ...modelSetting(MODEL), DIRECTORY_GUARD_PERCENT: '100', DIRECTORY_SCAN_SECONDS: '1' },
-    );
-  });
-
-  afterAll(() => directory.stop());
+    ),
+  );
 
   const becomes = async (users: string[], members: string[]) => {
     await eventually(() => readIds(directory.service), users);
@@ -101,24 +98,23 @@ groups:
     `uid=ben,ou=people,${BASE_DN}`,
   ],
 ])('previews where groups name members by %s', (by, model, anna, ben) => {
-  let directory: FollowedDirectory;
-  let authorization: string;
-  const attribute = by.startsWith('DNs') ? 'member' : 'memberUid';
-
-  beforeAll(async () => {
+  const directory = forSuite(() => {
     const group = `dn: ${TEAM}\nobjectClass: posixGroup\nobjectClass: extensibleObject\ncn: team\ngidNumber: 1\n`;
     const people = ['anna', 'ben'].map((id, index) => ({
       id,
       uuid: `5b1f3c1e-0000-4000-8000-00000000000${index + 1}`,
     }));
-    directory = await FollowedDirectory.start(
+    return FollowedDirectory.start(
       { ldif: `${buildLdif(people)}\n${group}${attribute}: ${anna}\n` },
       { ...modelSetting(model), DIRECTORY_GUARD_PERCENT: '100' },
     );
+  });
+  let authorization: string;
+  const attribute = by.startsWith('DNs') ? 'member' : 'memberUid';
+
+  beforeAll(async () => {
     authorization = await directory.service.serviceAccount('read', 'directory', 'write');
   });
-
-  afterAll(() => directory.stop());
 
   const preview = (mutation: string) =>
     sendPreviews<{ change: { preview: { ldif: string } } | null }>(

@@ -1,7 +1,5 @@
-import { SyncState } from '../../src/mirror/status/mirror-state.js';
 import { add, join, leave, modify, remove, rename } from '../support/builders/change-records.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { eventually } from '../support/eventually.js';
 import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
 import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
@@ -12,8 +10,6 @@ const LDIF = buildLdif(
   ['anna', 'ben', 'cleo', 'dan', 'eva', ...CROWD].map((id) => ({ id })),
   [{ id: 'club', members: ['anna', 'ben'] }],
 );
-
-const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 1\)/;
 
 describe('two providers behind one address', () => {
   let slapd: ReplicatedSlapd;
@@ -102,25 +98,6 @@ describe('a consumer that lags behind its provider', () => {
     await follower.stop();
     await balancer.stop();
     await slapd.stop();
-  });
-
-  it('deletes nothing, is waited for, and is followed when it has caught up', async () => {
-    slapd.hold(1);
-    slapd.hold(2);
-    await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'), remove('dan'));
-    await follower.expectToEqual(slapd, 0);
-    const known = await follower.readIds();
-    balancer.use(slapd.at(1).port);
-    await slapd.at(0).stop();
-    await eventually(follower.readState, SyncState.FAILING);
-    await eventually(async () => BEHIND.test((await follower.readReason()) ?? ''), true);
-    expect(await follower.readIds()).toEqual(known);
-    expect((await follower.readNames())['anna']).toBe('Anna');
-    await slapd.at(0).start();
-    slapd.release(1);
-    await slapd.converge([0, 1]);
-    await follower.expectToEqual(slapd, 1);
-    expect(await follower.readIds()).toEqual(known);
   });
 
   it('is skipped in favor of the next server that is up to date', async () => {

@@ -41,25 +41,6 @@ describe('two processes on one database', () => {
     return isFirst === 1 ? { leader: first, other: second } : { leader: second, other: first };
   }
 
-  it('replace a hanging leader, which follows afterwards', async () => {
-    const { leader } = await findLeader();
-    const { revisions } = await observer.contents();
-    const before = await observer.leader();
-    const waited = countWaiting(leader);
-    leader.process.freeze();
-    try {
-      const name = replaceDirectory();
-      await eventually(() => observer.leader(), before + 1);
-      await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
-    } finally {
-      leader.process.resume();
-    }
-    await eventually(() => Promise.resolve(countWaiting(leader)), waited + 1);
-    const name = replaceDirectory();
-    await eventually(() => observer.contents(), { name, revisions: revisions + 2 });
-    expect(await observer.leader()).toBe(before + 1);
-  });
-
   it('replace a leader that hangs within a revision, of which nothing remains', async () => {
     const { leader } = await findLeader();
     const { revisions } = await observer.contents();

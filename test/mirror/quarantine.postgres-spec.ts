@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import sharp from 'sharp';
 import {
   BASE_DN,
   buildLdif,
   groupDn,
   personDn,
+  PICTURE,
   type TestGroup,
   type TestPerson,
 } from '../support/builders/directory.js';
@@ -16,14 +16,11 @@ const INVALID = Buffer.from([0x41, 0xff, 0x42]).toString('base64');
 const encode = (text: string) => Buffer.from(text).toString('base64');
 const SAME_UUID = randomUUID();
 
-async function buildDirectory(): Promise<string> {
-  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
-    .jpeg()
-    .toBuffer();
-  const oversize = Buffer.concat([photo, Buffer.alloc(16_000_000)]);
+function buildDirectory(): string {
+  const oversize = Buffer.concat([PICTURE, Buffer.alloc(16_000_000)]);
   const people: TestPerson[] = [
     ...CROWD.map((id) => ({ id })),
-    { id: 'anna', name: 'Anna', photo },
+    { id: 'anna', name: 'Anna', photo: PICTURE },
     { id: 'bad-photo', photo: Buffer.from('no picture'), picture: oversize },
     { id: 'long-name', name: 'x'.repeat(10_000) },
     { id: 'same-uuid-1', uuid: SAME_UUID },
@@ -47,7 +44,7 @@ async function buildDirectory(): Promise<string> {
     `dn: cn=no id,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\ncn: No id\n`,
     `dn: ${personDn('no-name')}\nobjectClass: inetOrgPerson\nuid: no-name\n`,
     `dn: ${personDn('undecodable')}\nobjectClass: inetOrgPerson\nuid: undecodable\ncn: Undecodable\ngivenName:: ${INVALID}\n`,
-    `dn: ${personDn('lines')}\nobjectClass: inetOrgPerson\nuid: lines\ncn:: ${encode('Two\nLines')}\nsn:: ${encode('Bell\u0007')}\njpegPhoto;binary:: ${photo.toString('base64')}\n`,
+    `dn: ${personDn('lines')}\nobjectClass: inetOrgPerson\nuid: lines\ncn:: ${encode('Two\nLines')}\nsn:: ${encode('Bell\u0007')}\njpegPhoto;binary:: ${PICTURE.toString('base64')}\n`,
     `dn: ${personDn('by-url')}\nobjectClass: inetOrgPerson\nuid: by-url\ncn: By URL\nsn: URL\njpegPhoto:< file:///etc/passwd\naudio:< file:///etc/passwd\n`,
     `dn: ${groupDn('by-url')}\nobjectClass: groupOfNames\ncn:: ${encode('by\turl')}\nmember: ${personDn('by-url')}\nmember:< file:///etc/passwd\n`,
     `dn: ${groupDn('spelled')}\nobjectClass: groupOfNames\ncn: spelled\nmember: UID=Anna , ou=People,DC=example, dc=org\nmember:: ${INVALID}\nmember: uid=\\63rowd-1,ou=people,${BASE_DN}\n`,
@@ -55,7 +52,7 @@ async function buildDirectory(): Promise<string> {
 }
 
 describe('a directory with invalid entries', () => {
-  const service = TestService.forSuite(async () => ({ ldif: await buildDirectory() }));
+  const service = TestService.forSuite(() => ({ ldif: buildDirectory() }));
   let authorization: string;
   let leftOut: Awaited<ReturnType<typeof readLeftOut>>;
 
@@ -107,9 +104,7 @@ describe('a directory with invalid entries', () => {
   it('resolves a member in every spelling of the DN, beside an invalid value', async () => {
     expect(
       await sendRequest('{ group(group: {id: "spelled"}) { members(first: 5) { nodes { user { id } } } } }'),
-    ).toEqual({
-      group: { members: { nodes: [{ user: { id: 'anna' } }, { user: { id: 'crowd-1' } }] } },
-    });
+    ).toEqual({ group: { members: { nodes: [{ user: { id: 'anna' } }, { user: { id: 'crowd-1' } }] } } });
   });
 
   it('has groups of ten thousand members, of none, and in cycles', async () => {

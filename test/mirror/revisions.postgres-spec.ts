@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { Database } from '../../src/database/database.js';
 import { Revisions } from '../../src/database/revisions.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
@@ -84,29 +83,5 @@ describe('the revision of a response', () => {
     }
     const { current } = service.app.get(Revisions);
     await service.until(() => Promise.resolve(other.current?.number === current?.number));
-  });
-
-  it('is not known without the database, and is known when it is back', async () => {
-    const { database } = service.config;
-    const { number } = other.current ?? {};
-    // A session cannot disallow connections to its own database.
-    const url = new URL(database.url);
-    const name = url.pathname.slice(1);
-    url.pathname = '/postgres';
-    const client = new pg.Client(url.href);
-    await client.connect();
-    const allowConnections = (isAllowed: boolean) =>
-      client.query(`alter database ${pg.escapeIdentifier(name)} with allow_connections ${isAllowed}`);
-    // Otherwise it can be connected again before this test looks.
-    await allowConnections(false);
-    await client.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = $1 and query ~ 'listen directory_revision|cursorKey'`,
-      [name],
-    );
-    await service.until(() => Promise.resolve(other.current === null));
-    await allowConnections(true);
-    await client.end();
-    await service.until(() => Promise.resolve(other.current?.number === number));
   });
 });

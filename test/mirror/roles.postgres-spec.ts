@@ -1,11 +1,7 @@
-import fc from 'fast-check';
 import { buildLdif } from '../support/builders/directory.js';
-import { findInconsistencies, withoutStrangers } from '../support/builders/effective-roles.js';
-import { stopFollowing } from '../support/clients/mirror.js';
-import { directories, type RandomDirectory, randomDirectory } from '../support/builders/random-directory.js';
+import { randomDirectory } from '../support/builders/random-directory.js';
 import { type HeldRole, heldRoles, ROLES } from '../support/builders/role-model.js';
 import { TestService } from '../support/servers/service.js';
-import { repetitions } from '../support/repetitions.js';
 
 interface Members {
   nodes: {
@@ -25,9 +21,8 @@ describe('roles through nested groups', () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
 
-  it('are the highest over all paths, with the direct role and the groups of inherited roles', async () => {
-    expect(await readRoles(service, authorization)).toEqual(plain(expected));
-  });
+  it('are the highest over all paths, with the direct role and the groups of inherited roles', async () =>
+    expect(await readRoles(service, authorization)).toEqual(plain(expected)));
 
   it.each(ROLES.flatMap((is) => [false, true].map((strict) => ({ is, strict }))))(
     'match isMember and every filter by role: %j',
@@ -61,57 +56,6 @@ describe('roles through nested groups', () => {
     },
   );
 });
-
-describe('after changes of the directory', () => {
-  it('roles, counters and names equal those of a new mirror', async () => {
-    const size = { people: 14, groups: 9 };
-    const start = randomDirectory(size, 11);
-    const service = await TestService.start({
-      ldif: buildLdif(start.people, start.groups),
-      // All deletions of these tests are intended.
-      environment: { DIRECTORY_GUARD_PERCENT: '100' },
-    });
-    try {
-      const authorization = await service.serviceAccount('read', 'directory');
-      await stopFollowing(service);
-      // Some of the users and groups of each kind are deleted, some come back, and all can be renamed and nested differently.
-      const change = fc
-        .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
-        .map(([{ people, groups }, peopleGone, groupsGone]) => ({
-          people: people.slice(peopleGone),
-          groups: groups.slice(groupsGone),
-        }));
-      const steps = fc.sample(change, { numRuns: repetitions({ usually: 4, long: 12 }), seed: 3 });
-      for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
-        service.replaceDirectory(buildLdif(step.people, step.groups));
-        expect((await service.synchronize()).kind).toBe('applied');
-        const present = heldRoles(withoutStrangers(step));
-        expect(await readRoles(service, authorization)).toEqual(plain(present));
-        expect(await findInconsistencies(service)).toEqual([]);
-      }
-    } finally {
-      await service.stop();
-    }
-  });
-});
-
-/** The smallest valid picture. */
-const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-
-/** One change at a time, so that the mirror recomputes as little as possible. */
-function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
-  for (const [index, group] of groups.slice(0, repetitions({ usually: 2, long: 4 })).entries()) {
-    const others = groups.filter((each) => each !== group);
-    yield { people, groups: [...others, { ...group, members: [], name: `Renamed ${index}` }] };
-    yield { people: people.slice(index % 5), groups };
-    yield { people, groups: others };
-    yield { people: people.map((each, at) => (at % 4 === index ? { ...each, photo: PHOTO } : each)), groups };
-    yield {
-      people: people.map((each, at) => (at % 4 === index ? { ...each, schoolYear: '9X' } : each)),
-      groups,
-    };
-  }
-}
 
 /** The roles of all users in all groups, as the API returns them. */
 async function readRoles(service: TestService, authorization: string): Promise<Record<string, unknown>> {

@@ -145,9 +145,7 @@ describe('behind a real nginx', () => {
       const path = `/graphql/v1?${new URLSearchParams({ query: CHEAP }).toString()}`;
       const request = startRequest({ host: '127.0.0.1', port, path, localAddress, headers, agent: false });
       request.on('error', reject).on('response', (response) => {
-        text(response).then(() => {
-          resolve(response.statusCode ?? 0);
-        }, reject);
+        text(response).then(() => resolve(response.statusCode ?? 0), reject);
       });
       request.end();
     });

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { checksums, preview, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 const MEMBERS =
   'members(first: 20) { totalCount nodes { user { id } role { value direct inheritedFrom { id } } } }';
@@ -18,24 +18,19 @@ interface SeenGroup {
 }
 
 describe('an operation of previews', () => {
-  let service: TestService;
+  const service = forSuite(() => startPreviews());
   let administrator: string;
   let stored: unknown;
   let answered: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews();
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
     answered = await read();
   });
 
   // After each test, nothing of its changes remains.
-  afterEach(async () => {
-    expect(await checksums(service)).toEqual(stored);
-  });
-
-  afterAll(() => service.stop());
+  afterEach(async () => expect(await checksums(service)).toEqual(stored));
 
   const read = () => service.read(READ, { authorization: administrator });
 
@@ -153,11 +148,7 @@ describe('an operation of previews', () => {
           socket.write(head + body);
           setTimeout(() => socket.destroy(), delay);
         });
-        socket
-          .on('error', () => undefined)
-          .on('close', () => {
-            resolve();
-          });
+        socket.on('error', () => undefined).on('close', () => resolve());
       });
     }
     expect(await read()).toEqual(answered);

@@ -1,6 +1,6 @@
 import { groupDn } from '../support/builders/directory.js';
 import { checksums, type Payload, preview, recordsIn, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 /** Entries with an id or a DN that are not mirrored: two with the same id, and one with an id that is too long. */
 const SKIPPED_ENTRIES = [
@@ -73,19 +73,13 @@ const WRITE = `mutation ($person: UpdateUserInput!, $group: UpdateGroupInput!) {
 }`;
 
 describe('a rejected preview', () => {
-  let service: TestService;
+  const service = forSuite(() => startPreviews(SKIPPED_ENTRIES));
   let administrator: string;
   let stored: unknown;
 
   beforeAll(async () => {
-    service = await startPreviews(SKIPPED_ENTRIES);
     administrator = await service.serviceAccount('read', 'directory', 'write');
     stored = await checksums(service);
-  });
-
-  afterAll(async () => {
-    expect(await checksums(service)).toEqual(stored);
-    await service.stop();
   });
 
   it.each(REFUSED)('reports %s about %s with %s', async (who, mutation, code, argument) => {
@@ -146,4 +140,6 @@ describe('a rejected preview', () => {
       }
     }
   });
+
+  it('changes nothing', async () => expect(await checksums(service)).toEqual(stored));
 });

@@ -1,18 +1,10 @@
 import { preview, startPreviews } from '../support/clients/previews.js';
-import type { TestService } from '../support/servers/service.js';
+import { forSuite } from '../support/for-suite.js';
 
 /** The callers: a service account with the scope directory, users with each role in the board, and users without a role. */
 const CALLERS = [
-  'administrator',
-  'olga',
-  'adam',
-  'mia',
-  'ines',
-  'sven',
-  'machine',
-  'ghost',
-  'account',
-] as const;
+  ...(['administrator', 'olga', 'adam', 'mia', 'ines', 'sven', 'machine', 'ghost', 'account'] as const),
+];
 
 const IN_BOARD = 'group: {id: "board"}';
 
@@ -49,13 +41,7 @@ function removed(id: string): string {
 const CODES: Partial<Record<string, string>> = { F: 'FORBIDDEN', N: 'NO_USER_CONTEXT' };
 
 describe('the right to preview', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startPreviews();
-  });
-
-  afterAll(() => service.stop());
+  const service = forSuite(() => startPreviews());
 
   async function authorizationOf(caller: (typeof CALLERS)[number]): Promise<string> {
     if (caller === 'administrator') return service.serviceAccount('profile', 'directory', 'write');

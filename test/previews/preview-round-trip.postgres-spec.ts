@@ -9,6 +9,10 @@ import type { Payload } from '../support/clients/previews.js';
 import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/clients/round-trip.js';
 import { repetitions } from '../support/repetitions.js';
 
+/** Result codes (RFC 4511 §4.1.9, RFC 4528). */
+const NO_SUCH_ATTRIBUTE = 16;
+const ASSERTION_FAILED = 122;
+
 /** Mutations of one operation, which has ten seconds. The number is even: a group is created and then updated. */
 const CHUNK = 6;
 
@@ -69,12 +73,7 @@ function mutationsOfGroup(text: string, index: number): Mutation[] {
     },
     {
       field: 'updateGroup',
-      input: {
-        group: { id },
-        name: next,
-        description: `${next}\n\t${text}`,
-        ...extrasOfGroup(`${next}/`),
-      },
+      input: { group: { id }, name: next, description: `${next}\n\t${text}`, ...extrasOfGroup(`${next}/`) },
       payload: `group { ${GROUP} }`,
     },
   ];
@@ -149,6 +148,23 @@ describe('a preview with naughty strings', () => {
     expect(NAMES.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
     expect(NAMES).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
     expect(GROUP_IDS).toContain('undefined');
+  });
+
+  it('is rejected by the directory if the old value has changed, or a value was added', async () => {
+    const change = async (input: Record<string, unknown>) => {
+      const of = { field: 'updateUser', input: { user: { id: 'me' }, ...input }, payload: 'user { id }' };
+      return ldifOf((await trip.preview([of])).payloads);
+    };
+    const [late, addition] = [
+      await change({ familyName: 'King' }),
+      await change({ email: 'late@example.org' }),
+    ];
+    expect(await trip.apply(await change({ familyName: 'Byron', email: 'early@example.org' }))).toBe(0);
+    expect(await trip.apply(late)).toBe(NO_SUCH_ATTRIBUTE);
+    expect(await trip.apply(addition)).toBe(ASSERTION_FAILED);
+    await trip.catchUp();
+    const me = await trip.read({ me: 'user(user: {id: "me"}) { familyName email }' });
+    expect(me).toEqual({ me: { familyName: 'Byron', email: 'early@example.org' } });
   });
 
   it("matches the API's response about users after an administrator has applied it", async () => {

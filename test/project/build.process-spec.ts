@@ -11,9 +11,7 @@ beforeAll(() => {
   work = mkdtempSync(join(tmpdir(), 'build-'));
 });
 
-afterAll(() => {
-  rmSync(work, { recursive: true });
-});
+afterAll(() => rmSync(work, { recursive: true }));
 
 function writeBuild(environment: Record<string, string>): unknown {
   const file = join(work, 'build.json');

@@ -15,9 +15,7 @@ beforeAll(() => {
   environment = { DATABASE_URL: `embedded:${join(work, 'mirror')}` };
 });
 
-afterAll(() => {
-  rmSync(work, { recursive: true });
-});
+afterAll(() => rmSync(work, { recursive: true }));
 
 function run(...args: string[]): Promise<TestProcess> {
   return runCommand(args, environment);
@@ -66,12 +64,10 @@ describe('the output of directory check', () => {
 
   it.each(VALUES)('contains no user information of a setting with %s', async (value) => {
     const settings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, value]));
-    for (const args of [['check'], ['check', '--json']]) {
-      const { code, stdout, stderr } = await runCommand(args, settings);
-      expect([code, stderr]).toEqual([2, '']);
-      expect(stdout).toContain('host.example');
-      expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
-    }
+    const { code, stdout, stderr } = await runCommand(['check', '--json'], settings);
+    expect([code, stderr]).toEqual([2, '']);
+    expect(stdout).toContain('host.example');
+    expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
   });
 });
 

@@ -181,8 +181,8 @@ describe('a variable that begins like a setting, and is none', () => {
   const hint =
     /^DIRECTORY_BASEDN is not a setting: did you mean DIRECTORY_BASE_DN\? The settings are .*, BASE_DN, /m;
 
-  it.each([['service-account', 'list'], ['sync'], ['check']])('ends %s', async (...args) => {
-    const { code, stdout, stderr } = await runCommand(args, { ...environment, DIRECTORY_BASEDN: 'x' });
+  it.each(['sync', 'check'])('ends %s', async (command) => {
+    const { code, stdout, stderr } = await runCommand([command], { ...environment, DIRECTORY_BASEDN: 'x' });
     expect(code).toBe(2);
     expect((stdout + stderr).replace(/^(PROBLEM {2}settings|error): /m, '')).toMatch(hint);
   });

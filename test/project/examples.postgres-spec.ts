@@ -224,9 +224,9 @@ describe('the examples, with a service on the sample', () => {
         const refused = [null, 429, 'lost', null, 503, 'cut'][requests++] ?? null;
         if (refused === 'lost') request.socket.destroy();
         else if (refused === 'cut')
-          response.writeHead(200, { 'content-length': '100' }).write('{"data":', () => {
-            request.socket.destroySoon();
-          });
+          response
+            .writeHead(200, { 'content-length': '100' })
+            .write('{"data":', () => request.socket.destroySoon());
         else if (refused !== null)
           response.writeHead(Number(refused), { 'retry-after': new Date().toUTCString() }).end('no JSON');
         else {

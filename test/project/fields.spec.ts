@@ -21,15 +21,6 @@ describe('the tables of fields', () => {
     expect(attributesOf(other.groups.fields, 'name')).toEqual(['o', 'ou']);
   });
 
-  it('contain each field and each column once', () => {
-    for (const fields of [users, groups]) {
-      const names = fields.map(({ name }) => name);
-      const columns = fields.map(({ column }) => column).filter((column) => column !== null);
-      expect(new Set(names).size).toBe(names.length);
-      expect(new Set(columns).size).toBe(columns.length);
-    }
-  });
-
   it('match the table of the documentation', () => {
     const text = readFileSync(PAGE, 'utf8');
     const [before = '', , after = ''] = text.split(

@@ -198,13 +198,3 @@ describe('a deprecated element', () => {
     expect(removal(SCHEMA)).toContain('User.old was removed.');
   });
 });
-
-describe('the explanation', () => {
-  it('names the change, the release and the remedy', () => {
-    const text = explainBreaks(['User.email was removed.'], '1.2.0');
-    expect(text).toMatch(
-      /clients of 1\.2\.0 .*\n {2}User.email was removed\.\n.*deprecated first,\n.*six months/,
-    );
-    expect(explainBreaks([], '1.2.0')).toBe('');
-  });
-});

@@ -1,5 +1,6 @@
 import { setInterval } from 'node:timers';
 import { TestEnvironment } from 'jest-environment-node';
+import { writeCoverage } from './coverage.mjs';
 import { ports } from './ports.mjs';
 import { loadEarly, shareModules } from './shared-modules.mjs';
 
@@ -33,6 +34,7 @@ export class Environment extends TestEnvironment {
 
   async teardown() {
     this.moduleMocker?.restoreAllMocks();
+    writeCoverage();
     await super.teardown();
   }
 }

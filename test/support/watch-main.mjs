@@ -1,7 +1,6 @@
 // Sends counts of the work of a service since the last message to the parent process.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { Session } from 'node:inspector/promises';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
@@ -16,8 +15,6 @@ const { Executor } = await import(new URL(OPERATIONS, pathToFileURL(process.argv
 
 let operations = 0;
 let statements = 0;
-let session;
-const DIST = new URL('../../dist/', import.meta.url).href;
 
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
@@ -47,31 +44,6 @@ const ACTIONS = {
     for (let time = 0; time < 2; time++) collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ megabytes: (heapUsed + external) / 1e6 });
-  },
-
-  /** Starts to count the files of dist/ that are executed. */
-  async startCoverage() {
-    session ??= new Session();
-    session.connect();
-    await session.post('Profiler.enable');
-    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-    process.send({ started: true });
-  },
-
-  /** The files of dist/ with a function that was called since then. */
-  async takeCoverage() {
-    const { result } = await session.post('Profiler.takePreciseCoverage');
-    await session.post('Profiler.stopPreciseCoverage');
-    session.disconnect();
-    const called = result.filter(({ functions }) =>
-      functions.some(({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0),
-    );
-    process.send({
-      files: called
-        .filter(({ url }) => url.startsWith(DIST))
-        .map(({ url }) => url.slice(DIST.length, -'.js'.length))
-        .sort(),
-    });
   },
 
   /** Blocks the event loop for some milliseconds. */

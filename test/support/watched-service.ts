@@ -142,18 +142,6 @@ export class WatchedService {
     return megabytes;
   }
 
-  /** The files of dist/ with a function that was called during an action: paths without extension. */
-  async filesExecutedDuring(work: () => Promise<unknown>): Promise<string[]> {
-    const started = once(this.child, 'message');
-    this.child.send({ action: 'startCoverage' });
-    await started;
-    await work();
-    const taken = once(this.child, 'message') as Promise<[{ files: string[] }]>;
-    this.child.send({ action: 'takeCoverage' });
-    const [{ files }] = await taken;
-    return files;
-  }
-
   /** Blocks its event loop for some time. */
   hold(milliseconds: number): Promise<unknown> {
     const done = once(this.child, 'message');

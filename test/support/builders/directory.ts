@@ -29,6 +29,9 @@ export interface TestGroup {
   uuid?: string;
 }
 
+/** The smallest valid picture. */
+export const PICTURE = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
 export const BASE_DN = 'dc=example,dc=org';
 
 export function personDn(id: string): string {

@@ -30,67 +30,22 @@ export function pagesWithCommands(): string[] {
   ];
 }
 
+/** A fence, an indented block, which may contain blank lines, or a paragraph. */
+const PARTS = /^```(\w*)\n([^]*?)^```$|^ {4}.*(?:\n\n? {4}.*)*|^.+(?:\n.+)*/gm;
+
 /** Indented blocks and fences marked `sh` contain commands; other fences name their language. */
 export function commandBlocksOf(page: string): CommandBlock[] {
-  const lines = readFileSync(page, 'utf8').split('\n');
-  const parts = partsOf(lines);
-  return parts.flatMap((part, index) => {
-    if (part.kind !== 'sh') return [];
-    const above = parts[index - 1];
-    const below = parts[index + 1];
-    const output = below !== undefined && OUTPUTS.includes(below.kind);
-    return [
-      {
-        page,
-        line: part.line,
-        text: part.text,
-        reason: above === undefined ? null : (MARKER.exec(above.text)?.[1] ?? null),
-        output: output ? { language: below.kind, text: below.text } : null,
-      },
-    ];
+  const content = readFileSync(page, 'utf8');
+  const parts = [...content.matchAll(PARTS)].map(({ 0: whole, 1: language, 2: inside = '', index }) => ({
+    kind: language ?? (whole.startsWith('    ') ? 'sh' : 'prose'),
+    line: content.slice(0, index).split('\n').length,
+    text: language === undefined ? whole.replace(/^ {4}/gm, '') : inside.replace(/\n$/, ''),
+  }));
+  return parts.flatMap(({ kind, line, text }, index) => {
+    if (kind !== 'sh') return [];
+    const [above, below] = [parts[index - 1], parts[index + 1]];
+    const output =
+      below !== undefined && OUTPUTS.includes(below.kind) ? { language: below.kind, text: below.text } : null;
+    return [{ page, line, text, reason: MARKER.exec(above?.text ?? '')?.[1] ?? null, output }];
   });
-}
-
-interface Part {
-  /** `prose`, or the language of a fence; `sh` for indented blocks. */
-  readonly kind: string;
-  readonly line: number;
-  readonly text: string;
-}
-
-/** Divides text at blank lines and fences. Within a list, an indented block belongs to its item. */
-function partsOf(lines: readonly string[]): Part[] {
-  const parts: Part[] = [];
-  for (let index = 0; index < lines.length;) {
-    const line = lines[index] ?? '';
-    if (line === '') {
-      index++;
-      continue;
-    }
-    const fence = /^```(\w*)$/.exec(line);
-    const end =
-      fence === null
-        ? endOf(lines, index, line.startsWith('    '))
-        : lines.findIndex((other, at) => at > index && other === '```') + 1;
-    const inside = fence === null ? lines.slice(index, end) : lines.slice(index + 1, end - 1);
-    const isIndented = fence === null && line.startsWith('    ');
-    parts.push({
-      kind: fence?.[1] ?? (isIndented ? 'sh' : 'prose'),
-      line: index + 1,
-      text: (isIndented ? inside.map((each) => each.slice(4)) : inside).join('\n'),
-    });
-    index = end;
-  }
-  return parts;
-}
-
-/** The end of a paragraph or of an indented block, which may contain blank lines. */
-function endOf(lines: readonly string[], start: number, isIndented: boolean): number {
-  let end = start;
-  while (
-    end < lines.length &&
-    (lines[end] !== '' || (isIndented && lines[end + 1]?.startsWith('    ') === true))
-  )
-    end++;
-  return end;
 }

@@ -58,6 +58,14 @@ export function sort(
   return isDescending ? sorted.reverse() : sorted;
 }
 
+export function byName(
+  entries: readonly { id: string; name?: string }[],
+  ids: readonly string[],
+  isDescending = false,
+): string[] {
+  return sort(ids, (id) => [nameOf(entries, id).toLowerCase()], isDescending);
+}
+
 function compare(left: readonly (string | number)[], right: readonly (string | number)[]): number {
   for (const [index, value] of left.entries()) {
     const other = right[index] ?? '';

@@ -36,182 +36,95 @@ const nested = (levels: number, open: string, inside: string, close: string) =>
 
 const CLUB = 'group(group: {id: "club"})';
 
-const LONG: HostileDocument[] = [
-  { name: '10,000 unknown fields', query: `{ ${repeat(10_000, (at) => `f${at}`)} }` },
-  { name: '8,000 times the same field', query: `{ ${repeat(8000, '__typename')} }` },
-  { name: '990 unknown fields', query: `{ ${repeat(990, (at) => `f${at}`)} }` },
-  { name: '240 fields that are nearly known', query: `{ ${repeat(240, (at) => `buildInf${at} { a }`)} }` },
-  { name: '330 aliases', query: `{ ${repeat(330, (at) => `a${at}: __typename`)} }` },
-  { name: 'one name of 95,000 letters', query: `{ ${'a'.repeat(95_000)} }` },
-  { name: 'one number of 95,000 digits', query: `{ groups(first: ${'9'.repeat(95_000)}) { totalCount } }` },
-  { name: 'one text of 90,000 letters', query: `{ user(user: "${'a'.repeat(90_000)}") { id } }` },
-  { name: 'an unterminated text', query: `{ user(user: {id: "${'a'.repeat(90_000)}` },
-  { name: 'an unterminated block text', query: `{ user(user: {id: """${'\\"""'.repeat(9000)}` },
-  { name: 'nothing but a comment', query: `#${'a'.repeat(95_000)}` },
-  { name: 'nothing but commas', query: ','.repeat(95_000) },
-  { name: 'nothing but line feeds', query: `{${'\n'.repeat(45_000)}` },
-  { name: '150 operations without a name', query: repeat(150, '{ __typename }') },
-  { name: '150 operations of one name', query: repeat(150, 'query a { __typename }') },
-  {
-    name: 'none of 150 operations',
-    query: repeat(150, (at) => `query a${at} { __typename }`),
-    operationName: 'a150',
-  },
-  { name: '140 mutations', query: `mutation { ${repeat(140, (at) => `a${at}: __typename`)} }` },
-  { name: 'a subscription', query: `subscription { ${repeat(200, (at) => `a${at}: changes`)} }` },
-  { name: '120 types', query: repeat(120, (at) => `type T${at} { a: Int }`) },
-  { name: 'an extension of the schema', query: `extend schema @a { query: Q } ${repeat(90, 'scalar A')}` },
-];
-
-const DEEP: HostileDocument[] = [
-  { name: '490 unknown fields inside one another', query: nested(490, '{ a ', '', '}') },
-  { name: '490 unclosed braces', query: '{ a '.repeat(490) },
-  { name: '30,000 braces', query: '{'.repeat(30_000) },
-  {
-    name: '100 levels of groups',
-    query: `{ ${CLUB} { ${nested(50, 'subgroups(first: 1) { nodes { ', 'id', '} }')} } }`,
-  },
-  { name: '330 fragments inside one another', query: `{ ${nested(320, '... { ', 'nothing', '}')} }` },
-  { name: 'lists 450 deep', query: `{ groups(first: ${nested(450, '[', '1', ']')}) { totalCount } }` },
-  { name: 'unclosed lists', query: `{ groups(first: ${'['.repeat(900)}` },
-  {
-    name: 'objects 240 deep',
-    query: `{ groups(first: 1, filter: ${nested(240, '{parent: ', '1', '}')}) { totalCount } }`,
-  },
-  { name: 'a type of 490 lists', query: `query ($a: ${nested(490, '[', 'Int', ']')}) { __typename }` },
-  {
-    name: 'a valid type of 300 lists',
-    query: `query ($a: ${nested(300, '[', 'Int', ']!')}) { __typename }`,
-  },
-  {
-    name: 'a default 450 lists deep',
-    query: `query ($a: Int = ${nested(450, '[', '1', ']')}) { groups(first: $a) { totalCount } }`,
-  },
-  {
-    name: 'cyclic introspection',
-    query: `{ __schema { types { ${nested(20, 'fields { type { ', 'name', '} }')} } } }`,
-  },
-];
-
-const FRAGMENTS: HostileDocument[] = [
-  { name: 'a fragment in itself', query: cycle(1) },
-  { name: 'two fragments in one another', query: cycle(2) },
-  { name: 'a cycle of 120 fragments', query: cycle(120) },
-  { name: '20 fragments, each with all of them', query: mutualSpreads(20) },
-  { name: 'fragments that double 70 times', query: doubling(70) },
-  { name: 'fragments that double 70 times, and never apply', query: doublingNothing(70) },
-  {
-    name: '160 unused fragments',
-    query: `{ __typename } ${repeat(160, (at) => `fragment F${at} on Query { a }`)}`,
-  },
-  { name: '160 fragments of one name', query: `{ ...F } ${repeat(160, 'fragment F on Query { a }')}` },
-  { name: '450 fragments that are not there', query: `{ ${repeat(450, (at) => `...F${at}`)} }` },
-  { name: '190 fragments on what cannot be', query: `{ ${repeat(190, '... on User { id }')} }` },
-  { name: '190 fragments on unknown types', query: `{ ${repeat(190, (at) => `... on Grou${at} { id }`)} }` },
-  {
-    name: '30 aliases, 34 times',
-    query: `{ ${CLUB} { ${repeat(34, '...F')} } } fragment F on Group { ${repeat(30, (at) => `a${at}: id`)} }`,
-  },
-];
-
-const OVERLAPS: HostileDocument[] = [
-  { name: '990 times the same field', query: `{ ${repeat(990, '__typename')} }` },
-  {
-    name: '160 fields of one name that differ',
-    query: `{ ${repeat(160, (at) => `a: user(user: "${at}")`)} }`,
-  },
-  {
-    name: '85 groups of one name that differ',
-    query: `{ ${repeat(85, (at) => `group(group: {id: "${at}"}) { id }`)} }`,
-  },
-  {
-    name: 'two trees that differ in a leaf',
-    query: `{ ${repeat(2, (side) => `${CLUB} { ${nested(40, 'subgroups(first: 1) { nodes { ', `x: ${side ? 'id' : 'name'}`, '} }')} }`)} }`,
-  },
-  {
-    name: '30 fragments side by side',
-    query: `{ ${repeat(30, (at) => `...F${at}`)} } ${repeat(30, (at) => `fragment F${at} on Query { a: user(user: {id: "${at}"}) { id x: name } }`)}`,
-  },
-  {
-    name: 'many fragments at each of 30 levels',
-    query: `{ ...F0 ...F0 } ${repeat(30, (at) => `fragment F${at} on Query { ${repeat(6, `... { ...F${at + 1} }`)} }`)} fragment F30 on Query { __typename }`,
-  },
-  {
-    name: 'the same field inside of the same field, 8 times at each of 40 levels',
-    query: `{ ${nested(40, `${repeat(8, '... { __typename }')} ... { `, '__typename', '}')} }`,
-  },
-];
-
-const DIRECTIVES: HostileDocument[] = [
-  { name: '450 unknown directives', query: `{ __typename ${repeat(450, '@a')} }` },
-  {
-    name: '450 unknown directives of different names',
-    query: `{ __typename ${repeat(450, (at) => `@a${at}`)} }`,
-  },
-  { name: '140 times the same directive', query: `{ __typename ${repeat(140, '@skip(if: false)')} }` },
-  { name: '120 directives', query: `{ ${repeat(120, '__typename @include(if: true)')} }` },
-  {
-    name: '120 directives through fragments',
-    query: `{ ${repeat(4, '...F')} } fragment F on Query { ${repeat(30, '__typename @include(if: true)')} }`,
-  },
-  {
-    name: '140 directives where none can be',
-    query: `query ${repeat(140, '@skip(if: true)')} { __typename }`,
-  },
-  { name: 'a directive without its argument, 300 times', query: `{ ${repeat(300, '__typename @skip')} }` },
-];
-
-const VALUES: HostileDocument[] = [
-  {
-    name: '240 unused variables',
-    query: `query (${repeat(240, (at) => `$a${at}: Int`)}) { __typename }`,
-  },
-  { name: '240 variables of one name', query: `query (${repeat(240, '$a: Int')}) { __typename }` },
-  {
-    name: '240 variables of unknown types',
-    query: `query (${repeat(240, (at) => `$a${at}: Grou${at}`)}) { __typename }`,
-  },
-  {
-    name: '110 variables that are not there',
-    query: `{ ${repeat(110, (at) => `__typename @skip(if: $a${at})`)} }`,
-  },
-  { name: '300 times the same argument', query: `{ groups(${repeat(300, 'first: 1')}) { totalCount } }` },
-  {
-    name: '300 unknown arguments',
-    query: `{ groups(${repeat(300, (at) => `firs${at}: 1`)}) { totalCount } }`,
-  },
-  { name: '300 times the same member', query: `{ user(user: {${repeat(300, 'id: "a"')}}) { id } }` },
-  { name: '300 unknown members', query: `{ user(user: {${repeat(300, (at) => `i${at}: 1`)}}) { id } }` },
-  {
-    name: '900 values that are not there',
-    query: `{ search(query: "an", first: 1, kinds: [${repeat(900, 'USE')}]) { totalCount } }`,
-  },
-  { name: 'a page of 1,000,000', query: '{ groups(first: 1000000) { totalCount } }' },
-  {
-    name: '1,000,000 nodes',
-    query: `{ ${CLUB} { members(first: 100) { nodes { user { groups(first: 100) { nodes { group { subgroups(first: 100) { totalCount } } } } } } } } }`,
-  },
-  { name: 'NUL', query: '{ __typename \u0000 }' },
-  { name: 'NUL in a text', query: '{ user(user: {id: "\u0000"}) { id } }' },
-  {
-    name: '7,000 times what suggestions begin with',
-    query: `{ groups(first: "${'Did you mean '.repeat(7000)}") { totalCount } }`,
-  },
-  { name: 'escape sequences of terminals', query: '{ __typename \u001b[2J }' },
-  { name: 'half of a surrogate pair', query: '{ user(user: {id: "\\uD83D"}) { id } }' },
-  {
-    name: 'halves of a surrogate pair in the wrong order',
-    query: '{ user(user: {id: "\\uDE00\\uD83D"}) { id } }',
-  },
-  { name: 'a character above the last one', query: '{ user(user: {id: "\\u{110000}"}) { id } }' },
-  { name: 'a character of 9,000 digits', query: `{ user(user: {id: "\\u{${'0'.repeat(9000)}41"}) { id } }` },
-];
+const QUERIES: Readonly<Record<string, string>> = {
+  '10,000 unknown fields': `{ ${repeat(10_000, (at) => `f${at}`)} }`,
+  '8,000 times the same field': `{ ${repeat(8000, '__typename')} }`,
+  '990 unknown fields': `{ ${repeat(990, (at) => `f${at}`)} }`,
+  '240 fields that are nearly known': `{ ${repeat(240, (at) => `buildInf${at} { a }`)} }`,
+  '330 aliases': `{ ${repeat(330, (at) => `a${at}: __typename`)} }`,
+  'one name of 95,000 letters': `{ ${'a'.repeat(95_000)} }`,
+  'one number of 95,000 digits': `{ groups(first: ${'9'.repeat(95_000)}) { totalCount } }`,
+  'one text of 90,000 letters': `{ user(user: "${'a'.repeat(90_000)}") { id } }`,
+  'an unterminated text': `{ user(user: {id: "${'a'.repeat(90_000)}`,
+  'an unterminated block text': `{ user(user: {id: """${'\\"""'.repeat(9000)}`,
+  'nothing but a comment': `#${'a'.repeat(95_000)}`,
+  'nothing but commas': ','.repeat(95_000),
+  'nothing but line feeds': `{${'\n'.repeat(45_000)}`,
+  '150 operations without a name': repeat(150, '{ __typename }'),
+  '150 operations of one name': repeat(150, 'query a { __typename }'),
+  '140 mutations': `mutation { ${repeat(140, (at) => `a${at}: __typename`)} }`,
+  'a subscription': `subscription { ${repeat(200, (at) => `a${at}: changes`)} }`,
+  '120 types': repeat(120, (at) => `type T${at} { a: Int }`),
+  'an extension of the schema': `extend schema @a { query: Q } ${repeat(90, 'scalar A')}`,
+  '490 unknown fields inside one another': nested(490, '{ a ', '', '}'),
+  '490 unclosed braces': '{ a '.repeat(490),
+  '30,000 braces': '{'.repeat(30_000),
+  '100 levels of groups': `{ ${CLUB} { ${nested(50, 'subgroups(first: 1) { nodes { ', 'id', '} }')} } }`,
+  '330 fragments inside one another': `{ ${nested(320, '... { ', 'nothing', '}')} }`,
+  'lists 450 deep': `{ groups(first: ${nested(450, '[', '1', ']')}) { totalCount } }`,
+  'unclosed lists': `{ groups(first: ${'['.repeat(900)}`,
+  'objects 240 deep': `{ groups(first: 1, filter: ${nested(240, '{parent: ', '1', '}')}) { totalCount } }`,
+  'a type of 490 lists': `query ($a: ${nested(490, '[', 'Int', ']')}) { __typename }`,
+  'a valid type of 300 lists': `query ($a: ${nested(300, '[', 'Int', ']!')}) { __typename }`,
+  'a default 450 lists deep': `query ($a: Int = ${nested(450, '[', '1', ']')}) { groups(first: $a) { totalCount } }`,
+  'cyclic introspection': `{ __schema { types { ${nested(20, 'fields { type { ', 'name', '} }')} } } }`,
+  'a fragment in itself': cycle(1),
+  'two fragments in one another': cycle(2),
+  'a cycle of 120 fragments': cycle(120),
+  '20 fragments, each with all of them': mutualSpreads(20),
+  'fragments that double 70 times': doubling(70),
+  'fragments that double 70 times, and never apply': doublingNothing(70),
+  '160 unused fragments': `{ __typename } ${repeat(160, (at) => `fragment F${at} on Query { a }`)}`,
+  '160 fragments of one name': `{ ...F } ${repeat(160, 'fragment F on Query { a }')}`,
+  '450 fragments that are not there': `{ ${repeat(450, (at) => `...F${at}`)} }`,
+  '190 fragments on what cannot be': `{ ${repeat(190, '... on User { id }')} }`,
+  '190 fragments on unknown types': `{ ${repeat(190, (at) => `... on Grou${at} { id }`)} }`,
+  '30 aliases, 34 times': `{ ${CLUB} { ${repeat(34, '...F')} } } fragment F on Group { ${repeat(30, (at) => `a${at}: id`)} }`,
+  '990 times the same field': `{ ${repeat(990, '__typename')} }`,
+  '160 fields of one name that differ': `{ ${repeat(160, (at) => `a: user(user: "${at}")`)} }`,
+  '85 groups of one name that differ': `{ ${repeat(85, (at) => `group(group: {id: "${at}"}) { id }`)} }`,
+  'two trees that differ in a leaf': `{ ${repeat(2, (side) => `${CLUB} { ${nested(40, 'subgroups(first: 1) { nodes { ', `x: ${side ? 'id' : 'name'}`, '} }')} }`)} }`,
+  '30 fragments side by side': `{ ${repeat(30, (at) => `...F${at}`)} } ${repeat(30, (at) => `fragment F${at} on Query { a: user(user: {id: "${at}"}) { id x: name } }`)}`,
+  'many fragments at each of 30 levels': `{ ...F0 ...F0 } ${repeat(30, (at) => `fragment F${at} on Query { ${repeat(6, `... { ...F${at + 1} }`)} }`)} fragment F30 on Query { __typename }`,
+  'the same field inside of the same field, 8 times at each of 40 levels': `{ ${nested(40, `${repeat(8, '... { __typename }')} ... { `, '__typename', '}')} }`,
+  '450 unknown directives': `{ __typename ${repeat(450, '@a')} }`,
+  '450 unknown directives of different names': `{ __typename ${repeat(450, (at) => `@a${at}`)} }`,
+  '140 times the same directive': `{ __typename ${repeat(140, '@skip(if: false)')} }`,
+  '120 directives': `{ ${repeat(120, '__typename @include(if: true)')} }`,
+  '120 directives through fragments': `{ ${repeat(4, '...F')} } fragment F on Query { ${repeat(30, '__typename @include(if: true)')} }`,
+  '140 directives where none can be': `query ${repeat(140, '@skip(if: true)')} { __typename }`,
+  'a directive without its argument, 300 times': `{ ${repeat(300, '__typename @skip')} }`,
+  '240 unused variables': `query (${repeat(240, (at) => `$a${at}: Int`)}) { __typename }`,
+  '240 variables of one name': `query (${repeat(240, '$a: Int')}) { __typename }`,
+  '240 variables of unknown types': `query (${repeat(240, (at) => `$a${at}: Grou${at}`)}) { __typename }`,
+  '110 variables that are not there': `{ ${repeat(110, (at) => `__typename @skip(if: $a${at})`)} }`,
+  '300 times the same argument': `{ groups(${repeat(300, 'first: 1')}) { totalCount } }`,
+  '300 unknown arguments': `{ groups(${repeat(300, (at) => `firs${at}: 1`)}) { totalCount } }`,
+  '300 times the same member': `{ user(user: {${repeat(300, 'id: "a"')}}) { id } }`,
+  '300 unknown members': `{ user(user: {${repeat(300, (at) => `i${at}: 1`)}}) { id } }`,
+  '900 values that are not there': `{ search(query: "an", first: 1, kinds: [${repeat(900, 'USE')}]) { totalCount } }`,
+  'a page of 1,000,000': '{ groups(first: 1000000) { totalCount } }',
+  '1,000,000 nodes': `{ ${CLUB} { members(first: 100) { nodes { user { groups(first: 100) { nodes { group { subgroups(first: 100) { totalCount } } } } } } } } }`,
+  NUL: '{ __typename \u0000 }',
+  'NUL in a text': '{ user(user: {id: "\u0000"}) { id } }',
+  '7,000 times what suggestions begin with': `{ groups(first: "${'Did you mean '.repeat(7000)}") { totalCount } }`,
+  'escape sequences of terminals': '{ __typename \u001b[2J }',
+  'half of a surrogate pair': '{ user(user: {id: "\\uD83D"}) { id } }',
+  'halves of a surrogate pair in the wrong order': '{ user(user: {id: "\\uDE00\\uD83D"}) { id } }',
+  'a character above the last one': '{ user(user: {id: "\\u{110000}"}) { id } }',
+  'a character of 9,000 digits': `{ user(user: {id: "\\u{${'0'.repeat(9000)}41"}) { id } }`,
+};
 
 const PAGE = 'query ($first: Int) { groups(first: $first) { totalCount } }';
 const KINDS = 'query ($kinds: [SearchKind!]) { search(query: "an", first: 1, kinds: $kinds) { totalCount } }';
 const FILTER = 'query ($filter: GroupFilter) { groups(first: 1, filter: $filter) { totalCount } }';
 
-const VARIABLES: HostileDocument[] = [
+const OTHERS: HostileDocument[] = [
+  {
+    name: 'none of 150 operations',
+    query: repeat(150, (at) => `query a${at} { __typename }`),
+    operationName: 'a150',
+  },
   {
     name: 'a list of 20,000 in a variable',
     query: KINDS,
@@ -233,11 +146,6 @@ const VARIABLES: HostileDocument[] = [
 ];
 
 export const HOSTILE_DOCUMENTS: readonly HostileDocument[] = [
-  ...LONG,
-  ...DEEP,
-  ...FRAGMENTS,
-  ...OVERLAPS,
-  ...DIRECTIVES,
-  ...VALUES,
-  ...VARIABLES,
+  ...Object.entries(QUERIES).map(([name, query]) => ({ name, query })),
+  ...OTHERS,
 ];

@@ -1,6 +1,5 @@
 import { Args, Context, Field, Mutation, ObjectType, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireScopes } from '../../../src/auth/access.js';
-import { ServiceError } from '../../../src/common/errors.js';
 import { Database } from '../../../src/database/database.js';
 import type { RequestContext } from '../../../src/graphql/http/request-context.js';
 import { Group } from '../../../src/groups/group.model.js';
@@ -14,7 +13,7 @@ class TestPayload {
   group!: Group;
 }
 
-/** Mutations for tests only: they change little, and fail on request. */
+/** Mutations for tests only. */
 @Resolver()
 export class TestMutations {
   /** The inputs of all mutations that have started, in order. */
@@ -25,13 +24,12 @@ export class TestMutations {
     private readonly database: Database,
   ) {}
 
-  /** Renames a group, and then fails in the way that `fails` names. */
+  /** Renames a group. */
   @RequireScopes('write')
   @Mutation(() => TestPayload, { nullable: true })
   async testRename(
     @Args('group') id: string,
     @Args('name') name: string,
-    @Args('fails', { type: () => String, nullable: true }) fails: string | null,
     @Context() { previewTransaction: transaction }: RequestContext,
   ): Promise<TestPayload> {
     TestMutations.begun.push(`${id} ${name}`);
@@ -41,23 +39,7 @@ export class TestMutations {
        from renamed r where m.group_key = r.key`,
       [id, name],
     );
-    if (fails === 'by rule') throw new ServiceError('CONFLICT', 'Not now');
-    if (fails === 'by statement') await transaction.query('select 1 / 0');
     return { group: await this.groups.get({ id }, 'group', transaction) };
-  }
-
-  /** Removes all members of a group. */
-  @RequireScopes('write')
-  @Mutation(() => TestPayload, { nullable: true })
-  async testEmpty(
-    @Args('group') id: string,
-    @Context() { previewTransaction: transaction }: RequestContext,
-  ): Promise<TestPayload> {
-    TestMutations.begun.push(id);
-    const group = await this.groups.get({ id }, 'group', transaction);
-    await transaction.query('delete from effective_memberships where group_key = $1', [group.key]);
-    await transaction.query('update groups set member_count = 0 where key = $1', [group.key]);
-    return { group };
   }
 
   /** Another transaction changes the same row, the first `times` times. */
@@ -76,17 +58,6 @@ export class TestMutations {
       );
     }
     await transaction.query(`update groups set description = 'Raced' where key = $1`, [group.key]);
-    return { group: await this.groups.get({ id }, 'group', transaction) };
-  }
-
-  /** Requires the scope `directory`. */
-  @RequireScopes('directory', 'write')
-  @Mutation(() => TestPayload, { nullable: true })
-  async testAdministrate(
-    @Args('group') id: string,
-    @Context() { previewTransaction: transaction }: RequestContext,
-  ): Promise<TestPayload> {
-    TestMutations.begun.push(id);
     return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 }

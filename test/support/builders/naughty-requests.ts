@@ -41,9 +41,7 @@ const ELSEWHERE: Build[] = [
     ),
   (text) => post({ query: '{ __typename }' }, { accept: asLatin1(text), 'x-request-id': asLatin1(text) }),
   (text) => post({ query: '{ __typename }' }, { 'content-type': asLatin1(`application/json;${text}`) }),
-  (text) => ({
-    path: `/photo/v1/${encode(text)}?expires=1&signature=${encode(text)}`,
-  }),
+  (text) => ({ path: `/photo/v1/${encode(text)}?expires=1&signature=${encode(text)}` }),
   (text) => ({ path: `/picture/v1/anna?expires=${encode(text)}&signature=${'a'.repeat(64)}` }),
 ];
 

@@ -6,9 +6,7 @@ import { join } from 'node:path';
 /** A path that cannot be a model file, and the whole problem: the path is `FILE`. */
 export type UnusableModel = readonly [what: string, write: (file: string) => void, problem: string];
 
-const containing = (content: string | Buffer) => (file: string) => {
-  writeFileSync(file, content);
-};
+const containing = (content: string | Buffer) => (file: string) => writeFileSync(file, content);
 
 const PATH = 'Write the path of a YAML file that the user of the service can read.';
 const SYNTAX = 'Check the indentation, quotes, brackets and colons here.';
@@ -26,9 +24,7 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
   ],
   [
     'a directory',
-    (file) => {
-      mkdirSync(file);
-    },
+    (file) => mkdirSync(file),
     `DIRECTORY_MODEL names something that is not a file: FILE. ${PATH}`,
   ],
   [
@@ -38,9 +34,7 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
   ],
   [
     'a loop of links',
-    (file) => {
-      symlinkSync(file, file);
-    },
+    (file) => symlinkSync(file, file),
     `DIRECTORY_MODEL names a file that cannot be read (ELOOP): FILE. ${PATH}`,
   ],
   [

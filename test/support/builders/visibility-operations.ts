@@ -3,6 +3,7 @@ import { nodeIdOf } from '../../../src/common/identity.js';
 import { ROLES } from './role-model.js';
 import { PHONES, uuidOfId } from './visibility-directory.js';
 import {
+  byName,
   type Draw,
   emailOf,
   type ExpectedList,
@@ -40,37 +41,18 @@ export function draws(users: readonly string[], groups: readonly string[]): fc.A
   });
 }
 
-/** The operation that a draw stands for, and what the viewer of the model gets. */
-export function expectedOf(draw: Draw, model: VisibilityModel): ExpectedOperation {
-  const make = OPERATIONS[draw.operation % OPERATIONS.length];
-  if (make === undefined) throw new Error('There is no such operation');
-  return make(draw, model);
-}
-
 type Operation = (draw: Draw, model: VisibilityModel) => ExpectedOperation;
 
 const OPERATIONS: readonly Operation[] = [
-  listUsers,
-  listGroups,
-  listMembers,
-  listGroupsOfUser,
-  listNested,
-  search,
-  findUser,
-  findGroup,
-  findNodes,
-  listReports,
-  isMember,
-  findMembership,
-  findMemberships,
-  readRoles,
-  previewMember,
-  previewOwnRole,
-  previewRemoval,
-  previewCreation,
-  previewUserUpdate,
-  previewGroupUpdate,
+  ...[listUsers, listGroups, listMembers, listGroupsOfUser, listNested, search, listReports],
+  ...[findUser, findGroup, findNodes, isMember, findMembership, findMemberships, readRoles],
+  ...[previewMember, previewOwnRole, previewRemoval, previewCreation, previewUserUpdate, previewGroupUpdate],
 ];
+
+/** The operation that a draw stands for, and what the viewer of the model gets. */
+export function expectedOf(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  return (OPERATIONS[draw.operation % OPERATIONS.length] ?? listUsers)(draw, model);
+}
 
 function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const filters: [string, (id: string) => boolean][] = [
@@ -104,13 +86,8 @@ function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const ids = model.visiblePeople.map(({ id }) => id).filter(holds);
   const order = `orderBy: {field: ${field}, direction: ${direction(draw)}}`;
   const expected = sort(ids, place, draw.isDescending);
-  return list(draw, {
-    parent: '%',
-    field: 'users',
-    args: `filter: {${filter}}, ${order}`,
-    node: 'id',
-    expected,
-  });
+  const args = `filter: {${filter}}, ${order}`;
+  return list(draw, { parent: '%', field: 'users', args, node: 'id', expected });
 }
 
 function listGroups(draw: Draw, model: VisibilityModel): ExpectedOperation {
@@ -135,19 +112,12 @@ function listGroups(draw: Draw, model: VisibilityModel): ExpectedOperation {
   if (!exists) return value(`groups(first: 1, filter: {${filter}}) { totalCount }`, NOT_FOUND);
   const ids = model.visibleGroups.map(({ id }) => id).filter(holds);
   const byCount = draw.order % 2 === 1;
-  const name = (id: string) => nameOf(model.groups, id).toLowerCase();
   const sign = draw.isDescending ? -1 : 1;
-  const expected = byCount
-    ? sort(ids, (id) => [sign * model.memberCount(id), name(id)], false)
-    : sort(ids, (id) => [name(id)], draw.isDescending);
+  const place = (id: string) => [sign * model.memberCount(id), nameOf(model.groups, id).toLowerCase()];
+  const expected = byCount ? sort(ids, place, false) : byName(model.groups, ids, draw.isDescending);
   const order = `orderBy: {field: ${byCount ? 'MEMBER_COUNT' : 'NAME'}, direction: ${direction(draw)}}`;
-  return list(draw, {
-    parent: '%',
-    field: 'groups',
-    args: `filter: {${filter}}, ${order}`,
-    node: 'id',
-    expected,
-  });
+  const args = `filter: {${filter}}, ${order}`;
+  return list(draw, { parent: '%', field: 'groups', args, node: 'id', expected });
 }
 
 function listMembers(draw: Draw, model: VisibilityModel): ExpectedOperation {
@@ -173,11 +143,7 @@ function listMembers(draw: Draw, model: VisibilityModel): ExpectedOperation {
 function listGroupsOfUser(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const root = `user(user: {id: "${draw.user}"})`;
   if (!model.seesUser(draw.user)) return value(`${root} { id }`, NOT_FOUND);
-  const expected = sort(
-    model.groupsOf(draw.user),
-    (id) => [nameOf(model.groups, id).toLowerCase()],
-    draw.isDescending,
-  );
+  const expected = byName(model.groups, model.groupsOf(draw.user), draw.isDescending);
   const args = `orderBy: {field: NAME, direction: ${direction(draw)}}`;
   return list(draw, { parent: `${root} { % }`, field: 'groups', args, node: 'group { id }', expected });
 }
@@ -187,7 +153,7 @@ function listNested(draw: Draw, model: VisibilityModel): ExpectedOperation {
   if (!model.seesGroup(draw.other)) return value(`${root} { id }`, NOT_FOUND);
   const field = draw.filter % 2 === 0 ? 'parents' : 'subgroups';
   const ids = model[field](draw.other);
-  const expected = sort(ids, (id) => [nameOf(model.groups, id).toLowerCase()], false);
+  const expected = byName(model.groups, ids);
   return list(draw, { parent: `${root} { % }`, field, args: '', node: 'id', expected });
 }
 
@@ -230,11 +196,7 @@ function findUser({ user, filter }: Draw, model: VisibilityModel): ExpectedOpera
 function listReports(draw: Draw, model: VisibilityModel): ExpectedOperation {
   const root = `user(user: {id: "${draw.user}"})`;
   if (!model.seesUser(draw.user)) return value(`${root} { reports(first: 1) { totalCount } }`, NOT_FOUND);
-  const expected = sort(
-    model.reportsOf(draw.user),
-    (id) => [nameOf(model.people, id).toLowerCase()],
-    draw.isDescending,
-  );
+  const expected = byName(model.people, model.reportsOf(draw.user), draw.isDescending);
   const args = `orderBy: {field: NAME, direction: ${direction(draw)}}`;
   return list(draw, { parent: `${root} { % }`, field: 'reports', args, node: 'id', expected });
 }
@@ -312,7 +274,7 @@ function readRoles({ user }: Draw, model: VisibilityModel): ExpectedOperation {
   const query = `user(user: {id: "${user}"}) {
     groups(first: 50) { nodes { group { id } role { value direct inheritedFrom { id } } } } }`;
   if (!model.seesUser(user)) return value(query, NOT_FOUND);
-  const groups = sort(model.groupsOf(user), (id) => [nameOf(model.groups, id).toLowerCase()], false);
+  const groups = byName(model.groups, model.groupsOf(user));
   const nodes = groups.map((id) => {
     const role = model.roleOf(user, id);
     const inheritedFrom = new Set(model.inheritedFrom(user, id));

@@ -1,12 +1,11 @@
 import {
+  byName,
   type Draw,
   emailOf,
   type ExpectedOperation,
   type ExpectedValue,
   FORBIDDEN,
-  nameOf,
   NOT_FOUND,
-  sort,
 } from './expected-operation.js';
 import type { VisibilityModel } from './visibility-model.js';
 
@@ -29,9 +28,7 @@ export function previewOwnRole({ group }: Draw, model: VisibilityModel): Expecte
   if ((model.roleOf(viewerId, group)?.direct ?? null) !== null) return mutation(field, { code: 'CONFLICT' });
   if (!model.seesMembers(group)) return mutation(field, FORBIDDEN);
   const ids = [...new Set([...model.members(group), viewerId])];
-  const nodes = sort(ids, (id) => [nameOf(model.people, id).toLowerCase()], false).map((id) => ({
-    user: { id },
-  }));
+  const nodes = byName(model.people, ids).map((id) => ({ user: { id } }));
   return mutation(field, {
     value: { membership: { group: { members: { totalCount: nodes.length, nodes } } } },
   });
@@ -65,7 +62,7 @@ export function previewUserUpdate({ user }: Draw, model: VisibilityModel): Expec
     preview { changes { path before after } } }`;
   if (!model.seesUser(user)) return mutation(field, NOT_FOUND);
   const manager = model.managerOf(user);
-  const groups = sort(model.groupsOf(user), (id) => [nameOf(model.groups, id).toLowerCase()], false);
+  const groups = byName(model.groups, model.groupsOf(user));
   return mutation(field, {
     value: {
       user: {
@@ -87,20 +84,15 @@ export function previewGroupUpdate({ group }: Draw, model: VisibilityModel): Exp
       ${isListed ? 'members(first: 50) { totalCount nodes { user { id } } }' : ''} }
     preview { changes { path before after } } }`;
   if (!model.seesGroup(group)) return mutation(field, NOT_FOUND);
-  const [subgroups, users] = [model.subgroups(group), model.members(group)].map((ids, index) => {
-    const entries = index === 0 ? model.groups : model.people;
-    return sort(ids, (id) => [nameOf(entries, id).toLowerCase()], false);
-  });
-  const members = {
-    totalCount: users?.length,
-    nodes: users?.map((id) => ({ user: { id } })),
-  };
+  const subgroups = byName(model.groups, model.subgroups(group));
+  const users = byName(model.people, model.members(group));
+  const members = { totalCount: users.length, nodes: users.map((id) => ({ user: { id } })) };
   return mutation(field, {
     value: {
       group: {
         id: group,
         email: 'new@example.org',
-        subgroups: { totalCount: subgroups?.length, nodes: subgroups?.map((id) => ({ id })) },
+        subgroups: { totalCount: subgroups.length, nodes: subgroups.map((id) => ({ id })) },
         ...(isListed && { members }),
       },
       preview: { changes: [{ path: ['group', 'email'], before: null, after: 'new@example.org' }] },

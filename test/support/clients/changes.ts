@@ -75,12 +75,9 @@ export function summarizeChange({
 
 /** A copy of the directory, kept by applying changes in order. */
 export class ClientReplica {
-  /** Ids of users by their stable keys. */
+  /** Ids of users by their node ids: ids can be exchanged between two changes. */
   private readonly ids = new Map<string, string>();
   private readonly roles = new Map<string, { id: string; members: Map<string, string> }>();
-
-  /** @param key returns the stable key of users and groups: ids can be exchanged between two changes */
-  constructor(private readonly key: 'id' | 'nodeId') {}
 
   /** The ids of the users. */
   get people(): Set<string> {
@@ -102,7 +99,7 @@ export class ClientReplica {
 
   private applyOne(change: ListedChange): void {
     const { kind, userId, groupId, previousId, roleBefore, roleAfter } = change;
-    const [person, group] = this.keysOf(change);
+    const [person, group] = [change.userNodeId ?? '', change.groupNodeId ?? ''];
     const members = this.roles.get(group)?.members;
     switch (kind) {
       case 'USER_CREATED':
@@ -110,7 +107,9 @@ export class ClientReplica {
         this.ids.set(person, userId ?? '');
         break;
       case 'USER_UPDATED':
-        if (previousId !== null) this.renamePerson(person, change);
+        if (previousId === null) break;
+        expect(this.ids.get(person)).toBe(previousId);
+        this.ids.set(person, userId ?? '');
         break;
       case 'USER_DELETED':
         expect(this.ids.get(person)).toBe(userId);
@@ -121,7 +120,9 @@ export class ClientReplica {
         this.roles.set(group, { id: groupId ?? '', members: new Map() });
         break;
       case 'GROUP_UPDATED':
-        if (previousId !== null) this.renameGroup(group, change);
+        if (previousId === null) break;
+        expect(this.roles.get(group)?.id).toBe(previousId);
+        this.roles.set(group, { id: groupId ?? '', members: members ?? new Map<string, string>() });
         break;
       case 'GROUP_DELETED':
         // A user's memberships are removed before the user is.
@@ -138,38 +139,5 @@ export class ClientReplica {
         members?.delete(person);
         break;
     }
-  }
-
-  /** The stable keys of the user and the group before the change. */
-  private keysOf(change: ListedChange): [person: string, group: string] {
-    if (this.key === 'nodeId') return [change.userNodeId ?? '', change.groupNodeId ?? ''];
-    return [change.previousId ?? change.userId ?? '', change.previousId ?? change.groupId ?? ''];
-  }
-
-  private renamePerson(person: string, { userId, previousId }: ListedChange): void {
-    expect(this.ids.get(person)).toBe(previousId);
-    const next = userId ?? '';
-    if (this.key === 'id') {
-      expect(this.ids.has(next)).toBe(false);
-      this.ids.delete(person);
-      for (const { members } of this.roles.values()) {
-        const role = members.get(person);
-        if (role === undefined) continue;
-        members.delete(person);
-        members.set(next, role);
-      }
-    }
-    this.ids.set(this.key === 'id' ? next : person, next);
-  }
-
-  private renameGroup(group: string, { groupId, previousId }: ListedChange): void {
-    expect(this.roles.get(group)?.id).toBe(previousId);
-    const next = groupId ?? '';
-    const members = this.roles.get(group)?.members ?? new Map<string, string>();
-    if (this.key === 'id') {
-      expect(this.roles.has(next)).toBe(false);
-      this.roles.delete(group);
-    }
-    this.roles.set(this.key === 'id' ? next : group, { id: next, members });
   }
 }

@@ -22,10 +22,16 @@ export class TestProcess {
 
   /** @param environment the whole environment: nothing is inherited */
   static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
-    const child = spawnBound(process.execPath, [`dist/bundled/${file}.js`, ...args], {
+    const { PATH, TMPDIR, COVERAGE_DIRECTORY } = process.env;
+    const program =
+      COVERAGE_DIRECTORY === undefined
+        ? [`dist/bundled/${file}.js`]
+        : ['--import', './test/support/coverage.mjs', `dist/${file}.js`];
+    const child = spawnBound(process.execPath, [...program, ...args], {
       env: {
-        PATH: process.env.PATH,
-        TMPDIR: process.env.TMPDIR,
+        PATH,
+        TMPDIR,
+        COVERAGE_DIRECTORY,
         NO_COLOR: '1',
         LOG_FORMAT: 'text',
         LOG_REQUESTS: 'false',

@@ -35,9 +35,11 @@ export function send({ config }: Listening, { body, agent, ...request }: HttpReq
     const { host, port } = config;
     const options = { host, port, path: '/graphql/v1', ...request, agent: agent ?? false };
     const sent = startRequest(options, (response) => {
-      text(response).then((received) => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received });
-      }, reject);
+      text(response).then(
+        (received) =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
+        reject,
+      );
     });
     sent.on('error', reject);
     sent.end(body);

@@ -15,11 +15,3 @@ export function readSamples(text: string): Sample[] {
     }),
   );
 }
-
-/** The metrics that a PromQL expression refers to. */
-export interface Asked {
-  /** Each with the labels of its selector. */
-  readonly metrics: readonly { readonly name: string; readonly labels: readonly string[] }[];
-  /** Labels of aggregations. */
-  readonly groupedBy: readonly string[];
-}

@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { commandBlocksOf } from '../builders/documents.js';
 import type { ExternalIssuerProcess } from '../servers/external-issuer.js';
 import { InstalledSlapd } from '../servers/installed-slapd.js';
@@ -163,21 +163,10 @@ export function urlOf(service: ServiceProcess): string {
 /** Directories that commands write to are copied; all others are linked. */
 function copyProject(): string {
   const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
-  for (const name of [
-    'node_modules',
-    'sample',
-    'package.json',
-    'tsconfig.json',
-    'ormconfig.ts',
-    'schema.graphql',
-    'ldap',
-    'bench',
-  ])
-    symlinkSync(join(process.cwd(), name), join(directory, name));
-  for (const name of ['src', 'deploy', 'examples', 'dist', 'bin']) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
+  const linked = 'node_modules sample package.json tsconfig.json ormconfig.ts schema.graphql ldap bench';
+  for (const name of linked.split(' ')) symlinkSync(join(process.cwd(), name), join(directory, name));
+  for (const name of ['src', 'deploy', 'examples', 'dist', 'bin'])
     cpSync(name, join(directory, name), { recursive: true });
-  }
   symlinkSync('bin/directory', join(directory, 'directory'));
   return directory;
 }

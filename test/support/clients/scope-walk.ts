@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { buildSchema, isObjectType } from 'graphql';
+import { buildSchema, isIntrospectionType, isObjectType } from 'graphql';
 import type { Scope } from '../../../src/auth/principal.js';
 import type { FieldDefinition } from '../../../src/common/field.js';
 import { GROUP_FIELDS } from '../../../src/groups/group.fields.js';
@@ -20,9 +20,17 @@ const PREVIEW_TYPES: ReadonlyMap<string, string> = new Map([
   ),
 ] as [string, string][]);
 
+/** Of all objects but the roots, which have no object around them. */
+const INHERITED = Object.values(schema.getTypeMap()).flatMap((type): [string, string][] =>
+  !isObjectType(type) || isIntrospectionType(type) || /^(Query|Mutation)$/.test(type.name)
+    ? []
+    : Object.keys(type.getFields()).map((field) => [`${type.name}.${field}`, 'inherited']),
+);
+
 /** The scopes that each field requires. */
 export const ACCESS: ReadonlyMap<string, string> = withPreviews(
   new Map([
+    ...INHERITED,
     ...accessOfFields('User', USER_FIELDS),
     // The timestamps of the entry are fields of `Profile.user`.
     ...accessOfFields(

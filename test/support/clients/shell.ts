@@ -37,9 +37,7 @@ export class Shell {
     this.stderr = '';
     // Commands that read standard input must not consume the next ones.
     this.child.stdin.write(`set -e\n{\n${commands}\n} < /dev/null\nset +e\necho ${mark}\n`);
-    const timeout = setTimeout(() => {
-      this.end();
-    }, TIMEOUT_MS);
+    const timeout = setTimeout(() => this.end(), TIMEOUT_MS);
     while (!this.stdout.includes(`${mark}\n`) && !this.hasEnded) {
       await new Promise<void>((resolve) => (this.notice = resolve));
     }

@@ -10,9 +10,7 @@ import { eventually } from '../eventually.js';
 import { findProgram } from './system-packages.mjs';
 
 /** Scripts of pages are strings, because the types of tests are those of Node.js and not of the DOM. */
-const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => {
-  noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI);
-});`;
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI));`;
 const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
   nodes.map(({ target, failureSummary }) => id + ': ' + help + ': ' + target.join(' ') + '; ' + failureSummary)))`;
 /** Words and parts of names, such as `Group` of `GroupEdge`, that a line break divides. */
@@ -85,9 +83,9 @@ export class Visit {
       if (message.type() === 'error') visit.complaints.push(`${message.text()} (${message.location().url})`);
     });
     context.on('weberror', (error) => visit.complaints.push(String(error.error())));
-    await context.exposeBinding('noteViolation', (_source, violation: string) => {
-      visit.complaints.push(violation);
-    });
+    await context.exposeBinding('noteViolation', (_source, violation: string) =>
+      visit.complaints.push(violation),
+    );
     await context.addInitScript({ content: REPORT_VIOLATIONS });
     return visit;
   }

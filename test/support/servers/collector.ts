@@ -74,9 +74,7 @@ export class Collector {
       if (signal.aborted) throw new Error(`Among ${this.spans.map(({ name }) => name).join(', ')} it is not`);
       await new Promise<void>((resolve) => {
         this.arrived.push(resolve);
-        signal.addEventListener('abort', () => {
-          resolve();
-        });
+        signal.addEventListener('abort', () => resolve());
       });
     }
   }

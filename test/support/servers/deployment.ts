@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import type { Environment } from '../../../src/config/config.js';
 
@@ -12,59 +13,40 @@ export interface Compose {
 }
 
 export interface ComposeService {
-  readonly image: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
-  readonly ports?: readonly string[];
-  readonly stop_grace_period?: string;
-  readonly networks: readonly string[] | { readonly inside: { readonly ipv4_address: string } };
 }
 
 /** An object of Kubernetes, of any kind. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly spec?: unknown;
 }
 
-export interface Probe {
+interface Named {
+  readonly name: string;
+}
+
+interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
 }
 
 /** The properties of the Deployment's container that these tests read. */
-export interface Container {
-  readonly image: string;
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
+interface Container {
+  readonly ports: readonly (Named & { readonly containerPort: number })[];
+  readonly env: readonly (Named & { readonly value: string })[];
   readonly startupProbe: Probe;
   readonly livenessProbe: Probe;
   readonly readinessProbe: Probe;
-  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly volumeMounts: readonly (Named & { readonly mountPath: string })[];
 }
 
-export interface PodSpec {
+interface PodSpec {
   readonly containers: readonly Container[];
-  readonly securityContext: { readonly runAsUser: number };
-  readonly terminationGracePeriodSeconds: number;
-  readonly volumes: readonly {
-    readonly name: string;
+  readonly volumes: readonly (Named & {
     readonly secret?: { readonly items: readonly { readonly key: string; readonly path: string }[] };
-  }[];
-}
-
-export interface Kustomization {
-  readonly resources: readonly string[];
-  readonly configMapGenerator: readonly {
-    readonly name: string;
-    readonly behavior?: string;
-    readonly envs?: readonly string[];
-    readonly files?: readonly string[];
-  }[];
-  readonly images: readonly { readonly name: string; readonly newTag: string }[];
-  readonly patches?: readonly { readonly path: string }[];
+  })[];
 }
 
 const KUBERNETES = 'deploy/kubernetes';
@@ -73,13 +55,13 @@ export function readCompose(): Compose {
   return parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true }) as Compose;
 }
 
-export function readKustomization(directory = KUBERNETES): Kustomization {
-  return parse(readFileSync(join(directory, 'kustomization.yaml'), 'utf8')) as Kustomization;
+export function readKustomization(): { readonly resources: readonly string[] } {
+  return parse(readFileSync(join(KUBERNETES, 'kustomization.yaml'), 'utf8')) as { resources: string[] };
 }
 
 /** All objects of a file. */
-export function readManifests(file: string, directory = KUBERNETES): Manifest[] {
-  const documents = parseAllDocuments(readFileSync(join(directory, file), 'utf8'));
+export function readManifests(file: string): Manifest[] {
+  const documents = parseAllDocuments(readFileSync(join(KUBERNETES, file), 'utf8'));
   return documents.map((document) => document.toJS() as Manifest);
 }
 
@@ -106,12 +88,8 @@ export function readImageEnvironment(): Environment {
 }
 
 /** Settings of the ConfigMap that kustomize generates. */
-export function readSettingsFile(directory = KUBERNETES): Environment {
-  const lines = readFileSync(join(directory, 'settings.env'), 'utf8').split('\n');
-  const pairs = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  return Object.fromEntries(
-    pairs.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
+export function readSettingsFile(): Environment {
+  return parseEnv(readFileSync(join(KUBERNETES, 'settings.env'), 'utf8'));
 }
 
 /** Secrets as deploy/make-secrets.sh writes them, in a temporary directory. */

@@ -21,8 +21,6 @@ export const MANAGER = { dn: 'cn=Directory Manager', password: 'manager-secret' 
 const TEMPLATE = '/usr/share/dirsrv/data/template-dse.ldif';
 /** Plugins that are off in it: entryUSN, memberOf, and members that leave groups when they are deleted. */
 const PLUGINS = ['USN', 'MemberOf Plugin', 'referential integrity postoperation'];
-/** Plugins that push changes (RFC 4533). */
-const PUSH_PLUGINS = ['Content Synchronization', 'Retro Changelog Plugin'];
 const DIRECTORIES = ['bak', 'config', 'config/schema', 'db', 'ldif', 'lock', 'log', 'run', 'tmp'];
 
 /**
@@ -40,13 +38,13 @@ export class TestDirectory389 extends DirectoryProcess {
   }
 
   /** Provisions a server once per run, and starts one with a copy and an empty suffix. */
-  static async start({ pushes = false } = {}): Promise<TestDirectory389> {
+  static async start(): Promise<TestDirectory389> {
     const template = await makeTemplate('directory-389', (at) => TestDirectory389.provision(at));
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'directory-389-'));
     cpSync(template, directory, { recursive: true });
     const server = new TestDirectory389(directory, await findFreePort(), await findFreePort());
     try {
-      server.adopt(pushes ? PUSH_PLUGINS : []);
+      server.adopt();
       await server.start();
       // Its number of changes is not a usual one after a restart.
       await server.apply(SUFFIX_ENTRY);
@@ -72,23 +70,15 @@ export class TestDirectory389 extends DirectoryProcess {
   /** The ids of the users who are direct members of a group, by the tool of the vendor. */
   async listMembers(group: string): Promise<string[]> {
     const account = ['-D', MANAGER.dn, '-w', MANAGER.password, '-b', SUFFIX];
-    const { code, stdout, stderr } = await runProgram('dsidm', [
-      this.url,
-      ...account,
-      'group',
-      'members',
-      group,
-    ]);
+    const command = ['group', 'members', group];
+    const { code, stdout, stderr } = await runProgram('dsidm', [this.url, ...account, ...command]);
     if (code !== 0) throw new Error(`dsidm: ${stderr}`);
     return [...stdout.matchAll(/^dn: uid=([^,]*)/gm)].map(([, id = '']) => id).sort();
   }
 
   async start(): Promise<void> {
     const options = ['-D', this.configuration, '-i', join(this.directory, 'run/pid'), '-d', '0'];
-    const child = spawnBound(requireProgram('ns-slapd'), options, {
-      cwd: this.directory,
-      stdio: 'ignore',
-    });
+    const child = spawnBound(requireProgram('ns-slapd'), options, { cwd: this.directory, stdio: 'ignore' });
     await this.untilServed(child, () => readFileSync(join(this.directory, 'log/errors'), 'utf8'));
     // A semaphore for statistics, which would stay after a kill. The server has it open and needs no name.
     rmSync(`/dev/shm/sem.${basename(this.configuration)}.stats`, { force: true });
@@ -112,8 +102,8 @@ export class TestDirectory389 extends DirectoryProcess {
     return join(this.configuration, 'dse.ldif');
   }
 
-  /** Gives the copy of a server its own directory, ports and plugins. */
-  private adopt(plugins: readonly string[]): void {
+  /** Gives the copy of a server its own directory and ports. */
+  private adopt(): void {
     // The server folds lines.
     const text = readFileSync(this.settings, 'utf8').replaceAll('\n ', '');
     const [, copied = ''] = /^nsslapd-instancedir: (.*)$/m.exec(text) ?? [];
@@ -123,7 +113,7 @@ export class TestDirectory389 extends DirectoryProcess {
       .replace(/^dn: cn=uniqueid generator,cn=config\n(?:.+\n)+\n?/im, '')
       .replace(/^(nsslapd-port:) .*/m, `$1 ${this.port}`)
       .replace(/^(nsslapd-secureport:) .*/im, `$1 ${this.tlsPort}`);
-    writeFileSync(this.settings, withPlugins(own, plugins));
+    writeFileSync(this.settings, own);
   }
 
   private async create(): Promise<void> {
@@ -166,7 +156,7 @@ export class TestDirectory389 extends DirectoryProcess {
       if (value === undefined) throw new Error(`${TEMPLATE} has %${name}%, which is unknown here`);
       return value;
     });
-    return [withPlugins(template.trimEnd(), PLUGINS), ...ENTRY_UUID_PLUGINS, ''].join('\n\n');
+    return [withPlugins(template.trimEnd()), ...ENTRY_UUID_PLUGINS, ''].join('\n\n');
   }
 }
 
@@ -212,9 +202,9 @@ const ENTRY_UUID_PLUGINS = [
 );
 
 /** A configuration in which plugins are on. */
-function withPlugins(configuration: string, plugins: readonly string[]): string {
+function withPlugins(configuration: string): string {
   const enable = (record: string) => {
-    const isWanted = plugins.some((name) => record.includes(`\ncn: ${name}\n`));
+    const isWanted = PLUGINS.some((name) => record.includes(`\ncn: ${name}\n`));
     return isWanted ? record.replace(/^(nsslapd-pluginenabled:) off$/im, '$1 on') : record;
   };
   return configuration.split('\n\n').map(enable).join('\n\n');
@@ -224,18 +214,8 @@ function withPlugins(configuration: string, plugins: readonly string[]): string 
 async function storeCertificates(directory: string, database: string): Promise<void> {
   const run = (name: string, ...args: string[]) => execute(requireProgram(name), args, { cwd: directory });
   const key = ['-inkey', 'server.key', '-in', 'server.pem', '-certfile', 'ca.pem'];
-  await run(
-    'openssl',
-    'pkcs12',
-    '-export',
-    ...key,
-    '-name',
-    'Server-Cert',
-    '-passout',
-    'pass:',
-    '-out',
-    'server.p12',
-  );
+  const named = ['-name', 'Server-Cert', '-passout', 'pass:', '-out', 'server.p12'];
+  await run('openssl', 'pkcs12', '-export', ...key, ...named);
   await run('certutil', '-N', '-d', database, '--empty-password');
   await run('pk12util', '-i', 'server.p12', '-d', database, '-W', '', '-K', '');
 }

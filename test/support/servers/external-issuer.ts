@@ -38,9 +38,7 @@ export class ExternalIssuerProcess {
     const child = spawnBound(
       process.execPath,
       ['test/support/servers/issuer.mjs', '--port', String(port), ...name],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
     const started = JSON.parse(line) as { issuer: string; port: number };
@@ -122,20 +120,10 @@ export class ExternalIssuerProcess {
     await this.post('resume');
   }
 
-  async registerClient(client: Record<string, unknown>): Promise<void> {
-    await this.post('clients', client);
-  }
-
   /** Number of requests for a path. */
   async countRequests(path: string): Promise<number> {
     const response = await fetch(`${this.address}/test/requests`);
     return ((await response.json()) as Record<string, number>)[path] ?? 0;
-  }
-
-  /** The trace context (W3C Trace Context) of the last request for a path. */
-  async lastTrace(path: string): Promise<{ traceparent?: string; tracestate?: string } | undefined> {
-    const response = await fetch(`${this.address}/test/traces`);
-    return ((await response.json()) as Record<string, { traceparent?: string; tracestate?: string }>)[path];
   }
 
   /** Without the proxy. */

@@ -114,22 +114,14 @@ export class World {
       slapd: new Part({
         start: () => slapd.start(),
         kill: () => slapd.stop('SIGKILL'),
-        freeze: () => {
-          slapd.freeze();
-        },
-        resume: () => {
-          slapd.unfreeze();
-        },
+        freeze: () => slapd.freeze(),
+        resume: () => slapd.unfreeze(),
       }),
       postgres: new Part({
         start: () => postgres.start(),
         kill: () => postgres.kill(),
-        freeze: () => {
-          postgres.hang();
-        },
-        resume: () => {
-          postgres.resume();
-        },
+        freeze: () => postgres.hang(),
+        resume: () => postgres.resume(),
       }),
       service: new Part(this.waysOf('service')),
       second: new Part(this.waysOf('second')),
@@ -198,20 +190,6 @@ export class World {
     const records = changes.map((change) => change(entries));
     if (how === 'at once') await Promise.all(records.map((record) => this.modify([record])));
     else for (const record of records) await this.modify([record]);
-  }
-
-  /** Changes of which no client of the server is notified. A running slapd does not permit that entries are added or removed so. */
-  async changeSilently(changes: readonly DirectoryChange[]): Promise<void> {
-    await this.parts.slapd.recover();
-    const entries = await this.read();
-    const records = changes.map((change) => change(entries));
-    for (const record of records.filter((each) => each.includes('\nchangetype: modify\n'))) {
-      const isDone = await this.slapd.changeSilently(record).then(
-        () => true,
-        () => false,
-      );
-      this.note(`silently, ${isDone ? 'done' : 'rejected'}: ${record}`);
-    }
   }
 
   async changeCrowd(): Promise<void> {

@@ -18,7 +18,6 @@
 //
 // Endpoints for tests, each with an optional JSON body:
 //   POST /test/rotate[?drop=true]  sign with a new key from now on; drop unpublishes the old ones
-//   POST /test/clients             register {client_id, client_secret, owner?, format?: 'jwt' | 'opaque', scope?}
 //   POST /test/sign                {access_token} with this {header?, payload?, stranger?: true}: members replace
 //                                  those of a valid token, null removes one, a string replaces the part. The key is that
 //                                  of the header's alg, by default RS256; a stranger's key is not published
@@ -29,7 +28,6 @@
 //   POST /test/pause               the same with 503
 //   POST /test/resume              end both
 //   GET  /test/requests            {path: number of requests}
-//   GET  /test/traces              {path: {traceparent?, tracestate?} of the last request}
 import { createPrivateKey, randomUUID, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -47,7 +45,6 @@ const clients = new Map();
 const artifacts = new Map();
 const opaqueResponses = new Map();
 const requests = {};
-const traces = {};
 /** Replaces all responses; null: nothing. */
 let override = null;
 let keys = await createKeys();
@@ -76,8 +73,6 @@ server.on('request', (request, response) => {
     return;
   }
   requests[pathname] = (requests[pathname] ?? 0) + 1;
-  const { traceparent, tracestate } = request.headers;
-  traces[pathname] = { traceparent, tracestate };
   if (override === null) {
     handle(request, response);
     return;
@@ -196,10 +191,6 @@ async function answerTest(action, parameters, request, response) {
       answer(requests);
       return;
     }
-    if (request.method === 'GET' && action === 'traces') {
-      answer(traces);
-      return;
-    }
     const act = ACTIONS[action];
     if (request.method !== 'POST' || act === undefined) {
       answer({ error: 'not_found' }, 404);
@@ -223,8 +214,6 @@ const ACTIONS = {
     keys = [jwk, ...keys];
     handle = createHandler();
   },
-
-  clients: addClient,
 
   async sign({ header = {}, payload = {}, stranger = false }) {
     const jwk = stranger ? await createKey('RS256') : (keys.find(({ alg }) => alg === header.alg) ?? keys[0]);

@@ -55,15 +55,6 @@ export class Observer {
     return rows[0]?.count ?? 0;
   }
 
-  /** Client ports of the connections that wait for a lock of another connection. */
-  async portsBlockedBy(other: Observer): Promise<number[]> {
-    const { rows } = await this.client.query<{ port: number }>(
-      'select client_port as port from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
-      [(other.client as unknown as { processID: number }).processID],
-    );
-    return rows.map(({ port }) => port);
-  }
-
   /** Names of users, and the number of revisions. */
   async contents(): Promise<{ name: string; revisions: number }> {
     const { rows } = await this.client.query<{ name: string; revisions: number }>(

@@ -38,9 +38,7 @@ export class PolledServer {
     /** Attributes of the root DSE. */
     public root: Attributes,
   ) {
-    server.on('secureConnection', (socket) => {
-      this.accept(socket);
-    });
+    server.on('secureConnection', (socket) => this.accept(socket));
     server.on('tlsClientError', () => undefined);
   }
 

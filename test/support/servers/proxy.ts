@@ -14,8 +14,6 @@ export class TestProxy {
   private readonly sockets = new Set<Socket>();
   /** The socket of each connection on the side of the service. */
   private readonly clients = new Set<Socket>();
-  /** Both sockets of each connection, by the local port towards the target. */
-  private readonly onward = new Map<number, readonly Socket[]>();
   private mode: Mode = 'pass';
   private bytes: string | Buffer = '';
   /** Delay of each chunk in milliseconds. */
@@ -33,9 +31,7 @@ export class TestProxy {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const proxy = new TestProxy(server, target);
-    server.on('connection', (socket) => {
-      proxy.take(socket);
-    });
+    server.on('connection', (socket) => proxy.take(socket));
     return proxy;
   }
 
@@ -61,14 +57,6 @@ export class TestProxy {
   freeze(): void {
     this.mode = 'freeze';
     this.hold();
-  }
-
-  /**
-   * Forwards nothing on one connection and keeps it open, like a firewall that dropped its state.
-   * @param port the local port towards the target
-   */
-  forget(port: number): void {
-    for (const socket of this.onward.get(port) ?? []) socket.pause().unpipe();
   }
 
   /** Delays each chunk by this many milliseconds, in both directions. */
@@ -121,7 +109,6 @@ export class TestProxy {
 
   private pass(socket: Socket): void {
     const onward = connect(this.target);
-    onward.on('connect', () => this.onward.set(onward.localPort ?? 0, [socket, onward]));
     onward.on('data', (chunk: Buffer) => (this.received += chunk.length));
     for (const [end, other] of [
       [socket, onward],

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
@@ -17,7 +16,6 @@ export const AD_SUFFIX = 'DC=ad,DC=example,DC=org';
 /** An account that sees deleted entries. */
 export const ADMINISTRATOR = { dn: `CN=Administrator,CN=Users,${AD_SUFFIX}`, password: 'Administrator-1' };
 const PROVISION = resolve('test/support/servers/provision-samba.py');
-const REPLICATE = resolve('test/support/servers/replicate-samba.py');
 /** Where Debian installs the Python modules of Samba for; another one may come first on the PATH. */
 const PYTHON = '/usr/bin/python3';
 
@@ -32,9 +30,6 @@ const DIRECTORIES = ['private', 'state', 'cache', 'lock', 'run', 'ncalrpc', 'win
  * run at once. Another server that listens on port 389 of all addresses prevents the start.
  */
 export class TestSamba extends DirectoryProcess {
-  /** Identifies this controller in the databases of others, from `replicateFrom` on. */
-  private readonly invocationId = randomUUID();
-
   private constructor(
     directory: string,
     /** The IP address, for which its certificate is. */
@@ -70,10 +65,7 @@ export class TestSamba extends DirectoryProcess {
     const child = spawnBound(
       requireProgram('samba'),
       [...options, `--configfile=${this.directory}/smb.conf`],
-      {
-        cwd: this.directory,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
+      { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] },
     );
     let output = '';
     for (const stream of [child.stdout, child.stderr])
@@ -91,19 +83,6 @@ export class TestSamba extends DirectoryProcess {
     if (code !== 0) throw new Error(`samba-tool: ${stderr}`);
     const names = stdout.trim().split('\n');
     return names.filter((name) => !name.startsWith('S-1-')).sort();
-  }
-
-  /** Gets all changes of another controller of the domain, which is stopped meanwhile. Own changes are lost. */
-  async replicateFrom(other: TestSamba): Promise<void> {
-    await Promise.all([this.stop(), other.stop()]);
-    const at = (name: string) => join(this.directory, name);
-    rmSync(at('private'), { recursive: true });
-    cpSync(join(other.directory, 'private'), at('private'), {
-      recursive: true,
-      filter: (path) => !lstatSync(path).isSocket(),
-    });
-    await promisify(execFile)(PYTHON, [REPLICATE, at('smb.conf'), this.invocationId]);
-    await Promise.all([this.start(), other.start()]);
   }
 
   protected get administrator(): LdapAccount {

@@ -7,13 +7,6 @@ export interface SlapdOptions {
   refint?: boolean;
   /** The overlay that adds the members of a groupOfURLs by the searches in memberURL. */
   dynlist?: boolean;
-  /**
-   * Keeps ou=people in a database of its own, by default without syncprov. The database is a part of the one above (glued), or
-   * separate.
-   */
-  peopleDatabase?: 'glued' | 'separate';
-  /** The overlay syncprov for the database of ou=people. */
-  peopleSyncprov?: boolean;
   /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added if they are missing. */
   ldif?: string;
   /** Lines of slapd.conf that replace the default access rules: the mirror reads everything, others nothing. */
@@ -36,8 +29,6 @@ export interface SlapdOptions {
   empty?: boolean;
   /** Offset of its clock, in the syntax of libfaketime (`+1d`). */
   clock?: string;
-  /** Removes the index of entryUUID: with the index in a later start, the server does not find existing entries by it. */
-  unindexed?: boolean;
   /** Maximum size of the database, whose file grows with its content. Default: a gibibyte. */
   maxBytes?: number;
   /** Directory of all files. Existing data is served unchanged. */
@@ -63,8 +54,6 @@ export interface TestSlapd {
   addFile(file: string): Promise<void>;
   /** Replaces the database of a stopped server by a dump. */
   restore(ldif: string): Promise<void>;
-  /** Changes the database beside the running server, which notifies no client. */
-  changeSilently(records: string): Promise<void>;
   remove(): Promise<void>;
 }
 

@@ -94,36 +94,11 @@ class TestSlapd {
     mkdirSync(join(this.directory, 'data'));
     if (this.#options.tls) await makeCertificates(this.directory);
     const content = completeLdif(this.#options.ldif);
-    if (this.#options.peopleDatabase === undefined) {
-      await this.#load(SUFFIX, content);
-      return;
-    }
-    mkdirSync(join(this.directory, 'people'));
-    const records = content.split(/\n\n+/).filter((record) => record.trim() !== '');
-    const isPeople = (record) => dnsOf(record)[0]?.endsWith(`ou=people,${SUFFIX}`);
-    await this.#load(SUFFIX, records.filter((record) => !isPeople(record)).join('\n\n'));
-    await this.#load(`ou=people,${SUFFIX}`, records.filter(isPeople).join('\n\n'));
-  }
-
-  async #load(suffix, content) {
     const file = join(this.directory, 'content.ldif');
     writeFileSync(file, `${content}\n`);
-    // -w writes the contextCSN, without which the first synchronization would have no cookie. -g keeps to one database.
-    const contextCsn = suffix === SUFFIX || this.#options.peopleSyncprov ? ['-w'] : [];
-    const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
-    const options = [
-      ...contextCsn,
-      ...serverId,
-      '-q',
-      '-g',
-      '-b',
-      suffix,
-      '-f',
-      this.#writeConfiguration(),
-      '-l',
-      file,
-    ];
-    await execute(findProgram('slapadd'), options);
+    // -w writes the contextCSN, without which the first synchronization would have no cookie.
+    const { serverId } = this.#options;
+    await this.#add(file, '-w', ...(serverId === undefined ? [] : ['-S', String(serverId)]));
     rmSync(file);
   }
 
@@ -239,16 +214,7 @@ class TestSlapd {
   }
 
   async #add(file, ...options) {
-    const configuration = join(this.directory, 'slapd.conf');
-    await execute(findProgram('slapadd'), ['-q', ...options, '-f', configuration, '-l', file]);
-  }
-
-  /** Changes the database beside the running server, which notifies no client. */
-  async changeSilently(records) {
-    const file = join(this.directory, 'silent.ldif');
-    writeFileSync(file, records);
-    await execute(findProgram('slapmodify'), ['-f', join(this.directory, 'slapd.conf'), '-l', file]);
-    rmSync(file);
+    await execute(findProgram('slapadd'), ['-q', ...options, '-f', this.#writeConfiguration(), '-l', file]);
   }
 
   #writeConfiguration() {
@@ -266,8 +232,7 @@ function clockOf({ clock }) {
 
 function configurationOf(directory, options) {
   const { syncprov, refint, tls, clientAccount, acl = ACL, limits = LIMITS, dynlist } = options;
-  const { peopleDatabase, peopleSyncprov } = options;
-  const { serverId, providers = [], multiProvider, unindexed, maxBytes = 1_073_741_824 } = options;
+  const { serverId, providers = [], multiProvider, maxBytes = 1_073_741_824 } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson', 'nis', ...(dynlist ? ['dyngroup'] : [])].map(
@@ -293,22 +258,6 @@ function configurationOf(directory, options) {
       ? []
       : ['TLSVerifyClient demand', `authz-regexp "^cn=localhost$" "${clientAccount}"`]),
     ...(serverId === undefined ? [] : [`serverID ${serverId}`]),
-    ...(peopleDatabase === undefined
-      ? []
-      : [
-          // The innermost database of a name comes first.
-          'database mdb',
-          'maxsize 1073741824',
-          `suffix "ou=people,${SUFFIX}"`,
-          `rootdn "${ROOT_DN}"`,
-          `directory ${at('people')}`,
-          'dbnosync',
-          'index objectClass,entryUUID,uid,cn eq',
-          ...(peopleDatabase === 'glued' ? ['subordinate'] : []),
-          `limits ${limits}`,
-          ...acl,
-          ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
-        ]),
     'database mdb',
     `maxsize ${maxBytes}`,
     `suffix "${SUFFIX}"`,
@@ -317,7 +266,7 @@ function configurationOf(directory, options) {
     `directory ${at('data')}`,
     // No data has to survive a crash of the machine.
     'dbnosync',
-    `index objectClass,${unindexed ? '' : 'entryUUID,'}entryCSN,uid,cn,member eq`,
+    `index objectClass,entryUUID,entryCSN,uid,cn,member eq`,
     `limits ${limits}`,
     ...acl,
     ...providers.map(replicationOf),
@@ -356,33 +305,11 @@ function decode(isEncoded, value) {
 
 /** An authority, and the certificate of the server: see slapd.d.mts. */
 export async function makeCertificates(directory, names = 'DNS:localhost,IP:127.0.0.1') {
-  const openssl = (...args) => execute(findProgram('openssl'), args, { cwd: directory });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const openssl = (args) => execute(findProgram('openssl'), args.split(' '), { cwd: directory });
+  const newKey = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
   writeFileSync(join(directory, 'server.ext'), `subjectAltName=${names}\n`);
-  await openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-days',
-    '2',
-    '-subj',
-    '/CN=Test CA',
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-  );
-  await openssl('req', ...newKey, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr');
-  const signing = [
-    '-CA',
-    'ca.pem',
-    '-CAkey',
-    'ca.key',
-    '-CAcreateserial',
-    '-days',
-    '2',
-    '-extfile',
-    'server.ext',
-  ];
-  await openssl('x509', '-req', '-in', 'server.csr', ...signing, '-out', 'server.pem');
+  await openssl(`req -x509 ${newKey} -days 2 -subj /CN=Test -keyout ca.key -out ca.pem`);
+  await openssl(`req ${newKey} -subj /CN=localhost -keyout server.key -out server.csr`);
+  const signing = '-CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext';
+  await openssl(`x509 -req -in server.csr ${signing} -out server.pem`);
 }

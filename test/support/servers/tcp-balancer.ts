@@ -30,9 +30,7 @@ export class TcpBalancer {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const balancer = new TcpBalancer(server, targets);
-    server.on('connection', (socket) => {
-      balancer.pass(socket, balancer.targets.length);
-    });
+    server.on('connection', (socket) => balancer.pass(socket, balancer.targets.length));
     return balancer;
   }
 
@@ -64,9 +62,7 @@ export class TcpBalancer {
       return;
     }
     const onward = connect({ host: '127.0.0.1', port });
-    const retry = () => {
-      this.pass(client, left - 1);
-    };
+    const retry = () => this.pass(client, left - 1);
     onward.once('error', retry);
     onward.once('connect', () => {
       onward.off('error', retry);
