@@ -190,12 +190,7 @@ async function measureOther(name, issuer, work, resources) {
   writeFileSync(authority, server.ca);
   const client = new Client({ url: settings.DIRECTORY_URL, tlsOptions: { ca: [server.ca] } });
   await client.bind(account.dn, account.password);
-  const service = await startService(
-    { ...settings, DIRECTORY_CA_FILE: authority },
-    issuer,
-    work,
-    resources,
-  );
+  const service = await startService({ ...settings, DIRECTORY_CA_FILE: authority }, issuer, work, resources);
   const place = { service, client, token: await issuer.tokenOf(personId(0)), dnOf };
   await timeRenames(place, 5, FEW);
   return runStep('changed users', () => timeRenames(place, RENAMES_OF_OTHERS, FEW));

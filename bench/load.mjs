@@ -35,7 +35,12 @@ async function measureFirstLoad(settings, load, resources) {
   await service.child.until(() => service.answers('/_health'));
   await load.prepare('health', { port: service.port });
   const { longest } = await load.probe('health', () => service.untilReady());
-  return { service, seconds: (performance.now() - begun) / 1000, memory: memoryOf(service.child.pid).max, longest };
+  return {
+    service,
+    seconds: (performance.now() - begun) / 1000,
+    memory: memoryOf(service.child.pid).max,
+    longest,
+  };
 }
 
 /** @returns the median of the seconds that some scans take */
@@ -106,7 +111,7 @@ await runCommand(async (resources) => {
   );
   const probe = async (service, work) => {
     const tokens = [await issuer.tokenOf(personId(0))];
-    await load.prepare('members', { ...QUERIES.members, port: service.port, variables, tokens });
+    await load.prepare('members', { query: QUERIES.members.query, port: service.port, variables, tokens });
     return load.probe('members', work);
   };
   const scan = await runStep('scans', () => probe(first.service, () => timeScans(first.service)));
@@ -135,7 +140,12 @@ await runCommand(async (resources) => {
     ['… longest request meanwhile, ms', null, 100, scan.longest],
     ['All entries read again by `./directory sync`, seconds', null, null, whole.result],
     ['… longest request meanwhile, ms', null, 100, whole.longest],
-    ['A page of the last tenth of the largest group ÷ its first page, responses a second', 0.8, null, reads.deep],
+    [
+      'A page of the last tenth of the largest group ÷ its first page, responses a second',
+      0.8,
+      null,
+      reads.deep,
+    ],
     ['Q5, uncached, 16 clients: 99th percentile, ms', null, 100, reads.search],
     ['A process at rest that does not follow the directory, MB', null, 140, memoryOf(resting.child.pid).now],
   ];

@@ -49,9 +49,7 @@ export class Figures {
   /** The responses of two scenarios: the median of the ratios within the rounds, because other load on the machine affects both. */
   compare(name, other) {
     const others = this.#samples.get(other);
-    return median(
-      this.#samples.get(name).map(({ perSecond }, round) => perSecond / others[round].perSecond),
-    );
+    return median(this.#samples.get(name).map(({ perSecond }, round) => perSecond / others[round].perSecond));
   }
 }
 

@@ -51,7 +51,13 @@ async function chooseUsers(connection, issuer) {
 async function startPeer(resources, program, schema, queries, { environment, node = process.execPath }) {
   const port = await findFreePort();
   const child = new Child(resources, node, [`bench/contenders/${program}.mjs`], {
-    environment: { ...environment, NODE_ENV: 'production', GRAPHILE_ENV: 'production', PORT: String(port), TABLES: schema },
+    environment: {
+      ...environment,
+      NODE_ENV: 'production',
+      GRAPHILE_ENV: 'production',
+      PORT: String(port),
+      TABLES: schema,
+    },
   });
   await child.until(() => /Ready/.test(child.log));
   const name = schema === 'ordinary' ? program : `${program}, like for like`;
@@ -60,7 +66,10 @@ async function startPeer(resources, program, schema, queries, { environment, nod
 
 async function startPeers(resources, work, databaseUrl, { ids, tokens }, service) {
   const tokensFile = join(work, 'tokens.json');
-  writeFileSync(tokensFile, JSON.stringify(Object.fromEntries(tokens.map((token, index) => [token, ids[index]]))));
+  writeFileSync(
+    tokensFile,
+    JSON.stringify(Object.fromEntries(tokens.map((token, index) => [token, ids[index]]))),
+  );
   const environment = {
     DATABASE_URL: databaseUrl,
     TOKENS_FILE: tokensFile,
@@ -163,8 +172,18 @@ function goalsOf(figures) {
     ['Q1, uncached ÷ an LDAP client and slapd', 1, null, ratio(uncached, 'slapd')],
     ['Q1, cached ÷ by hand', 3, null, ratio(cached, 'hand-written')],
     ['Q1, cached ÷ PostGraphile', 9, null, ratio(cached, 'postgraphile')],
-    ['Q1, cached: one user changes a second ÷ none', 0.7, null, ratio(`${cached}, 1 changes a second`, cached)],
-    ['Q1, cached: ten users change a second ÷ uncached', 0.8, null, ratio(`${cached}, 10 changes a second`, uncached)],
+    [
+      'Q1, cached: one user changes a second ÷ none',
+      0.7,
+      null,
+      ratio(`${cached}, 1 changes a second`, cached),
+    ],
+    [
+      'Q1, cached: ten users change a second ÷ uncached',
+      0.8,
+      null,
+      ratio(`${cached}, 10 changes a second`, uncached),
+    ],
   ];
 }
 
@@ -189,7 +208,12 @@ await runCommand(async (resources) => {
   resources.defer(() => postgres.stop());
   const url = postgres.url('postgres');
   // No scan during the rounds.
-  const settings = { ...directory.settings, ...issuer.settings, DATABASE_URL: url, DIRECTORY_SCAN_SECONDS: '86400' };
+  const settings = {
+    ...directory.settings,
+    ...issuer.settings,
+    DATABASE_URL: url,
+    DIRECTORY_SCAN_SECONDS: '86400',
+  };
   const cached = await runStep('first load', () => Service.start(resources, settings));
   const uncached = await Service.start(resources, { ...settings, RESPONSE_CACHE_MEGABYTES: '0' });
 
@@ -205,16 +229,35 @@ await runCommand(async (resources) => {
     environment: { SLAPD_URL: directory.settings.DIRECTORY_URL },
   });
   const groups = [];
-  for (let number = flatFrom(size.users); number < groupsOf(size.users); number++) groups.push(groupId(number));
+  for (let number = flatFrom(size.users); number < groupsOf(size.users); number++)
+    groups.push(groupId(number));
   await ldap.prepare('members', groups);
   const { members, profile, build } = QUERIES;
-  const own = (name, { port, pids }, isCached) => ({ name, port, pids, isCached, queries: { members, profile, build } });
-  const contenders = [own('service, cache off', uncached, false), own('service, cached', cached, true), ...peers];
+  const own = (name, { port, pids }, isCached) => ({
+    name,
+    port,
+    pids,
+    isCached,
+    queries: { members, profile, build },
+  });
+  const contenders = [
+    own('service, cache off', uncached, false),
+    own('service, cached', cached, true),
+    ...peers,
+  ];
   await runStep('compare the responses', () => compareResponses(contenders, ldap, groups, people.tokens));
 
   const pidIn = (file) => Number(readFileSync(file, 'utf8').split('\n')[0]);
   const slapdPid = pidIn(join(directory.server.directory, 'slapd.pid'));
-  const scenarios = await prepareScenarios({ contenders, ldap, slapdPid, load, directory, groups, tokens: people.tokens });
+  const scenarios = await prepareScenarios({
+    contenders,
+    ldap,
+    slapdPid,
+    load,
+    directory,
+    groups,
+    tokens: people.tokens,
+  });
   const figures = await measureRounds(scenarios, size.pace, pidIn(join(postgres.data, 'postmaster.pid')));
   await writeSection({
     title: 'The service and others',
