@@ -1,197 +1,161 @@
-// Measures what a large directory takes to be mirrored and read: `npm run bench:load -- --people 1000000`, with a twentieth as many
-// groups nested three levels deep, and six times as many memberships. It is not part of the tests.
-import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  createWriteStream,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { once } from 'node:events';
+// What it takes to mirror a directory of some size from OpenLDAP, and to answer meanwhile: npm run bench:load [-- --users 1000000]
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { format, resolveConfig } from 'prettier';
-import { startPostgres } from '../test/support/servers/postgres.mjs';
-import { MIRROR_DN, MIRROR_PASSWORD, startSlapd } from '../test/support/servers/slapd.mjs';
-import { BASE, records } from './large-directory.mjs';
-import { measureReads } from './reads-by-size.mjs';
-import { digits, table } from './report/numbers.mjs';
-import { runStep } from './run-step.mjs';
+import { join } from 'node:path';
+import { flatFrom, groupId, groupsOf, personId, searchTerms, startDirectory } from './directory.mjs';
+import { LoadProcess } from './load-process.mjs';
+import { makeWorkDirectory, memoryOf, runCommand, runStep } from './processes.mjs';
+import { PAGE, QUERIES } from './queries.mjs';
+import { goalTable, writeSection } from './report.mjs';
+import { FULL, measureRounds, median, readOptions } from './rounds.mjs';
+import { execute, Issuer, Service } from './service.mjs';
 
-const { values: options } = parseArgs({
-  options: { people: { type: 'string', default: '100000' }, out: { type: 'string', default: '.tmp/bench' } },
-});
-const people = Number(options.people);
-const SIZE = { people, groups: people / 20, memberships: people * 6 };
+/** Limits of the first load and of a scan by number of users: seconds, megabytes, seconds. */
+const LIMITS = new Map([
+  [100_000, { load: 30, memory: 350, scan: 3 }],
+  [1_000_000, { load: 600, memory: 450, scan: 40 }],
+]);
+const SCANS = 3;
+/** Seconds between two scans while they are measured. */
+const SCAN_SECONDS = 5;
+/** Node.js gives back the memory of the start only some time after it. */
+const REST_MS = 60_000;
+/** A group with a fifth of the users as direct members. */
+const LARGEST = 'students';
+/** Where a deep page begins in it. */
+const DEEP = 0.9;
 
-async function writeLdif(file, renamed = null) {
-  const stream = createWriteStream(file);
-  const write = async (lines) => {
-    if (!stream.write(`${lines.join('\n')}\n\n`)) await once(stream, 'drain');
+const { values } = readOptions({ users: { type: 'string', default: '100000' } });
+const users = Number(values.users);
+
+/** The first process reads everything. Meanwhile it answers whether it is alive, and nothing of the directory. */
+async function measureFirstLoad(settings, load, resources) {
+  const begun = performance.now();
+  const service = await Service.spawn(resources, settings);
+  await service.child.until(() => service.answers('/_health'));
+  await load.prepare('health', { port: service.port });
+  const { longest } = await load.probe('health', () => service.untilReady());
+  return {
+    service,
+    seconds: (performance.now() - begun) / 1000,
+    memory: memoryOf(service.child.pid).max,
+    longest,
   };
-  await write(['version: 1']);
-  for (const record of records(SIZE, renamed)) await write(record);
-  stream.end();
-  await once(stream, 'finish');
 }
 
-/** Runs a command of the service. @returns its duration in seconds and its maximum resident size in megabytes */
-async function measure(environment, ...args) {
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, ['dist/bundled/cli.js', ...args], {
-    env: { ...process.env, ...environment },
-    stdio: 'inherit',
+/** @returns the median of the seconds that some scans take */
+async function timeScans(service) {
+  const seconds = [];
+  const countScans = () => service.readMetric('directory_mirror_runs_total');
+  for (let before = await countScans(); seconds.length < SCANS;) {
+    await sleep(200);
+    const now = await countScans();
+    if (now > before) seconds.push(await service.readMetric('directory_mirror_last_scan_seconds'));
+    before = now;
+  }
+  return median(seconds);
+}
+
+/** The cursor of a page in the last tenth of a group. */
+async function findDeepCursor({ port }, id, token) {
+  let after = null;
+  for (let passed = 50; ; passed += 50) {
+    const { group } = await execute(port, { query: PAGE, variables: { id, after } }, token);
+    after = group.members.pageInfo.endCursor;
+    if (passed >= group.members.totalCount * DEEP) return after;
+  }
+}
+
+/** The id in different case, which the service ignores: equal requests at the same time would share one execution. */
+function spellings(id) {
+  const letters = [...id];
+  return Array.from({ length: 2 ** letters.length }, (_, pattern) =>
+    letters.map((letter, index) => ((pattern >> index) & 1 ? letter.toUpperCase() : letter)).join(''),
+  );
+}
+
+async function measureReads(service, load, tokens) {
+  const cursor = await findDeepCursor(service, LARGEST, tokens[0]);
+  const pages = (after) => spellings(LARGEST).map((id) => JSON.stringify({ id, after }));
+  const terms = searchTerms(users, 20_000).map((query) => JSON.stringify({ query }));
+  const loads = {
+    first: { query: PAGE, variables: pages(null) },
+    deep: { query: PAGE, variables: pages(cursor) },
+    search: { query: QUERIES.search.query, variables: terms },
+  };
+  const scenarios = [];
+  for (const [name, each] of Object.entries(loads)) {
+    await load.prepare(name, { ...each, port: service.port, tokens });
+    scenarios.push({ name, pids: service.pids, run: (seconds) => load.run(name, { seconds }) });
+  }
+  const figures = await measureRounds(scenarios, FULL);
+  return { deep: figures.compare('deep', 'first'), search: figures.of('search').p99 };
+}
+
+await runCommand(async (resources) => {
+  const work = makeWorkDirectory(resources);
+  const issuer = await Issuer.start(resources);
+  const load = new LoadProcess(resources);
+  const directory = await startDirectory(resources, work, users, { large: { [LARGEST]: users / 5 } });
+  const settings = {
+    ...directory.settings,
+    ...issuer.settings,
+    DATABASE_URL: `embedded:${join(work, 'database')}`,
+  };
+  const often = { ...settings, DIRECTORY_SCAN_SECONDS: String(SCAN_SECONDS) };
+  const first = await runStep('first load', () => measureFirstLoad(often, load, resources));
+
+  const count = Math.min(200, groupsOf(users) - flatFrom(users));
+  const variables = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ id: groupId(flatFrom(users) + index) }),
+  );
+  const probe = async (service, work) => {
+    const tokens = [await issuer.tokenOf(personId(0))];
+    await load.prepare('members', { query: QUERIES.members.query, port: service.port, variables, tokens });
+    return load.probe('members', work);
+  };
+  const scan = await runStep('scans', () => probe(first.service, () => timeScans(first.service)));
+  await first.service.stop();
+
+  const service = await runStep('second start', () =>
+    Service.start(resources, { ...settings, RESPONSE_CACHE_MEGABYTES: '0' }),
+  );
+  const whole = await runStep('all entries read again', () =>
+    probe(service, async () => {
+      const begun = performance.now();
+      await service.command('sync');
+      return (performance.now() - begun) / 1000;
+    }),
+  );
+  const reads = await measureReads(service, load, await issuer.tokensOf([0, 1, 2, 3].map(personId)));
+  const resting = await Service.start(resources, settings);
+  await runStep('rest', () => sleep(REST_MS));
+
+  const limits = LIMITS.get(users) ?? { load: null, memory: null, scan: null };
+  const goals = [
+    ['First load, seconds from the start of the process', null, limits.load, first.seconds],
+    ['… largest memory of the process, MB', null, limits.memory, first.memory],
+    ['… longest request meanwhile, ms', null, 100, first.longest],
+    ['A scan of all entries, seconds', null, limits.scan, scan.result],
+    ['… longest request meanwhile, ms', null, 100, scan.longest],
+    ['All entries read again by `./directory sync`, seconds', null, null, whole.result],
+    ['… longest request meanwhile, ms', null, 100, whole.longest],
+    [
+      'A page of the last tenth of the largest group ÷ its first page, responses a second',
+      0.8,
+      null,
+      reads.deep,
+    ],
+    ['Q5, uncached, 16 clients: 99th percentile, ms', null, 100, reads.search],
+    ['A process at rest that does not follow the directory, MB', null, 140, memoryOf(resting.child.pid).now],
+  ];
+  const size = `${users.toLocaleString('en')} users`;
+  await writeSection({
+    title: `Load of ${size}`,
+    parts: [
+      `\`npm run bench:load -- --users ${users}\`: OpenLDAP with ${size}, ${groupsOf(users).toLocaleString('en')} groups in three levels, ${(users * 6).toLocaleString('en')} memberships, and a group with a fifth of the users. One process, with its embedded database.`,
+      goalTable(goals),
+    ],
+    isUsual: LIMITS.has(users),
   });
-  let megabytes = 0;
-  const ended = once(child, 'exit');
-  for (;;) {
-    // The kernel records the maximum (proc(5), VmHWM). Polling often brings the last reading close to the end.
-    try {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-      megabytes = Math.max(megabytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
-    } catch {
-      // Ended between two readings.
-    }
-    if ((await Promise.race([ended, sleep(50)])) !== undefined) break;
-  }
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`directory ${args.join(' ')} ended with ${code}`);
-  return { seconds: (performance.now() - startedAt) / 1000, megabytes };
-}
-
-/** Reads a file of the directory three times: everything, one changed user, and no change. Then a server. */
-async function measureRuns() {
-  const work = mkdtempSync(join(tmpdir(), 'directory-load-'));
-  chmodSync(work, 0o755);
-  const postgres = await startPostgres(join(work, 'postgres'));
-  try {
-    const file = join(work, 'directory.ldif');
-    await writeLdif(file);
-    const { people, groups, memberships } = SIZE;
-    console.log(
-      `${people} people, ${groups} groups, ${memberships} memberships: ${Math.round(statSync(file).size / 1e6)} MB of LDIF`,
-    );
-    const environment = { DATABASE_URL: postgres.url('postgres'), DIRECTORY_URL: `file:${file}` };
-    const first = await runStep('first reading', () => measure(environment, 'sync'));
-    const database = await sizeOf(environment.DATABASE_URL);
-    await writeLdif(file, 4711);
-    const changed = await runStep('one changed user', () => measure(environment, 'sync'));
-    const unchanged = await runStep('no change', () => measure(environment, 'sync'));
-    await query(environment.DATABASE_URL, 'create database of_slapd');
-    const server = await measureServer(postgres.url('of_slapd'), file, work);
-    return { first, database, changed, unchanged, server };
-  } finally {
-    await postgres.stop();
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-/** Reads the same directory twice from slapd. */
-async function measureServer(databaseUrl, file, work) {
-  const slapd = await startSlapd({ directory: join(work, 'slapd'), maxBytes: SIZE.people * 20_000 });
-  try {
-    await slapd.stop();
-    await runStep('slapadd', () => slapd.addFile(file));
-    await slapd.start();
-    const environment = {
-      DATABASE_URL: databaseUrl,
-      DIRECTORY_URL: slapd.url,
-      DIRECTORY_BASE_DN: BASE,
-      DIRECTORY_BIND_DN: MIRROR_DN,
-      DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
-    };
-    const first = await runStep('first reading from slapd', () => measure(environment, 'sync'));
-    const unchanged = await runStep('no change in slapd', () => measure(environment, 'sync'));
-    return { first, unchanged };
-  } finally {
-    await slapd.remove();
-  }
-}
-
-/** In gigabytes. */
-async function sizeOf(url) {
-  const [{ size }] = await query(url, 'select pg_database_size(current_database()) / 1e9::float8 as size');
-  return size;
-}
-
-async function query(url, text) {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const { rows } = await client.query(text);
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
-
-const share = SIZE.people / 1_000_000;
-const ONE_THREAD =
-  'Each entry is read, mapped and hashed by one thread, which takes 11 seconds of processor time for 100,000 users with their memberships.';
-/** The label, the goal, what was measured, and why a goal is missed. */
-const GOALS = [
-  ['First reading, in seconds', 600 * share, ({ first }) => first.seconds, ONE_THREAD],
-  ['… memory of the service, in MB', 400, ({ first }) => first.megabytes],
-  [
-    '… size of the database, in GB',
-    3.5 * share,
-    ({ database }) => database,
-    'Groups are nested three levels deep, and a membership counts once for each group around it: 14 effective memberships for each user, of 0.4 kB with the indexes by which pages are read.',
-  ],
-  ['A run with one changed user, in seconds', null, ({ changed }) => changed.seconds],
-  ['… memory, in MB', 400, ({ changed }) => changed.megabytes],
-  ['A run without changes, in seconds', 60 * share, ({ unchanged }) => unchanged.seconds],
-  ['… memory, in MB', 400, ({ unchanged }) => unchanged.megabytes],
-  ['First reading from slapd, in seconds', 600 * share, ({ server }) => server.first.seconds, ONE_THREAD],
-  ['… memory, in MB', 400, ({ server }) => server.first.megabytes],
-  ['A run without changes from slapd, in seconds', 60 * share, ({ server }) => server.unchanged.seconds],
-  ['… memory, in MB', 400, ({ server }) => server.unchanged.megabytes],
-  [
-    'Q1 ÷ with 100,000 users, processor time',
-    1.3,
-    ({ reads }) => reads.members,
-    'The blocks of ten times as many rows share the caches of the processor. Four runs gave 1.17, 1.58, 1.19 and 1.26.',
-  ],
-  ['A deep page ÷ with 100,000 users, processor time', 1.3, ({ reads }) => reads.deep],
-  [
-    'A search: 99th percentile in ms',
-    100,
-    ({ reads }) => reads.search,
-    'A search for the beginning of a family name reads all of its users, to order them by name. 16 clients share two cores.',
-  ],
-];
-
-function describe(results) {
-  const goals = GOALS.map(([label, atMost, measure, reason = 'The reason is not known.']) => {
-    const value = measure(results);
-    return { label, atMost, value, reason, isMet: atMost === null || value <= atMost };
-  });
-  const rows = goals.map(({ label, atMost, value, isMet }) => {
-    const goal = atMost === null ? ['', ''] : [`≤ ${digits(atMost)}`, isMet ? 'met' : '**missed**'];
-    return [label, goal[0], digits(value), goal[1]];
-  });
-  const reasons = goals.flatMap(({ label, reason, isMet }) => (isMet ? [] : [`- ${label}: ${reason}`]));
-  return [table(['', 'goal', 'measured', ''], rows), reasons.join('\n')].join('\n\n');
-}
-
-const runs = await measureRuns();
-const reads = await measureReads(SIZE.people, runStep);
-const text = `# Benchmark of a large directory
-
-Written by \`npm run bench:load -- --people ${SIZE.people}\` on ${new Date().toISOString().slice(0, 10)}: ${SIZE.people.toLocaleString('en-GB')} users, ${SIZE.groups.toLocaleString('en-GB')} groups in three levels, ${SIZE.memberships.toLocaleString('en-GB')} memberships, read from an LDIF file and from slapd. [bench/README.md](README.md) describes the method.
-
-${describe({ ...runs, reads })}
-`;
-const report = join(options.out, 'LOAD.md');
-mkdirSync(options.out, { recursive: true });
-writeFileSync(report, await format(text, { ...(await resolveConfig(report)), parser: 'markdown' }));
-console.log(text, report);
-process.exit();
+});

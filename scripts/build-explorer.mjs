@@ -3,16 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
-import { filesOf, hashFiles, readDigest } from './hash-files.mjs';
+import { EXPLORER_INPUTS, filesOf, hashFiles, readDigest } from './build-inputs.mjs';
 
-const INPUTS = [
-  'web/explorer/source',
-  'web/explorer/tsconfig.json',
-  'web/explorer/vite.config.mjs',
-  'web/explorer/patch-graphiql.mjs',
-  'src/explorer/page-settings.ts',
-  'package-lock.json',
-];
 const OUTPUT = 'web/explorer/dist';
 /** Written at the end of a successful build. */
 const STAMP = join(OUTPUT, 'inputs.sha256');
@@ -28,7 +20,7 @@ async function compress() {
   );
 }
 
-const inputs = hashFiles('.', INPUTS);
+const inputs = hashFiles('.', EXPLORER_INPUTS);
 if (readDigest(STAMP) !== inputs) {
   // The bundler is loaded only if it is needed.
   const { build } = await import('vite');

@@ -1,9 +1,9 @@
 // Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { filesOf, hashFiles, readDigest } from './build-inputs.mjs';
 
 /** As deep as the directories of dist/, because modules find files relative to themselves. */
 const OUTPUT = 'dist/bundled';
@@ -36,7 +36,7 @@ const EXTERNAL = [
 /** Does nothing if the bundle is of the same files. */
 export async function bundleService() {
   const stamp = hashInputs();
-  if (existsSync(join(OUTPUT, STAMP)) && readFileSync(join(OUTPUT, STAMP), 'utf8') === stamp) return;
+  if (readDigest(join(OUTPUT, STAMP)) === stamp) return;
   const unfinished = `${OUTPUT}-${process.pid}`;
   const bundle = await rolldown({ input: INPUTS, platform: 'node', external: EXTERNAL, logLevel: 'silent' });
   await bundle.write({
@@ -56,13 +56,8 @@ export async function bundleService() {
 }
 
 function hashInputs() {
-  const compiled = readdirSync('dist', { recursive: true })
-    .filter((name) => /\.m?js$/.test(name) && !name.startsWith('bundled'))
-    .map((name) => join('dist', name));
-  const hash = createHash('sha256');
-  for (const file of [...compiled.sort(), 'package-lock.json', 'scripts/bundle-service.mjs'])
-    hash.update(file).update(readFileSync(file));
-  return hash.digest('hex');
+  const compiled = filesOf('dist').filter((name) => /\.m?js$/.test(name) && !name.startsWith('dist/bundled'));
+  return hashFiles('.', [...compiled, 'package-lock.json', 'scripts/bundle-service.mjs']);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await bundleService();

@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DIGEST_FILE, INPUTS } from './build-inputs.mjs';
-import { hashFiles, readDigest } from './hash-files.mjs';
+import { DIGEST_FILE, hashFiles, INPUTS, readDigest } from './build-inputs.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 

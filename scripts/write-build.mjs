@@ -1,8 +1,7 @@
 // Writes the package's version and the commit for the field buildInfo: node scripts/write-build.mjs [FILE]
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { DIGEST_FILE, INPUTS } from './build-inputs.mjs';
-import { hashFiles } from './hash-files.mjs';
+import { DIGEST_FILE, hashFiles, INPUTS } from './build-inputs.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 

@@ -1,5 +1,4 @@
-import { lastResponse } from './run-operation.js';
-import type { RateLimit } from './rate-limit.js';
+import { lastResponse, type RateLimit } from './run-operation.js';
 import { session } from './session.js';
 import { useStore } from './store.js';
 
