@@ -1,7 +1,7 @@
 // The process that sends requests. Each of its connections sends the next one after the response to the last one, or at a fixed rate.
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers';
-import { HttpConnection } from '../test/support/clients/http-connection.mjs';
+import { HttpConnection } from './http-connection.mjs';
 
 /** Response times that are kept, so that quantiles are exact. */
 const MAX_SAMPLES = 1 << 21;

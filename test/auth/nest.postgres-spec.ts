@@ -247,11 +247,14 @@ describe('an application with a module of another author', () => {
     });
   });
 
-  it.each(['forgotten', 'inherited'])('refuses a route without a declaration of its own: %s', async (route) => {
-    const authorization = await authorizationWith('profile', 'read', 'directory', 'write');
-    for (const headers of [undefined, { authorization }])
-      expect(await get(`pets/${route}`, headers)).toMatchObject({ status: 403, code: 'FORBIDDEN' });
-  });
+  it.each(['forgotten', 'inherited'])(
+    'refuses a route without a declaration of its own: %s',
+    async (route) => {
+      const authorization = await authorizationWith('profile', 'read', 'directory', 'write');
+      for (const headers of [undefined, { authorization }])
+        expect(await get(`pets/${route}`, headers)).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    },
+  );
 
   it('has ScopesGuard on the root fields that Nest calls', async () => {
     const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');

@@ -222,9 +222,7 @@ function selectRows(
   const { order, from, parts } = source;
   const columns = [
     ...source.columns.map((sql, index) => `${sql} as column_${index}`),
-    ...(hasPlaces ? order.columns : []).map(
-      (column, index) => `${outputOf(column)} as order_${index}`,
-    ),
+    ...(hasPlaces ? order.columns : []).map((column, index) => `${outputOf(column)} as order_${index}`),
   ].join(', ');
   const select: SelectRows = (selected, tables, all) =>
     `select ${selected} from ${tables} ${where(all)} order by ${orderBy(order, direction)} limit ${rowLimit}`;

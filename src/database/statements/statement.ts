@@ -118,4 +118,3 @@ export async function readClock(writer: Writer): Promise<Date> {
   if (row === undefined) throw new Error('The database did not return its time');
   return row.now;
 }
-
