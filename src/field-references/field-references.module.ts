@@ -4,7 +4,12 @@ import { bindCursor } from '../common/cursor.js';
 import { storedName } from '../common/field.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type ObjectKind, type ProjectedColumns, type ReferenceField, referenceFields } from '../database/fields/projection.js';
+import {
+  type ObjectKind,
+  type ProjectedColumns,
+  type ReferenceField,
+  referenceFields,
+} from '../database/fields/projection.js';
 import type { OrderColumn, PageSource } from '../database/paging/page-query.js';
 import { readPages } from '../database/paging/page.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';

@@ -1,6 +1,24 @@
-import { type ArgumentsHost, Catch, Controller, type ExceptionFilter, Get, Header, Inject, Module, Res, ServiceUnavailableException, UseFilters } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  Get,
+  Header,
+  Inject,
+  Module,
+  Res,
+  ServiceUnavailableException,
+  UseFilters,
+} from '@nestjs/common';
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
-import { HealthCheck, type HealthCheckResult, HealthCheckService, type HealthIndicatorResult, TerminusModule } from '@nestjs/terminus';
+import {
+  HealthCheck,
+  type HealthCheckResult,
+  HealthCheckService,
+  type HealthIndicatorResult,
+  TerminusModule,
+} from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { InheritAccess, Public } from '../auth/access.js';
 import { type Build, readBuild } from '../config/build.js';
@@ -8,7 +26,13 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
-import { DatabaseIndicator, IdentityProviderIndicator, MirrorIndicator, ProcessIndicator, RedisIndicator } from './indicators.js';
+import {
+  DatabaseIndicator,
+  IdentityProviderIndicator,
+  MirrorIndicator,
+  ProcessIndicator,
+  RedisIndicator,
+} from './indicators.js';
 
 @ObjectType({ description: 'The build of the service.' })
 export class BuildInfo implements Build {

@@ -1,7 +1,12 @@
 import { ArgsType, Field, InputType, ObjectType, registerEnumType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { ConnectionArguments, connectionTypes, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
+import {
+  ConnectionArguments,
+  connectionTypes,
+  OrderDirection,
+  SEARCH_DESCRIPTION,
+} from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { Group, GroupRole, RoleFilter } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';

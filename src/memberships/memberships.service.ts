@@ -16,7 +16,11 @@ import { GroupsService } from '../groups/groups.service.js';
 import type { User, UserInput } from '../users/user.model.js';
 import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
 import { mapRole, type MembershipColumns, MembershipList, WHOLE_ROLE } from './membership-list.js';
-import type { CurrentGroupMembershipInheritance, GroupMembership, MembershipArguments } from './membership.model.js';
+import type {
+  CurrentGroupMembershipInheritance,
+  GroupMembership,
+  MembershipArguments,
+} from './membership.model.js';
 
 /** Keys of a user and a group by their identities, and the effective role of the user in the group. */
 function findRole(users: TableNames, user: LookupKey, group: LookupKey): Statement {

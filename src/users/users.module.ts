@@ -1,5 +1,18 @@
 import { Module } from '@nestjs/common';
-import { Args, ArgsType, Context, Field, ID, Info, ObjectType, Parent, Query, registerEnumType, ResolveField, Resolver } from '@nestjs/graphql';
+import {
+  Args,
+  ArgsType,
+  Context,
+  Field,
+  ID,
+  Info,
+  ObjectType,
+  Parent,
+  Query,
+  registerEnumType,
+  ResolveField,
+  Resolver,
+} from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '../auth/access.js';
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';

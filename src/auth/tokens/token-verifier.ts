@@ -47,10 +47,7 @@ export class TokenVerifier {
   private readonly expected: Expected;
   private readonly rejectedTokens = new RejectedTokens();
 
-  constructor(
-    @Inject(CONFIG) config: Config,
-    embedded: EmbeddedIssuer,
-  ) {
+  constructor(@Inject(CONFIG) config: Config, embedded: EmbeddedIssuer) {
     const { issuer } = config.auth;
     const external = issuer === null ? null : new ExternalIssuer(issuer, config.auth);
     this.external = external;
@@ -68,7 +65,9 @@ export class TokenVerifier {
     if (isJwt(token)) return this.verifyJwt(token);
     if (hasServiceAccountSecret(token)) {
       // The issuer must not see it.
-      throw UnauthenticatedError.badToken('it is the token of a service account: send it as Basic, not Bearer');
+      throw UnauthenticatedError.badToken(
+        'it is the token of a service account: send it as Basic, not Bearer',
+      );
     }
     const { external } = this;
     if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
