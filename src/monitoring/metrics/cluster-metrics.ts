@@ -15,7 +15,7 @@ const COUNTED = new Set(['counter', 'histogram']);
 /** Metrics of one process as JSON. */
 export type MetricFamilies = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** What processes of a cluster send to the first one. Libraries and `src/processes.ts` send others. */
+/** What processes of a cluster send to the first one. Libraries and `src/run.ts` send others. */
 type Message =
   | { readonly kind?: never }
   | { readonly kind: 'metrics'; readonly families: MetricFamilies }
