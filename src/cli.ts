@@ -15,7 +15,8 @@ import { addWebhookCommands } from './commands/webhook.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
 import { endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './failure.js';
-import { readUsableConfig, run } from './processes.js';
+import { readUsableConfig } from './processes.js';
+import { run } from './run.js';
 
 /** Read before the command line is parsed, so that wrong use is answered as JSON, too. */
 const asJson = process.argv.includes('--json');

@@ -6,7 +6,8 @@ import { deepFreeze } from './common/deep-freeze.js';
 import type { Config } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { endOnFaults, explain } from './failure.js';
-import { notify, readUsableConfig, run } from './processes.js';
+import { notify, readUsableConfig } from './processes.js';
+import { run } from './run.js';
 
 // The old generation of the heap grows by at most 45 percent between collections. By default V8 lets it grow up to four
 // times, and a process under load then holds 150 MB without need. The cost of a request did not change measurably.

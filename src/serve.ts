@@ -87,9 +87,9 @@ async function begin(
   const connecting = connect(app, config, isKnown, ending);
   // The port may be in use, which is the first reason.
   connecting.catch(() => undefined);
-  const isSoon = await settlesWithin(SOON_MS, connecting, ending);
-  if (ending.aborted) return null;
-  if (isSoon && (await connecting) !== null) return connecting;
+  if (await settlesWithin(SOON_MS, connecting, ending)) {
+    if ((await connecting) !== null) return connecting;
+  } else if (ending.aborted) return null;
   adapter.onlyRoutes = PROBE_ROUTES;
   await app.listen(config.port, config.host);
   if ((await connecting) !== null) return connecting;

@@ -163,7 +163,7 @@ const LONGEST_SHOWN = 200;
 /** A value of a token in a message, bounded, in printable ASCII without the characters that end a quoted string. */
 function shown(value: unknown): string {
   const texts = [value ?? 'missing'].flat().map((each: unknown) => {
-    if (each === '' || typeof each === 'object') return 'no text';
+    if (typeof each !== 'string' && typeof each !== 'number' && typeof each !== 'boolean') return 'an object';
     return String(each)
       .slice(0, LONGEST_SHOWN)
       .replace(/[^\x20-\x7e]|["\\]/g, '?');

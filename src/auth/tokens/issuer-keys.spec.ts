@@ -42,10 +42,11 @@ describe('the keys of an issuer', () => {
     jest.spyOn(Date, 'now').mockImplementation(() => now);
   });
 
-  async function fetchKeys(): Promise<JSONWebKeySet> {
+  function fetchKeys(): Promise<JSONWebKeySet> {
     fetches += 1;
-    if (isAway) throw new Error('away');
-    return { keys: published.map(({ jwk }) => jwk) };
+    return isAway
+      ? Promise.reject(new Error('away'))
+      : Promise.resolve({ keys: published.map(({ jwk }) => jwk) });
   }
 
   /** «good», «bad», or the code of another error. */
