@@ -66,6 +66,14 @@ describe('the current revision', () => {
     expect(revisions.current).toEqual(second);
   });
 
+  it('is the one that this process has applied, and not that of an answer that was pending then', () => {
+    answer(first);
+    const { events } = revisions;
+    revisions.noteApplied(second);
+    answer(first, events);
+    expect(revisions.current).toEqual(second);
+  });
+
   it('is not that of an older answer that comes later', () => {
     answer(first);
     const { events } = revisions;

@@ -133,7 +133,15 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.listeners.push(listener);
   }
 
-  /** Notes the id of a revision that was read, written or announced. */
+  /** Notes a revision that this process has written. Its time is that of the next answer. */
+  noteApplied(revision: Revision): void {
+    this.ask();
+    if (this.state === null) return;
+    const unknown = { asOf: null, age: null };
+    this.accept({ ...this.state, ...revision, ...unknown, mark: markOfRules(this.rules) }, this.events);
+  }
+
+  /** Notes the id of a revision that was read or announced. */
   note(id: string): void {
     if (id === this.latest) return;
     this.isDoubted = true;

@@ -21,7 +21,6 @@ export const GROUP_TABLE = {
   alias: 'g',
   noun: 'group',
   nodeType: 'Group',
-  total: 'g.member_count',
 } as const;
 
 /** All groups, or those of one user: then the list begins at the memberships, which have an index for it. */

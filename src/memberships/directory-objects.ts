@@ -162,7 +162,7 @@ export abstract class DirectoryObjects<
     { page, selection }: SelectedList<MembershipArguments>,
     seal: KeySeal,
   ): LookupPlan | null {
-    const { table, alias, total } = this.names;
+    const { table, alias } = this.names;
     const columns = this.projection.select(fields);
     try {
       const source = this.memberships.sourceOf(page, this.memberships.select(selection));
@@ -172,7 +172,6 @@ export abstract class DirectoryObjects<
         key: `${alias}.key`,
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
-        total,
       };
       return { query: planPage(source, page, selection, lookup, seal), columns, cacheKey, indexOfIdentity };
     } catch (error) {

@@ -125,7 +125,7 @@ export class Synchronizer {
     try {
       const outcome = await runChannel.tracePromise(run, { scope });
       end = outcome.kind;
-      if (outcome.kind === 'applied') this.revisions.note(outcome.revision.id);
+      if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
       else if (outcome.kind === 'unchanged') this.revisions.ask();
       return outcome;
     } finally {

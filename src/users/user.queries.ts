@@ -24,7 +24,6 @@ export const USER_TABLE = {
   alias: 'u',
   noun: 'user',
   nodeType: 'User',
-  total: 'u.group_count',
 } as const;
 
 /** USER_TABLE with the audience of the e-mail address, which lookups by address respect. */

@@ -138,10 +138,9 @@ export class EmbeddedServer {
         return;
       }
       const reason = errorIn(logged) ?? reasonOf(error);
-      const message = `The embedded database in ${this.directory} cannot be used: ${reason}`;
-      throw new DatabaseStartError(logged === '' ? message : `${message}. Its log is ${log}`, {
-        cause: error,
-      });
+      const place = logged === '' ? '' : `. Its log is ${log}`;
+      const message = `The embedded database in ${this.directory} cannot be used: ${reason}${place}`;
+      throw new DatabaseStartError(message, { cause: error });
     }
   }
 

@@ -237,21 +237,19 @@ export async function keepValueIndexes(
   wanted: ValueIndexes,
   signal: AbortSignal,
 ): Promise<void> {
-  const existing = (await runner.query(
-    `select c.relname as name, i.indisvalid as "isValid"
-     from pg_index i join pg_class c on c.oid = i.indexrelid
-     where c.relnamespace = to_regnamespace(current_schema()) and starts_with(c.relname::text, $1)`,
-    [PREFIX],
-  )) as { name: string; isValid: boolean }[];
-  const kept = existing.filter(({ name, isValid }) => isValid && wanted.has(name)).map(({ name }) => name);
-  const missing = [...wanted].filter(([name]) => !kept.includes(name));
+  const others = (await runner.query(
+    `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relnamespace = to_regnamespace(current_schema()) and starts_with(c.relname::text, $1)
+       and (not i.indisvalid or c.relname::text <> all ($2::text[]))`,
+    [PREFIX, [...wanted.keys()]],
+  )) as { name: string }[];
   const statements = [
-    ...existing
-      .filter(({ name }) => !kept.includes(name))
-      .map(({ name }) => `drop index concurrently if exists ${name}`),
-    ...missing.map(([name, definition]) => `create index concurrently ${name} ${definition}`),
+    ...others.map(({ name }) => `drop index concurrently if exists ${name}`),
+    ...[...wanted].map(
+      ([name, definition]) => `create index concurrently if not exists ${name} ${definition}`,
+    ),
     // The planner has no statistics of an expression before.
-    ...(missing.length > 0 ? ['analyze users, groups'] : []),
+    ...(wanted.size > 0 ? ['analyze users, groups'] : []),
   ];
   for (const statement of statements) {
     signal.throwIfAborted();

@@ -12,8 +12,6 @@ export interface TableNames {
   readonly nodeType: NodeType;
   /** The viewers for whom an e-mail address identifies a user. Default: all. */
   readonly addressVisibleTo?: FieldAudience | undefined;
-  /** SQL for the number of memberships of an object. */
-  readonly total: string;
 }
 
 const WORDS: Readonly<Record<LookupKey, string>> = {

@@ -59,8 +59,6 @@ export interface ParentLookup {
   readonly condition: string;
   /** Its columns, with the key first. */
   readonly columns: readonly string[];
-  /** SQL for the number of elements on all pages without a filter. */
-  readonly total: string;
 }
 
 /** The parents of pages: their table and columns, and the condition for rows under them. */
@@ -70,7 +68,6 @@ interface Parents {
   /** SQL for the position of each of several parents. */
   readonly position: string;
   readonly columns: readonly string[];
-  readonly total?: string;
 }
 
 export type NameColumns = readonly [sortName: string, key: string];
@@ -132,13 +129,17 @@ export function planPage(
   const { cursors } = selection;
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const bounds = {
-    after: bound(source, page.after, 'after', seal),
-    before: bound(source, page.before, 'before', seal),
-  };
+  const after = bound(source, page.after, 'after', seal);
+  const before = bound(source, page.before, 'before', seal);
   const parent = selectParents(source, parents);
   const rows = [...source.conditions, ...parent.conditions];
-  const values = [parent.position, ...selectPageValues(source, selection, rows, bounds, parent)];
+  const total = source.total ?? `(select count(*)::integer from ${source.from} ${where(rows)})`;
+  const values = [
+    parent.position,
+    selection.totalCount ? total : 'null',
+    selection.hasPreviousPage ? findAnother(source, rows, after) : 'null',
+    selection.hasNextPage ? findAnother(source, rows, before) : 'null',
+  ];
   const tables = [...parent.tables];
   let names: string[] = [];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
@@ -146,7 +147,7 @@ export function planPage(
   if (isRead || source.values.all.length > 0) {
     // One additional row shows whether there is a next page.
     const rowLimit = isRead ? source.values.add(limit + 1) : '0';
-    const within = [bounds.after, bounds.before].flatMap((each) => (each === null ? [] : [each.beyond]));
+    const within = [after, before].flatMap((each) => (each === null ? [] : [each.beyond]));
     const direction = backward ? opposite(source.order.direction) : source.order.direction;
     const arrays = selectArrays(source, cursors, rowLimit);
     const found = selectRows(source, cursors !== 'none', [...rows, ...within], direction, rowLimit);
@@ -162,36 +163,10 @@ export function planPage(
   };
 }
 
-interface Bounds {
-  readonly after: Bound | null;
-  readonly before: Bound | null;
-}
-
-/** SQL for the total, and for whether rows exist beyond the cursors. */
-function selectPageValues(
-  source: PageSource,
-  { totalCount, hasPreviousPage, hasNextPage }: PageSelection,
-  rows: readonly string[],
-  { after, before }: Bounds,
-  parent: Parents,
-): string[] {
-  const known = source.total === undefined ? undefined : (parent.total ?? source.total);
-  const total = known ?? `(select count(*)::integer from ${source.from} ${where(rows)})`;
-  return [
-    totalCount ? total : 'null',
-    after !== null && hasPreviousPage ? findAnother(source, rows, after) : 'null',
-    before !== null && hasNextPage ? findAnother(source, rows, before) : 'null',
-  ];
-}
-
 /** SQL for whether rows exist beyond a cursor. Its own row is the first that it meets. */
-function findAnother(
-  source: PageSource,
-  conditions: readonly string[],
-  { outside, outwards }: Bound,
-): string {
-  const { from, order } = source;
-  return `(select true from ${from} ${where([...conditions, outside])} order by ${orderBy(order, outwards)} limit 1)`;
+function findAnother({ from, order }: PageSource, rows: readonly string[], end: Bound | null): string {
+  if (end === null) return 'null';
+  return `(select true from ${from} ${where([...rows, end.outside])} order by ${orderBy(order, end.outwards)} limit 1)`;
 }
 
 /**
@@ -277,9 +252,9 @@ function selectParents(
   const one = { ...none, conditions: [`${parent} = ${parentValue('parent.key')}`] };
   if ('from' in parents) {
     // Returns one row even if the parent does not exist. In that row only the revision is not null.
-    const { from, key, condition, columns, total } = parents;
+    const { from, key, condition, columns } = parents;
     const table = `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
-    return { ...one, tables: [table], columns, total };
+    return { ...one, tables: [table], columns };
   }
   const table = `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
   return { ...one, tables: [table], position: 'parent.position' };

@@ -77,7 +77,7 @@ export class PreviewTransaction implements PageReader, Writer {
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
-    return this.send(() => this.execute<Rows>(text, values));
+    return this.send(async () => (await this.connection.query(text, values)).rows as Rows);
   }
 
   /** Runs one change of several. If it throws, its effects are undone, and those before it remain. */
@@ -135,7 +135,8 @@ export class PreviewTransaction implements PageReader, Writer {
     this.revision = state?.id ?? null;
     if (this.revision === null) throw new NothingReadError();
     if (!isRestricted(this.connections, viewer) && !readsRoles) return;
-    const [roles] = await this.execute<FixedViewer['roles'][]>(READ_ROLES, [viewer.id]);
+    const { rows } = await this.connection.query<FixedViewer['roles']>(READ_ROLES, [viewer.id]);
+    const [roles] = rows;
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
     this.fixedViewer = { ...viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
   }
@@ -163,17 +164,10 @@ export class PreviewTransaction implements PageReader, Writer {
         return await statement();
       } catch (error) {
         this.failure = databaseError(error);
-        throw error;
+        throw this.failure;
       }
     });
     this.last = sent.catch(() => undefined);
     return sent;
-  }
-
-  private execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
-    return this.connection.query(text, values).then(
-      ({ rows }) => rows as Rows,
-      (error: unknown) => Promise.reject(databaseError(error)),
-    );
   }
 }

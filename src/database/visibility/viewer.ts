@@ -10,18 +10,15 @@ export interface Viewer {
   readonly limitedTo: readonly string[] | null;
 }
 
-/** The keys of groups by the role of the viewer in them. Null: none. */
-interface ViewerRoles {
-  readonly key: number | null;
-  readonly memberOf: readonly number[] | null;
-  /** The groups in which the viewer is at least ADMIN. */
-  readonly adminOf: readonly number[] | null;
-  readonly ownerOf: readonly number[] | null;
-}
-
 /** A viewer as a preview began, because the preview may change roles. */
 export interface FixedViewer extends Viewer {
-  readonly roles: ViewerRoles;
+  /** The keys of groups by the role of the viewer in them, who is at least ADMIN in `adminOf`. Null: none. */
+  readonly roles: {
+    readonly key: number | null;
+    readonly memberOf: readonly number[] | null;
+    readonly adminOf: readonly number[] | null;
+    readonly ownerOf: readonly number[] | null;
+  };
   /** The groups whose membership the viewer sees because it is the viewer's own. */
   readonly ownOf: readonly number[];
   /** The keys of users who belong to a group in which the viewer is at least ADMIN only in the preview. */
@@ -74,7 +71,7 @@ export function selectRoles(id: string): string {
         from effective_memberships m where m.user_key = u.key) r`;
 }
 
-/** SQL for the ViewerRoles of the user with the folded id $1. */
+/** SQL for the roles of the user with the folded id $1, as a FixedViewer has them. */
 export const READ_ROLES = `
   select key, member_of as "memberOf", admin_of as "adminOf", owner_of as "ownerOf"
   from (${selectRoles('$1::text')}) roles`;

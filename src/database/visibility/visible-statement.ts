@@ -87,7 +87,7 @@ function visibleTables(kind: ViewerKind, first: number): Relation[] {
   const width = isFixed ? 1 + ROLES.length : 1;
   const behind = first + (seesHidden ? 0 : width);
   return [
-    { ...relation('viewer', viewerOf(first, kind), true), isRequired: !seesHidden },
+    relation('viewer', viewerOf(first, kind), true),
     ...(isLimited ? [limitedRelation(behind, conditionsFor(hasRules, false))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
@@ -121,7 +121,7 @@ function limitedRelation(uuids: number, { seesGroup, seesMembers }: Conditions):
     select r.key from reach r`;
   const roots = `select g.key ${named} and ${seesMembers('g')}`;
   const select = `select array(${roots}) as roots, array(${groups}) as groups`;
-  return { ...relation('limited', select, true), isRequired: true };
+  return relation('limited', select, true);
 }
 
 function tablesOf(conditions: Conditions, { hasRules, isLimited, rules }: ViewerKind): Relation[] {
@@ -220,6 +220,7 @@ function table(
 ): Relation {
   return {
     name,
+    isOfViewer: false,
     select: (words) => {
       const stored = COLUMNS[name].map((column): [string, string] => [column, `${alias}.${column}`]);
       const columns = new Map([...stored, ...Object.entries(computed)]);
@@ -233,9 +234,8 @@ function table(
 /** A relation in front of a statement. */
 interface Relation {
   readonly name: string;
-  readonly isMaterialized?: true;
-  /** Whether it has values of the viewer, all of which have to occur in the statement. */
-  readonly isRequired?: boolean;
+  /** Whether it has values of the viewer, all of which have to occur in the statement, and is computed once. */
+  readonly isOfViewer: boolean;
   /** @param words those of the statement and of the relations behind this one */
   readonly select: (words: ReadonlySet<string>) => string;
 }
@@ -250,15 +250,15 @@ function relationsOf(text: string, relations: readonly Relation[]): string {
   note(text);
   const chosen: string[] = [];
   // A relation can only mention those before it.
-  for (const { name, isMaterialized, isRequired, select } of [...relations].reverse()) {
-    if (!words.has(name) && isRequired !== true) continue;
+  for (const { name, isOfViewer, select } of [...relations].reverse()) {
+    if (!words.has(name) && !isOfViewer) continue;
     const sql = select(words);
     note(sql);
-    chosen.unshift(`${name} as ${isMaterialized === true ? '' : 'not '}materialized (\n  ${sql})`);
+    chosen.unshift(`${name} as ${isOfViewer ? '' : 'not '}materialized (\n  ${sql})`);
   }
-  return chosen.length === 0 ? '' : `with ${chosen.join(',\n')}\n`;
+  return `with ${chosen.join(',\n')}\n`;
 }
 
-function relation(name: string, select: string, isMaterialized?: true): Relation {
-  return { name, select: () => select, ...(isMaterialized && { isMaterialized }) };
+function relation(name: string, select: string, isOfViewer = false): Relation {
+  return { name, isOfViewer, select: () => select };
 }
