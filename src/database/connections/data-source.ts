@@ -63,8 +63,8 @@ export class DirectoryDataSource extends DataSource {
     });
     this.timeLimits = limits;
     this.statements = new StatementPool(() => {
-      if (!this.isInitialized) throw new ServiceUnavailableError('The database is not open');
-      return this.pool;
+      if (this.isInitialized && this.waiting === null) return this.pool;
+      throw new ServiceUnavailableError('The database is not open');
     }, limits);
   }
 
