@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { KeySeal } from '../common/key-seal.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions.js';
-import { databaseError, NothingReadError } from './statements/database-error.js';
+import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import {
   IS_COMPLETE,
@@ -16,6 +17,10 @@ import {
 import { ifWrittenWith } from './visibility/rules-in-mirror.js';
 import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
 import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
+
+/** Attempts of a preview that conflicts with a revision or another preview, and milliseconds before the second one. */
+const MAX_ATTEMPTS = 3;
+const RETRY_PAUSE_MS = 25;
 
 /** Read access and transactions for all other modules. */
 @Injectable()
@@ -80,11 +85,13 @@ export class Database implements VisibilitySource {
     const { previewPool, statements, timeLimits } = this.dataSource;
     const { seal, rules, hides } = this;
     const connections = { previewPool, statements, timeLimits, seal, rules, hides };
-    try {
-      return await PreviewTransaction.run(connections, work, viewer, readsRoles);
-    } catch (error) {
-      throw databaseError(error);
-    }
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await PreviewTransaction.run(connections, work, viewer, readsRoles);
+      } catch (error) {
+        if (!(error instanceof LostRaceError) || attempt === MAX_ATTEMPTS) throw databaseError(error);
+        await sleep(RETRY_PAUSE_MS * attempt);
+      }
   }
 }
 

@@ -20,8 +20,10 @@ const UNAVAILABLE =
   /^(08|53|57P|E(CONN|HOST|NET|PIPE|TIMEDOUT|NOENT|NOTFOUND|AI_AGAIN)|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
 const INCOMPLETE = /^(42P01|55000)$/;
-/** A lock that was not available, a serialization failure, a deadlock: another transaction changes the same rows. */
-const BUSY = /^(55P03|40001|40P01)$/;
+/** A lock that was not available in time. */
+const BUSY = '55P03';
+/** A serialization failure, a deadlock. */
+const LOST_RACE = /^(40001|40P01)$/;
 const QUERY_CANCELED = '57014';
 
 /** Errors without a code. Among them that of TypeORM for each statement after the one whose connection was lost. */
@@ -34,6 +36,9 @@ export class NothingReadError extends ServiceUnavailableError {
     super('The directory has not been read yet, or not with the present rules: try again later');
   }
 }
+
+/** Another transaction changes the same rows: the whole transaction has to run again. */
+export class LostRaceError extends ServiceUnavailableError {}
 
 /** Whether a statement failed because tables are missing or not filled yet, as during a restore. */
 export function isIncomplete(error: unknown): boolean {
@@ -57,7 +62,9 @@ export function databaseError(error: unknown): Error {
   const unavailable = (message: string) => new ServiceUnavailableError(message, options);
   if (code === QUERY_CANCELED)
     return new ServiceError('TIMEOUT', 'The answer took too long: ask for less at once', {}, options);
-  if (BUSY.test(code)) return unavailable('The directory is being changed at the moment');
+  const changing = 'The directory is being changed at the moment';
+  if (LOST_RACE.test(code)) return new LostRaceError(changing, options);
+  if (code === BUSY) return unavailable(changing);
   if (INCOMPLETE.test(code)) return unavailable('The database is incomplete');
   return UNAVAILABLE.test(code) || UNAVAILABLE_MESSAGES.test(error.message)
     ? unavailable('The database cannot be reached at the moment')

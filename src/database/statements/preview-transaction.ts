@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { KeySeal } from '../../common/key-seal.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { databaseError, NothingReadError } from './database-error.js';
+import { databaseError, LostRaceError, NothingReadError } from './database-error.js';
 import type { StatementPool } from '../connections/statement-pool.js';
 import type { DatabaseTimeLimits } from '../connections/pool-options.js';
 import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
@@ -23,6 +23,8 @@ export class PreviewTransaction implements PageReader, Writer {
   private last: Promise<unknown> = Promise.resolve();
   /** Why no statement is sent: after an error, the server rejects all further ones until a rollback to the savepoint. */
   private failure: Error | null = null;
+  /** A conflict: the whole transaction has to run again, not only the change behind the savepoint. */
+  private race: LostRaceError | null = null;
   /** When no further statement is sent, on the clock of `performance.now()`. */
   private readonly latest: number;
   /** The id of the revision that the transaction sees; null before it has begun. */
@@ -41,7 +43,8 @@ export class PreviewTransaction implements PageReader, Writer {
   /**
    * Runs `work` in a transaction that is always rolled back. Throws what `work` throws, and:
    * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
-   * @throws ServiceUnavailableError if no connection is free, or after a conflict with a revision
+   * @throws LostRaceError after a conflict with a revision or another preview, even if `work` has caught it
+   * @throws ServiceUnavailableError if no connection is free
    * @throws ServiceError TIMEOUT if it takes too long
    */
   static async run<Result>(
@@ -53,7 +56,11 @@ export class PreviewTransaction implements PageReader, Writer {
     const transaction = new PreviewTransaction(await connections.previewPool.connect(), connections);
     try {
       await transaction.send(() => transaction.begin(viewer, readsRoles));
-      return await work(transaction);
+      const result = await work(transaction);
+      if (transaction.race !== null) throw transaction.race;
+      return result;
+    } catch (error) {
+      throw transaction.race ?? error;
     } finally {
       await transaction.end();
     }
@@ -91,7 +98,7 @@ export class PreviewTransaction implements PageReader, Writer {
     } catch (error) {
       // Fields that have not received the failure yet send no statement after the rollback.
       await this.settle();
-      this.failure = null;
+      this.failure = this.race;
       await this.query('rollback to savepoint change; release savepoint change');
       this.fixedViewer = fixedViewer;
       throw error;
@@ -164,6 +171,7 @@ export class PreviewTransaction implements PageReader, Writer {
         return await statement();
       } catch (error) {
         this.failure = databaseError(error);
+        if (this.failure instanceof LostRaceError) this.race = this.failure;
         throw this.failure;
       }
     });
