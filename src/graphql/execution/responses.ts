@@ -43,8 +43,11 @@ class CachedData {
 
 /** Writes a response. The text of a cached one is not built again, unless another plugin has added a member. */
 export function writeResult(result: FormattedExecutionResult): string {
-  const text = result.data ? texts.get(result.data) : undefined;
-  return text !== undefined && Object.keys(result).length === 1 ? text : JSON.stringify(result);
+  const { data } = result;
+  const text = data ? texts.get(data) : undefined;
+  // Apollo gives members without a value, too.
+  const hasMore = Object.values(result).some((member) => member !== undefined && member !== data);
+  return text === undefined || hasMore ? JSON.stringify(result) : text;
 }
 
 /** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
