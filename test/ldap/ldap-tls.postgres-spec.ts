@@ -53,7 +53,7 @@ describe('a directory behind TLS', () => {
     await withService(settings(), async (service) => {
       const { state, blockedReason } = await readStatus(service);
       expect(state).toBe('FAILING');
-      expect(blockedReason).toContain('not signed by an authority that is trusted here');
+      expect(blockedReason).toContain('(SELF_SIGNED_CERT_IN_CHAIN)');
       expect(await readIds(service)).toEqual([]);
     });
   });
