@@ -77,7 +77,8 @@ describe('the revision of a response', () => {
       const { status, body } = await post(service, { query }, { authorization });
       const names = [...body.matchAll(/ of (\d+)"/g)].map(([, number]) => number);
       expect([status, names.length, new Set(names).size]).toEqual([200, 90, 1]);
-      expect(spy.mock.calls.length).toBeGreaterThanOrEqual(6);
+      // Statements of two revisions were read before it was repeated in a transaction.
+      expect(spy.mock.calls.length).toBeGreaterThan(2);
     } finally {
       spy.mockRestore();
     }
