@@ -116,7 +116,8 @@ export class TestProxy {
     ] as const) {
       this.keep(end);
       end.on('error', () => other.destroy());
-      end.on('close', () => other.destroy());
+      // What was received before is still on its way.
+      end.on('close', () => setTimeout(() => other.destroy(), 20 * this.latency));
       end.pipe(this.pace()).pipe(other);
     }
   }
