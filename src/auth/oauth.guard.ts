@@ -17,6 +17,7 @@ import { UnauthenticatedError } from './authentication.error.js';
 import { BasicStrategy, BearerStrategy, parseBasic } from './strategies.js';
 import { TokenUsers } from './token-users.js';
 import type { Principal } from './principal.js';
+import { CLOCK_TOLERANCE } from './tokens/claims.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 import { countFields } from '../http/malformed-requests.js';
 import { LRUCache } from 'lru-cache';
@@ -55,13 +56,18 @@ function readAuthorization(request: IncomingMessage): Credentials | null {
   return { scheme: scheme.toLowerCase() === 'bearer' ? 'Bearer' : 'Basic', token };
 }
 
+/** Where the clock is, in milliseconds, apart from the time that passes. */
+const clockOffset = () => Date.now() - performance.now();
+
 /** One entry takes about a kilobyte. */
 const MAX_TOKENS = 10_000;
 
 /** Verified tokens, by the SHA-256 of scheme and token: the tokens themselves are not stored. */
 @Injectable()
 export class TokenCache {
-  private readonly verified = new LRUCache<string, VerifiedToken>({ max: MAX_TOKENS });
+  private readonly verified = new LRUCache<string, { token: VerifiedToken; clock: number }>({
+    max: MAX_TOKENS,
+  });
   private hits = 0;
   private misses = 0;
 
@@ -72,15 +78,15 @@ export class TokenCache {
   ): Promise<VerifiedToken> {
     const key = hash('sha256', `${scheme} ${token}`, 'base64');
     const cached = this.verified.get(key);
-    if (cached !== undefined) {
+    if (cached !== undefined && Math.abs(clockOffset() - cached.clock) < CLOCK_TOLERANCE * 1000) {
       this.hits++;
-      return cached;
+      return cached.token;
     }
     this.misses++;
     const verified = await verify();
-    // This time does not depend on the clock, which can be set back.
+    // This time does not depend on the clock. After a leap of the clock, the token is verified again.
     const ttl = Math.floor(verified.cacheFor);
-    if (ttl > 0) this.verified.set(key, verified, { ttl });
+    if (ttl > 0) this.verified.set(key, { token: verified, clock: clockOffset() }, { ttl });
     return verified;
   }
 
