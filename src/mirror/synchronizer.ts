@@ -85,6 +85,8 @@ export class Synchronizer {
   readonly ended = new Map<RunEnd, number>();
   /** Duration of the last run that wrote a revision; null: there was none. */
   lastRevisionSeconds: number | null = null;
+  /** Duration of the last comparison with the whole directory, on which the time until the next one depends. */
+  lastScanSeconds: number | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -131,6 +133,7 @@ export class Synchronizer {
     } finally {
       const seconds = (performance.now() - begun) / 1000;
       if (end === 'applied') this.lastRevisionSeconds = seconds;
+      if (scope === 'all') this.lastScanSeconds = seconds;
       this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
     }
   }

@@ -73,6 +73,12 @@ export class MirrorMetrics implements MetricGroup {
       () => this.following.isLeading,
       'max',
     ),
+    metric(
+      'directory_mirror_last_scan_seconds',
+      'Seconds that the last comparison of all entries with the directory took',
+      () => this.synchronizer.lastScanSeconds,
+      'max',
+    ),
   ];
   /** Null: the database does not respond. */
   private status: MirrorStatus | null = null;
