@@ -28,8 +28,11 @@ import { closeSlowReaders } from './slow-readers.js';
 const LATE_CHECK_INTERVAL_MS = 1000;
 /** A client may take this many times longer to read a response than to send a request. */
 const RESPONSE_TIMEOUT_FACTOR = 4;
-/** The port is closed after an interval without new requests, and after this many intervals at the latest. */
-const QUIET_INTERVAL_MS = 100;
+/**
+ * The port is closed after an interval without new requests, and after this many intervals at the latest.
+ * On a busy machine, the first of several processes may take this long to accept a connection.
+ */
+const QUIET_INTERVAL_MS = 400;
 const MAX_QUIET_CHECKS = 10;
 
 /** Readiness fails for this time before the port is closed, so that balancers can see it. */
