@@ -15,8 +15,9 @@ const INTERVAL_MS = 2000;
 const IDLE_SECONDS = 15;
 /** SQL for a row of pg_stat_activity. */
 const BACKEND = `pid || ' ' || backend_start`;
+/** A revision sorts whole tables, in memory as far as a small server allows it. */
 const SETTINGS = `
-  ${SESSION_SETTINGS}; set statement_timeout = 0;
+  ${SESSION_SETTINGS}; set statement_timeout = 0; set jit = off; set work_mem = '64MB'; set maintenance_work_mem = '128MB';
   set idle_session_timeout = '${IDLE_SECONDS}s'; set idle_in_transaction_session_timeout = '${IDLE_SECONDS}s'`;
 
 /** Its own socket can be closed without a word to a server that hangs. */

@@ -41,10 +41,8 @@ export async function writeEntries(writing: Writing): Promise<void> {
     await noteLostNestings(writer);
     await noteLostMemberships(writer);
   }
+  if (!isFirst) await deleteGone(writer);
   await writer.query(`
-    delete from users u using former f where f.key = u.key and f.is_gone and f.kind = 'person';
-    delete from groups g using former f where f.key = g.key and f.is_gone and f.kind = 'group';
-    delete from entries e using gone g where e.key = g.key;
     delete from names n using staged s where n.key = s.key and not n.name = any (s.names);
     insert into entries as e (uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes)
     select uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes from staged order by place
@@ -70,6 +68,27 @@ export async function writeEntries(writing: Writing): Promise<void> {
     await carry(writer, mapping);
     await touchGroups(writer, now);
   }
+}
+
+/** Deletes what is gone, with all that belongs to it. */
+async function deleteGone(writer: Writer): Promise<void> {
+  const ofFormer = (table: string, column: string, kind: EntryKind) =>
+    `delete from ${table} x using former f where f.key = x.${column} and f.is_gone and f.kind = '${kind}'`;
+  const ofGone = (table: string, column: string) =>
+    `delete from ${table} x using gone g where g.key = x.${column}`;
+  await writer.query(
+    [
+      ofFormer('effective_memberships', 'user_key', 'person'),
+      ofFormer('effective_memberships', 'group_key', 'group'),
+      ofFormer('nestings', 'outer_key', 'group'),
+      ofFormer('nestings', 'inner_key', 'group'),
+      ofFormer('users', 'key', 'person'),
+      ofFormer('groups', 'key', 'group'),
+      ofGone('names', 'key'),
+      ofGone('"references"', 'from_key'),
+      ofGone('entries', 'key'),
+    ].join('; '),
+  );
 }
 
 /** After a small change, autovacuum does it: readers would wait for the revision. */

@@ -62,7 +62,7 @@ export async function noteLostNestings(writer: Writer): Promise<void> {
     where f.is_gone and not exists (select from former o where o.key = n.outer_key and o.is_gone)`);
 }
 
-/** Memberships that end with users or groups. They are deleted with them. */
+/** Memberships that end with users or groups, with which they are deleted. */
 export async function noteLostMemberships(writer: Writer): Promise<void> {
   await writer.query(`
     insert into effective_changes (group_key, user_key, role_before, direct_before)

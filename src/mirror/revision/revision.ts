@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { MIRROR_INDEXES } from '../../database/migrations/0001-initial.js';
 import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
@@ -230,6 +231,7 @@ class Revision {
       return { kind: 'unchanged' };
     }
     await sweepPictures(writer, mapping);
+    if (isFirst) for (const statement of MIRROR_INDEXES) await writer.query(statement);
     const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, number);

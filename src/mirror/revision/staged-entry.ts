@@ -72,6 +72,7 @@ export class EntryStager {
   private readonly ways: readonly NamedBy[];
   private readonly kept: Readonly<Record<EntryKind, ReadonlySet<string>>>;
   private readonly pictureKeys: ReadonlySet<string>;
+  private readonly columns: Readonly<Record<EntryKind, ReturnType<typeof columnsOf>>>;
 
   constructor(
     private readonly mapping: DirectoryMapping,
@@ -87,6 +88,7 @@ export class EntryStager {
         // Its value is the entry itself.
         .filter((key) => key !== attributeKey(mappingOf(mapping, kind).uuid) && key !== 'entrycsn');
     this.kept = { person: new Set(keysOf('person')), group: new Set(keysOf('group')) };
+    this.columns = { person: columnsOf(mapping.users.fields), group: columnsOf(mapping.groups.fields) };
     this.pictureKeys = new Set(
       pictureFields(mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
     );
@@ -109,7 +111,7 @@ export class EntryStager {
     const references = value === null ? [] : await inSteps(this.referencesOf(kind, value));
     const dn = entry.dn.replaceAll('\0', '\uFFFD');
     const attributes = this.rawOf(kind, entry, shas);
-    const row = value === null ? null : rowOf(kind, value, this.mapping);
+    const row = value === null ? null : this.rowOf(kind, value);
     const content = contentOf(dn, row, mappingOf(this.mapping, kind).fields);
     const named = await inSteps(digestOf(references));
     return {
@@ -166,6 +168,35 @@ export class EntryStager {
     return { ...user, ...digests };
   }
 
+  /** The columns of a user or group that follow from its entry, as JSON: all but counters and times of the mirror. */
+  private rowOf(kind: EntryKind, value: MappedPerson | MappedGroup): Record<string, unknown> {
+    const { written, searched } = this.columns[kind];
+    const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
+    const columns = written.map(([name, valueOf]) => {
+      const column = valueOf(value);
+      return [name, Buffer.isBuffer(column) ? `\\x${column.toString('hex')}` : column] as const;
+    });
+    return {
+      ...(Object.fromEntries(columns) as Record<string, unknown>),
+      entry_uuid: value.uuid,
+      id: value.id,
+      id_folded: foldId(value.id),
+      name: value.name,
+      sort_name: sortKey(value.name),
+      name_letters: lettersOf(fold(value.name)),
+      search_text: text,
+      search_pairs: searchPairs(text),
+      visible_to: value.visibleTo ?? 0,
+      created_at: value.createdAt,
+      ...(kind === 'person'
+        ? {
+            is_active: value['active'] !== false,
+            family_sort_name: typeof value['familyName'] === 'string' ? sortKey(value['familyName']) : '',
+          }
+        : { members_visible_to: (value as MappedGroup).membersVisibleTo ?? 0 }),
+    };
+  }
+
   private rawOf(kind: EntryKind, entry: Entry, shas: ReadonlyMap<Buffer, string>): RawAttributes {
     const raw: Record<string, readonly RawValue[]> = {};
     for (const [key, values] of entry.attributes) {
@@ -194,38 +225,8 @@ export function bytesOfRaw(value: RawValue): Buffer {
 /** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */
 const SORTED_CHARACTERS = 256;
 
-/** The columns of a user or group that follow from its entry, as JSON: all but counters and times of the mirror. */
-function rowOf(
-  kind: EntryKind,
-  value: MappedPerson | MappedGroup,
-  mapping: DirectoryMapping,
-): Record<string, unknown> {
-  const { fields } = mappingOf(mapping, kind);
-  const searched = fields.filter(isSearched).map(storedName);
-  const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
-  const columns = [...writtenColumns(fields)].map(([name, valueOf]) => {
-    const written = valueOf(value);
-    return [name, Buffer.isBuffer(written) ? `\\x${written.toString('hex')}` : written] as const;
-  });
-  return {
-    ...(Object.fromEntries(columns) as Record<string, unknown>),
-    entry_uuid: value.uuid,
-    id: value.id,
-    id_folded: foldId(value.id),
-    name: value.name,
-    sort_name: sortKey(value.name),
-    name_letters: lettersOf(fold(value.name)),
-    search_text: text,
-    search_pairs: searchPairs(text),
-    visible_to: value.visibleTo ?? 0,
-    created_at: value.createdAt,
-    ...(kind === 'person'
-      ? {
-          is_active: value['active'] !== false,
-          family_sort_name: typeof value['familyName'] === 'string' ? sortKey(value['familyName']) : '',
-        }
-      : { members_visible_to: (value as MappedGroup).membersVisibleTo ?? 0 }),
-  };
+function columnsOf(fields: readonly Field[]) {
+  return { written: [...writtenColumns(fields)], searched: fields.filter(isSearched).map(storedName) };
 }
 
 function sortKey(text: string): string {
