@@ -39,6 +39,12 @@ export const INCONSISTENCIES = `
   select 'members of a group', key from groups g
   where member_count <> (select count(*) from effective_memberships m where m.group_key = g.key)
   union all
+  select 'rows of what is gone', key from (
+    select user_key from effective_memberships except select key from users
+    union all (select group_key from effective_memberships except select key from groups)
+    union all (select outer_key from nestings union select inner_key from nestings except select key from groups)
+    union all (select key from names union select from_key from "references" except select key from entries)) gone (key)
+  union all
   select 'people or groups', 0 from mirror_state
   where (user_count, group_count) <> ((select count(*) from users), (select count(*) from groups))`;
 
