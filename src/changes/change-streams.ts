@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { All, Controller, Inject, Injectable, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,7 +7,7 @@ import Negotiator from 'negotiator';
 import { RequireScopes, viewerOf } from '../auth/access.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
-import { ChangeKind, kindNamed } from '../common/change-kind.js';
+import { ChangeKind } from '../common/change-kind.js';
 import { BadUserInputError, ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { ObjectInput } from '../common/identity.js';
 import type { Config } from '../config/config.js';
@@ -14,8 +15,7 @@ import { CONFIG } from '../config/config.module.js';
 import { LoadShedder } from '../graphql/http/load-shedder.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { HttpAdapter } from '../http/http-adapter.js';
-import { ReadOnlyGuard } from '../http/rejection.js';
-import { RejectionError } from '../http/rejection.js';
+import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
 import { ChangeFeed, ChangeStream, PART_SIZE } from './change-feed.js';
 import { ChangeLog, isChangeCursor } from './change-log.js';
 
@@ -99,11 +99,12 @@ export class ChangeStreams implements OnModuleInit {
     reply.hijack();
     response.writeHead(200, reply.getHeaders() as Record<string, string>);
     const asked = { principal, viewer, filter, request: raw, address: ip };
-    const stream = new ChangeStream(asked, position, response, part);
+    const stream = new ChangeStream(asked, position, part);
     response.once('close', () => {
-      this.feed.remove(stream);
+      stream.end();
     });
-    void this.feed.follow(stream, part);
+    // Fails only if the client goes.
+    pipeline(this.feed.follow(stream), response).catch(() => undefined);
   }
 
   /**
@@ -195,10 +196,9 @@ function readKinds(value: string | string[] | undefined): ChangeKind[] | null {
   if (value === undefined) return null;
   return [value].flat().flatMap((list) =>
     list.split(',').map((name) => {
-      const kind = kindNamed(name);
-      if (kind === undefined)
+      if (!Object.hasOwn(ChangeKind, name))
         throw new BadUserInputError(`kinds lists some of ${Object.values(ChangeKind).join(', ')}`, 'kinds');
-      return kind;
+      return name as ChangeKind;
     }),
   );
 }
