@@ -13,7 +13,7 @@ import {
 } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf } from '../groups/group.model.js';
+import { roleConditionOf, type RoleFilter } from '../groups/group.model.js';
 import { addressField, User } from './user.model.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 
@@ -34,14 +34,14 @@ export function userTable(fields: readonly Field[]): TableNames {
 /** All users, or those of one group: then the list begins at the memberships, which have an index for it. */
 export function userSource(
   { filter, orderBy }: UserListArguments,
-  groupKey: number | null,
+  { groupKey, role }: { readonly groupKey: number | null; readonly role: RoleFilter | null | undefined },
   { columns }: ProjectedColumns,
   fields: readonly Field[],
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
   if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
-  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
+  if (role) conditions.push(roleConditionOf(role, values));
   const { active } = filter ?? {};
   if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
   conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
