@@ -2,6 +2,7 @@ import type { TracingChannel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import { api, NodeSDK, resources } from '@opentelemetry/sdk-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Incident } from '../common/incident.js';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
 import { statementChannel } from '../database/statements/statement.js';
@@ -41,11 +42,10 @@ export function startTracing({ monitoring }: Config, fastify: FastifyInstance): 
 
 /** Each problem once, because an unavailable collector fails for every batch. */
 function logProblemsOnce(logger: Logger): void {
-  const reported = new Set<string>();
+  const incident = new Incident(logger);
   const report = (message: string) => {
     const [line = ''] = /(?<="message":")[^"\\]*/.exec(message) ?? message.split('\n');
-    if (!reported.has(line)) logger.warn(`Traces: ${line}`);
-    reported.add(line);
+    incident.note(`Traces: ${line}`);
   };
   const ignore = () => undefined;
   api.diag.setLogger(
