@@ -28,7 +28,9 @@ export async function buildServedSchema(config: Config = readConfig(BUILT_IN_MOD
   const app = await NestFactory.createApplicationContext(AppModule.forRoot(config), options);
   try {
     const modules = [...app.get(ModulesContainer).values()];
-    const classes = modules.flatMap(({ providers }) => [...providers.values()].map(({ metatype }) => metatype));
+    const classes = modules.flatMap(({ providers }) =>
+      [...providers.values()].map(({ metatype }) => metatype),
+    );
     const isResolver = (each: unknown) => typeof each === 'function' && Reflect.hasMetadata(RESOLVER, each);
     const resolvers = [...new Set(classes)].filter((each) => each !== null && isResolver(each));
     const schema = await app.get(GraphQLSchemaFactory).create(resolvers as Type[]);
