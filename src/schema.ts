@@ -1,13 +1,15 @@
-import type { Type } from '@nestjs/common';
-import { ModulesContainer, NestFactory } from '@nestjs/core';
-import { GraphQLSchemaFactory } from '@nestjs/graphql';
+import type { DynamicModule, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { type Config, type Environment, readConfig } from './config/config.js';
 import { extendSchema, finishSchema } from './graphql/schema/schema.js';
 import { printSdl } from './graphql/schema/access-directive.js';
 
-/** The metadata key under which Nest keeps what `@Resolver` says. */
+/** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
+const IMPORTS = 'imports';
+const PROVIDERS = 'providers';
 const RESOLVER = 'graphql:resolver_type';
 /** Any directory other than the sample, so that no model file applies. */
 const BUILT_IN_MODEL: Environment = { DIRECTORY_URL: 'file:directory.ldif' };
@@ -23,19 +25,30 @@ export async function buildSdl(config?: Config): Promise<string> {
  * @throws Error when a field does not declare what it takes to select it
  */
 export async function buildServedSchema(config: Config = readConfig(BUILT_IN_MODEL)): Promise<GraphQLSchema> {
-  // In the preview mode, Nest constructs nothing but what it builds schemas with.
-  const options = { preview: true, logger: ['error' as const] };
-  const app = await NestFactory.createApplicationContext(AppModule.forRoot(config), options);
+  const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   try {
-    const modules = [...app.get(ModulesContainer).values()];
-    const classes = modules.flatMap(({ providers }) =>
-      [...providers.values()].map(({ metatype }) => metatype),
-    );
-    const isResolver = (each: unknown) => typeof each === 'function' && Reflect.hasMetadata(RESOLVER, each);
-    const resolvers = [...new Set(classes)].filter((each) => each !== null && isResolver(each));
-    const schema = await app.get(GraphQLSchemaFactory).create(resolvers as Type[]);
+    const factory = app.get(GraphQLSchemaFactory);
+    const schema = await factory.create([...findResolvers(AppModule.forRoot(config))]);
     return lexicographicSortSchema(finishSchema(extendSchema(schema, config)));
   } finally {
     await app.close();
   }
+}
+
+/** The resolvers of a module and of all that it imports. */
+function findResolvers(module: Type | DynamicModule, seen = new Set<unknown>()): Set<Type> {
+  const resolvers = new Set<Type>();
+  if (seen.has(module)) return resolvers;
+  seen.add(module);
+  const type = 'module' in module ? module.module : module;
+  const listed = (key: string) => (Reflect.getMetadata(key, type) ?? []) as unknown[];
+  const dynamic: Partial<DynamicModule> = 'module' in module ? module : {};
+  for (const provider of [...listed(PROVIDERS), ...(dynamic.providers ?? [])]) {
+    if (typeof provider === 'function' && Reflect.hasMetadata(RESOLVER, provider))
+      resolvers.add(provider as Type);
+  }
+  for (const imported of [...listed(IMPORTS), ...(dynamic.imports ?? [])]) {
+    for (const resolver of findResolvers(imported as Type | DynamicModule, seen)) resolvers.add(resolver);
+  }
+  return resolvers;
 }
