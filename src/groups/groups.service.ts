@@ -54,7 +54,14 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     const argument = withMember ? 'withMember' : 'hasMember';
     const userKey = user ? await getKey(this.users, user, argument, reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
-    return groupSource(page, { userKey, parentKey, role: withMember?.role ?? role }, columns, this.fields);
+    // Both names give the same cursors.
+    const filter = {
+      ...page.filter,
+      withMember: null,
+      hasMember: user ?? null,
+      role: withMember?.role ?? role ?? null,
+    };
+    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.fields);
   }
 
   listNested(

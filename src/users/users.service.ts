@@ -40,6 +40,13 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     const group = inGroup?.group ?? memberOf;
     const argument = inGroup ? 'inGroup' : 'memberOf';
     const groupKey = group ? await getKey(GROUP_TABLE, group, argument, reader) : null;
-    return userSource(page, { groupKey, role: inGroup?.role ?? role }, columns, this.fields);
+    // Both names give the same cursors.
+    const filter = {
+      ...page.filter,
+      inGroup: null,
+      memberOf: group ?? null,
+      role: inGroup?.role ?? role ?? null,
+    };
+    return userSource({ ...page, filter }, groupKey, columns, this.fields);
   }
 }
