@@ -1,4 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessLogModule } from './access-log/access-log.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ChangesModule } from './changes/changes.module.js';
@@ -8,15 +10,20 @@ import { DatabaseModule } from './database/database.module.js';
 import { ENTITIES } from './entities.js';
 import { ExplorerModule } from './explorer/explorer.module.js';
 import { FieldReferencesModule } from './field-references/field-references.module.js';
+import { GRAPHQL_REJECTIONS } from './graphql/errors/error-response.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
-import { GracefulShutdown } from './http/http-adapter.js';
+import { GracefulShutdown, HttpAdapter } from './http/http-adapter.js';
+import { RethrowFilter } from './http/rejection.js';
 import { LimitsModule } from './limits/limits.module.js';
+import { PICTURE_REJECTIONS } from './media/media.controller.js';
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
+import { NestLog } from './monitoring/log.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
+import { RequestWatch } from './monitoring/request-watch.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
 import { SearchModule } from './search/search.module.js';
@@ -69,4 +76,24 @@ async function loadWebhooks(): Promise<DynamicModule> {
 async function loadIdentityProvider(): Promise<DynamicModule> {
   const { IdentityProviderModule } = await import('./identity-provider/identity-provider.js');
   return { module: IdentityProviderModule };
+}
+
+/** How rejections are written below the paths that have a form of their own. */
+export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
+
+/**
+ * Builds the HTTP application, which does not listen yet.
+ * @param opensLater whether the database is opened later
+ */
+export async function createApp(config: Config, opensLater = false): Promise<NestFastifyApplication> {
+  const adapter = new HttpAdapter(config, REJECTION_FORMS);
+  const module = AppModule.forRoot(config, opensLater);
+  const options = { logger: NestLog.of(config), abortOnError: false };
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);
+  // The first steps of all requests. OpenTelemetry takes a quarter of a second to load.
+  app.get(RequestWatch).register(adapter);
+  if (config.monitoring.traces !== null)
+    (await import('./monitoring/tracing.js')).startTracing(config, adapter.getInstance());
+  app.useGlobalFilters(new RethrowFilter());
+  return app;
 }

@@ -20,11 +20,9 @@ const LONGEST_END_MS = 25_000;
 export class Cluster {
   private readonly logger = new Logger('Service');
   private readonly ending = new AbortController();
-  /** Those that serve, in the order of their start. Each of them is replaced when it ends. */
-  private readonly serving = new Set<Worker>();
-  private reloading: Promise<void> = Promise.resolve();
-  /** Whether a reload waits for the one before it. A further request then asks for the same. */
-  private isReloadRequested = false;
+  /** Those that serve, in the order of their start, each with its configuration. Each of them is replaced when it ends. */
+  private readonly serving = new Map<Worker, Config>();
+  private converging: Promise<void> = Promise.resolve();
 
   constructor(private config: Config) {}
 
@@ -39,31 +37,29 @@ export class Cluster {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {
       if (isInTerminal()) void this.end('SIGINT');
-      else this.requestReload();
+      else this.reload();
     });
-    this.reloading = this.startAll();
-    await this.reloading;
-  }
-
-  private async startAll(): Promise<void> {
-    const first = await this.start();
-    if (this.isEnding()) return;
-    // It has reported why.
-    if (typeof first === 'number') process.exit(first);
-    await Promise.all(Array.from({ length: this.config.workers - 1 }, () => this.startUntilOneServes()));
-    if (!this.isEnding()) this.logger.log(describeStart(this.config, null));
+    this.converging = this.start().then(async (first) => {
+      if (this.isEnding()) return;
+      // It has reported why.
+      if (typeof first === 'number') process.exit(first);
+      await this.converge();
+      if (!this.isEnding()) this.logger.log(describeStart(this.config, null));
+    });
+    await this.converging;
   }
 
   /** Starts a process. Resolves when it serves, or with its exit code if it ends before. */
   private start(): Promise<Worker | number> {
+    const { config } = this;
     const worker = cluster.fork();
     return new Promise((resolve) => {
       worker.on('message', (notice: Notice) => {
         // With the contents of all files that settings name, so that all processes have the same.
-        if (notice === 'starts') worker.send(this.config);
-        if (notice === 'reload') this.requestReload();
+        if (notice === 'starts') worker.send({ config });
+        if (notice === 'reload') this.reload();
         if (notice !== 'serves') return;
-        this.serving.add(worker);
+        this.serving.set(worker, config);
         resolve(worker);
       });
       worker.once('error', () => {
@@ -75,60 +71,46 @@ export class Cluster {
         this.logger.error(
           `A process has ended (${signal ?? `exit code ${code}`}): another one takes its place`,
         );
-        void this.startUntilOneServes();
+        this.converging = this.converging.then(() => this.converge());
       });
     });
   }
 
-  private async startUntilOneServes(): Promise<void> {
+  /** Starts and replaces processes until all serve with the present configuration. */
+  private async converge(): Promise<void> {
     while (!this.isEnding()) {
-      const { config } = this;
-      const started = await this.start();
-      if (typeof started === 'number')
-        await sleep(PAUSE_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
-      else if (config === this.config) return;
-      // A reload has not seen it.
-      else await this.stop(started, 'SIGHUP');
+      const missing = this.config.workers - this.serving.size;
+      const [outdated] = [...this.serving].filter(([, config]) => config !== this.config);
+      if (missing <= 0 && outdated === undefined) return;
+      const started = await Promise.all(Array.from({ length: Math.max(1, missing) }, () => this.start()));
+      if (this.isEnding()) return;
+      const [worker, former] = outdated ?? [];
+      if (started.every((each) => typeof each !== 'number')) {
+        // It leaves new connections to the others at once.
+        if (missing <= 0 && worker !== undefined) await this.stop(worker, 'SIGHUP');
+      } else if (former !== undefined) {
+        this.logger.error('A new process does not start: the present ones continue');
+        this.config = former;
+        for (const each of this.serving.keys()) this.serving.set(each, former);
+      } else await sleep(PAUSE_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
     }
-  }
-
-  private requestReload(): void {
-    if (this.isReloadRequested) return;
-    this.isReloadRequested = true;
-    this.reloading = this.reloading.then(() => {
-      this.isReloadRequested = false;
-      return this.reload();
-    });
   }
 
   /** Replaces all processes by others with the settings and files of now. */
-  private async reload(): Promise<void> {
-    const former = this.config;
+  private reload(): void {
     try {
       loadEnvironmentFile();
       // The number of processes stays: they share the connections to the database by it.
-      this.config = { ...readUsableConfig(), workers: former.workers };
+      const config = { ...readUsableConfig(), workers: this.config.workers };
+      this.config = config;
+      this.converging = this.converging.then(async () => {
+        await this.converge();
+        if (!this.isEnding() && this.config === config) this.logger.log('All processes were replaced');
+      });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.logger.error(`The service does not start again: ${error.problems.join('; ')}`);
-      return;
     }
-    for (const worker of [...this.serving]) {
-      // From now on, nothing else takes its place.
-      if (!this.serving.delete(worker)) continue;
-      const started = await this.start();
-      if (this.isEnding()) return;
-      if (typeof started === 'number') {
-        this.logger.error('A new process does not start: the present ones continue');
-        this.config = former;
-        if (worker.isDead()) await this.startUntilOneServes();
-        else this.serving.add(worker);
-        return;
-      }
-      // It leaves new connections to the others at once.
-      await this.stop(worker, 'SIGHUP');
-    }
-    if (!this.isEnding()) this.logger.log('All processes were replaced');
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {
@@ -136,7 +118,7 @@ export class Cluster {
     logShutdown(signal);
     this.ending.abort();
     // The others leave new connections to the last one, which accepts them for a second more.
-    const last = [...this.serving].at(-1);
+    const last = [...this.serving.keys()].at(-1);
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
     await Promise.all(workers.map((each) => this.stop(each, each === last ? signal : 'SIGHUP')));
     process.exit(0);

@@ -4,17 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
+import { createApp } from './app.module.js';
 import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
-import { settlesWithin } from './common/settles-within.js';
 import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
 import type { PresetName } from './config/model/presets/presets.js';
-import { createApp, REJECTION_FORMS } from './create-app.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { ProcessIndicator } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
-import { HttpAdapter } from './http/http-adapter.js';
+import type { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
@@ -43,13 +42,7 @@ export async function serve(config: Config): Promise<void> {
   let kind = await recognize(given.directory, ending);
   while (!ending.aborted) {
     if (kind !== null) given = configFor(given, kind);
-    try {
-      kind = await serveKind(given, kind !== null, ending);
-    } catch (error) {
-      if (!isAway(error)) throw error;
-      logger.warn('The database was lost during the start, which begins again');
-      await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
-    }
+    kind = await serveKind(given, kind !== null, ending);
   }
   process.exit(0);
 }
@@ -59,12 +52,11 @@ export async function serve(config: Config): Promise<void> {
  * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
  */
 async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal): Promise<PresetName | null> {
-  const adapter = new HttpAdapter(config, REJECTION_FORMS);
-  const app = await createApp(config, adapter, true);
+  const app = await createApp(config, true);
   const dataSource = app.get<DirectoryDataSource>(DataSource);
   const ended = once(ending, 'abort').then(() => null);
   try {
-    return ending.aborted ? null : await Promise.race([begin(app, adapter, config, isKnown, ending), ended]);
+    return ending.aborted ? null : await Promise.race([begin(app, config, isKnown, ending), ended]);
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
     app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
@@ -79,25 +71,28 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
 /** Listens, and connects in the background if it takes long. Returns as `serveKind`, and not at all otherwise. */
 async function begin(
   app: NestFastifyApplication,
-  adapter: HttpAdapter,
   config: Config,
   isKnown: boolean,
   ending: AbortSignal,
 ): Promise<PresetName | null> {
+  const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
+  const isEnding = () => ending.aborted;
+  // What needs the database then waits for it.
+  await app.init();
   const connecting = connect(app, config, isKnown, ending);
+  await Promise.race([connecting, sleep(SOON_MS, undefined, { ref: false })]);
+  if (isEnding()) return null;
+  adapter.onlyRoutes = PROBE_ROUTES;
   // The port may be in use, which is the first reason.
   connecting.catch(() => undefined);
-  if (await settlesWithin(SOON_MS, connecting, ending)) {
-    if ((await connecting) !== null) return connecting;
-  } else if (ending.aborted) return null;
-  adapter.onlyRoutes = PROBE_ROUTES;
   await app.listen(config.port, config.host);
-  if ((await connecting) !== null) return connecting;
+  const kind = await connecting;
+  if (kind !== null) return kind;
   adapter.onlyRoutes = null;
   if (cluster.isWorker) notify('serves');
   const following = app.get(MirrorFollowing);
   await following.start();
-  if (ending.aborted) return null;
+  if (isEnding()) return null;
   if (cluster.isPrimary) {
     const account = app.get(DemoServiceAccount);
     const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
@@ -113,34 +108,24 @@ async function connect(
   isKnown: boolean,
   ending: AbortSignal,
 ): Promise<PresetName | null> {
-  const dataSource = app.get<DirectoryDataSource>(DataSource);
-  const waiting = new Incident(logger);
-  await whileAway(
-    () => dataSource.initialize(),
-    ending,
-    (reason) => {
-      waiting.note(`${reason}. The service waits for it`);
-    },
-  );
-  waiting.end('The database is reachable');
-  if (isKnown || config.directory.isServerGiven || config.directory.source.kind === 'file') return null;
+  await whileAway(() => app.get<DirectoryDataSource>(DataSource).initialize(), ending);
+  if (isKnown) return null;
   const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);
   const kind = kindOfMirror(config, fingerprint);
   return kind === config.directory.server ? null : kind;
 }
 
 /** Repeats work while the database is unavailable. */
-async function whileAway<Result>(
-  work: () => Promise<Result>,
-  ending: AbortSignal,
-  note: (reason: string) => void = () => undefined,
-): Promise<Result> {
+async function whileAway<Result>(work: () => Promise<Result>, ending: AbortSignal): Promise<Result> {
+  const waiting = new Incident(logger);
   for (;;) {
     try {
-      return await work();
+      const result = await work();
+      waiting.end('The database is reachable');
+      return result;
     } catch (error) {
       if (!isAway(error) || ending.aborted) throw error;
-      note((error as Error).message);
+      waiting.note(`${(error as Error).message}. The service waits for it`);
     }
     await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
   }

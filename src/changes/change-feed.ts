@@ -1,9 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { AccessLog } from '../access-log/access-log.js';
-import type { PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../auth/access.js';
 import { OAuthGuard } from '../auth/oauth.guard.js';
 import type { Principal } from '../auth/principal.js';
@@ -12,7 +12,7 @@ import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { Revisions } from '../database/revisions.js';
 import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
 import { ChangeLog, type LogPart, type LogPosition, type PartFilter } from './change-log.js';
-import { describeChange } from './change.model.js';
+import { accessOf, describeChange } from './change.model.js';
 
 /** Changes that one statement reads. */
 export const PART_SIZE = 200;
@@ -30,14 +30,6 @@ const RECONNECT_SPREAD_MS = 4000;
 const INTERVAL_MS = 15_000;
 /** Milliseconds for which a token is accepted that cannot be verified, because the identity provider does not answer. */
 const MAX_UNVERIFIED_MS = 600_000;
-/** Milliseconds after its end for which a client can read what was sent. */
-const END_MS = 5000;
-
-/** By the number of users in a part: always the same object for the same number, as the access log counts fastest. */
-const ACCESSES = Array.from({ length: PART_SIZE + 1 }, (_, users): PersonalDataAccess => ({
-  fields: ['Change.userId', 'Change.userNodeId'],
-  users: [users, users],
-}));
 
 /** What a client has asked for. */
 interface StreamRequest {
@@ -77,104 +69,66 @@ class PartEvents {
   }
 }
 
-/** The open stream of one client. If the client does not read, nothing is sent, and the connection is closed in time, like all others. */
+/** How far one client is. */
 export class ChangeStream {
-  /** Equal for viewers who see the same changes, where rules or limits apply. */
-  readonly audience: string;
+  isOver = false;
   /** Whether everything up to some time was sent: then it shares what it reads with all others. */
   isLive: boolean;
-  /** When the token was verified last: milliseconds of `performance.now()`. */
-  verifiedAt = performance.now();
-  private sentCursor: string;
-  private hasNews = true;
-  private onNews: (() => void) | null = null;
+  /** Milliseconds of `performance.now()`: when the last comment was sent, and when the token was verified last. */
+  commentedAt = performance.now();
+  verifiedAt = this.commentedAt;
+  private news = new AbortController();
 
-  /** @param position everything up to here was sent or is not selected */
+  /**
+   * @param position everything up to here was sent or is not selected
+   * @param first what follows it, if it was read already
+   */
   constructor(
     readonly asked: StreamRequest,
     public position: LogPosition,
-    private readonly response: ServerResponse,
-    first: LogPart | null,
+    readonly first: LogPart | null,
   ) {
-    const { id, seesHidden, limitedTo } = asked.viewer;
-    this.audience = JSON.stringify([seesHidden, seesHidden ? null : id, limitedTo]);
     this.isLive = first === null;
-    this.sentCursor = position.cursor;
-    const retry = Math.round(RECONNECT_MS + Math.random() * RECONNECT_SPREAD_MS);
-    response.write(`retry: ${retry}\nid: ${position.cursor}\n\n`);
+    this.wake();
   }
 
-  get isOpen(): boolean {
-    return !this.response.destroyed && !this.response.writableEnded;
+  /** Whether the log may have more than what was read. */
+  get hasNews(): boolean {
+    return this.news.signal.aborted;
   }
 
-  /** Sends what is selected. Returns the number of users in it. */
-  send(events: PartEvents): number {
-    if (!this.isOpen) return 0;
-    const { bytes, cursor, users } = events.select(this.asked.filter);
-    this.position = events.part.end;
-    if (bytes.length === 0) return 0;
-    this.sentCursor = cursor ?? this.sentCursor;
-    this.response.write(bytes);
-    return users;
-  }
-
-  /** Resolves when the client has read what was sent, or is gone. */
-  async flushed(): Promise<void> {
-    const { response } = this;
-    if (!this.isOpen || !response.writableNeedDrain) return;
-    await new Promise<void>((resolve) => {
-      const settle = () => {
-        response.off('drain', settle).off('close', settle);
-        resolve();
-      };
-      response.on('drain', settle).on('close', settle);
-    });
-  }
-
-  /** Notes that the log may have more than what is read from now on. */
   wake(): void {
-    this.hasNews = true;
-    this.onNews?.();
+    this.news.abort();
   }
 
   /** Has to be called before the log is read: what comes meanwhile is news again. */
   forgetNews(): void {
-    this.hasNews = false;
+    this.news = new AbortController();
   }
 
-  async untilNews(): Promise<void> {
-    if (!this.hasNews) await new Promise<void>((resolve) => (this.onNews = resolve));
+  /** Waits for news, or until the next comment is due. */
+  pause(): Promise<null> {
+    const left = Math.max(0, this.commentedAt + INTERVAL_MS - performance.now());
+    return sleep(left, null, { signal: this.news.signal, ref: false }).catch(() => null);
   }
 
-  /** Sends a comment, and the position if it was reached without an event: resuming from it skips nothing. */
-  beat(): void {
-    if (!this.isOpen || this.response.writableNeedDrain) return;
-    const { cursor } = this.position;
-    this.response.write(cursor === this.sentCursor ? ':\n\n' : `:\nid: ${cursor}\n\n`);
-    this.sentCursor = cursor;
-  }
-
-  /** Closes the connection soon also if the client does not read: until then, the stream has a place. */
   end(): void {
-    if (!this.isOpen) return;
-    this.response.end();
-    setTimeout(() => this.response.destroy(), END_MS).unref();
+    this.isOver = true;
+    this.wake();
   }
 }
 
 /**
- * Sends the changes to all streams of this process (docs/adr/0046), each at the pace of its client. What several of them need is
- * read once for each revision and audience.
+ * The changes for all streams of this process (docs/adr/0046), each at the pace of its client. What several of them need is read once
+ * for each revision and audience.
  */
 @Injectable()
 export class ChangeFeed {
   private readonly logger = new Logger('Changes');
-  /** All streams, each with its timer. */
-  private readonly streams = new Map<ChangeStream, NodeJS.Timeout>();
+  private readonly streams = new Set<ChangeStream>();
   private readonly reads = pLimit(MAX_READS);
   /** What was read as of the present revision. */
-  private readonly parts = new Map<string, Promise<PartEvents>>();
+  private readonly parts = new LRUCache<string, Promise<PartEvents>>({ max: MAX_PARTS });
   private paced = 0;
   private turns = Promise.resolve();
 
@@ -186,39 +140,49 @@ export class ChangeFeed {
   ) {
     revisions.onChanged(() => {
       this.parts.clear();
-      for (const stream of this.streams.keys()) stream.wake();
+      for (const stream of this.streams) stream.wake();
     });
   }
 
-  /** Sends the first part, what follows it, and then each change as it comes, until the stream ends. */
-  async follow(stream: ChangeStream, first: LogPart | null): Promise<void> {
-    const check = () => {
-      stream.beat();
-      void this.verify(stream);
-    };
-    this.streams.set(stream, setInterval(check, INTERVAL_MS).unref());
-    let events = first === null ? null : new PartEvents(first);
-    while (stream.isOpen) {
-      if (events !== null) {
-        await this.pace();
-        const users = stream.send(events);
-        if (users > 0) this.accessLog.note(stream.asked.principal, ACCESSES[users] as PersonalDataAccess);
-        stream.isLive ||= !events.part.hasMore;
-        await stream.flushed();
-      }
-      if (events?.part.hasMore !== true) await stream.untilNews();
-      events = await this.readNext(stream);
-    }
-  }
-
-  remove(stream: ChangeStream): void {
-    clearInterval(this.streams.get(stream));
-    this.streams.delete(stream);
-    stream.wake();
-  }
-
   endAll(): void {
-    for (const stream of this.streams.keys()) stream.end();
+    for (const stream of this.streams) stream.end();
+  }
+
+  /**
+   * What is sent to a client: its first part, what follows it, and then each change as it comes, until the stream ends. A comment has
+   * the position if it was reached without an event: resuming from it skips nothing.
+   */
+  async *follow(stream: ChangeStream): AsyncGenerator<Buffer | string, void, undefined> {
+    this.streams.add(stream);
+    try {
+      let { cursor: sentCursor } = stream.position;
+      const retry = Math.round(RECONNECT_MS + Math.random() * RECONNECT_SPREAD_MS);
+      yield `retry: ${retry}\nid: ${sentCursor}\n\n`;
+      let events = stream.first === null ? null : new PartEvents(stream.first);
+      while (!stream.isOver) {
+        if (events !== null) {
+          await this.pace();
+          const { bytes, cursor, users } = events.select(stream.asked.filter);
+          stream.position = events.part.end;
+          stream.isLive ||= !events.part.hasMore;
+          sentCursor = cursor ?? sentCursor;
+          if (users > 0) this.accessLog.note(stream.asked.principal, accessOf(users));
+          if (bytes.length > 0) yield bytes;
+        }
+        if (performance.now() - stream.commentedAt >= INTERVAL_MS) {
+          if (!(await this.isAccepted(stream))) return;
+          const { cursor } = stream.position;
+          const comment = cursor === sentCursor ? ':\n\n' : `:\nid: ${cursor}\n\n`;
+          sentCursor = cursor;
+          stream.commentedAt = performance.now();
+          yield comment;
+        }
+        const isBehind = events?.part.hasMore === true || stream.hasNews;
+        events = isBehind ? await this.readNext(stream) : await stream.pause();
+      }
+    } finally {
+      this.streams.delete(stream);
+    }
   }
 
   /** Thousands of streams would otherwise be written in one turn: all that need the same part wait for it. */
@@ -229,14 +193,16 @@ export class ChangeFeed {
 
   /** Null: it has to be read again, or the stream ends. A client whose cursor is lost learns it when it connects again. */
   private async readNext(stream: ChangeStream): Promise<PartEvents | null> {
-    if (!stream.isOpen) return null;
     stream.forgetNews();
     const { filter, viewer } = stream.asked;
     const isEveryone = viewer.limitedTo === null && !this.log.isPersonal;
-    const audience = isEveryone ? 'everyone' : stream.audience;
     try {
-      const asked = stream.isLive ? {} : filter;
-      const events = await this.readPart(stream.position, asked, isEveryone ? OUTSIDER : viewer, audience);
+      const events = await this.readPart(
+        stream.position,
+        stream.isLive ? {} : filter,
+        isEveryone ? OUTSIDER : viewer,
+        isEveryone ? 'everyone' : audienceOf(viewer),
+      );
       // Something is hidden since. The viewers do not see the same any more.
       if (!isEveryone || !events.part.isPersonal) return events;
     } catch (error) {
@@ -260,7 +226,6 @@ export class ChangeFeed {
     const read = this.reads(async () => {
       return new PartEvents(await this.log.readAfter(cursor, PART_SIZE, filter, viewer));
     });
-    if (this.parts.size === MAX_PARTS) this.parts.clear();
     this.parts.set(key, read);
     read.catch((error: unknown) => {
       if (this.parts.get(key) === read) this.parts.delete(key);
@@ -270,24 +235,26 @@ export class ChangeFeed {
     return read;
   }
 
-  /** Ends a stream whose token is not accepted any more, or has other rights. */
-  private async verify(stream: ChangeStream): Promise<void> {
+  /** Whether the token of a stream is still accepted, with the same rights. */
+  private async isAccepted(stream: ChangeStream): Promise<boolean> {
     const { request, address, principal } = stream.asked;
     const { expiresAt } = principal;
     // The provider, which may be away, is not needed for this.
-    if (expiresAt !== null && expiresAt.getTime() + CLOCK_TOLERANCE * 1000 <= Date.now()) {
-      stream.end();
-      return;
-    }
+    if (expiresAt !== null && expiresAt.getTime() + CLOCK_TOLERANCE * 1000 <= Date.now()) return false;
     try {
       const now = await this.guard.authenticate(request, address);
-      if (now === null || rightsOf(now) !== rightsOf(principal)) stream.end();
       stream.verifiedAt = performance.now();
+      return now !== null && rightsOf(now) === rightsOf(principal);
     } catch (error) {
       const isLate = performance.now() - stream.verifiedAt > MAX_UNVERIFIED_MS;
-      if (!(error instanceof ServiceUnavailableError) || isLate) stream.end();
+      return error instanceof ServiceUnavailableError && !isLate;
     }
   }
+}
+
+/** Equal for viewers who see the same changes, where rules or limits apply. */
+function audienceOf({ id, seesHidden, limitedTo }: Viewer): string {
+  return JSON.stringify([seesHidden, seesHidden ? null : id, limitedTo]);
 }
 
 /** For whom a token acts, and with which rights. */

@@ -1,21 +1,22 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { All, Controller, Inject, Injectable, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
+import { z } from 'zod';
 import { RequireScopes, viewerOf } from '../auth/access.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
-import { ChangeKind, kindNamed } from '../common/change-kind.js';
-import { BadUserInputError, ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import { ChangeKind } from '../common/change-kind.js';
+import { BadUserInputError, bounded, ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { ObjectInput } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { LoadShedder } from '../graphql/http/load-shedder.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { HttpAdapter } from '../http/http-adapter.js';
-import { ReadOnlyGuard } from '../http/rejection.js';
-import { RejectionError } from '../http/rejection.js';
+import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
 import { ChangeFeed, ChangeStream, PART_SIZE } from './change-feed.js';
 import { ChangeLog, isChangeCursor } from './change-log.js';
 
@@ -29,7 +30,6 @@ const HEADERS = {
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 };
-const PARAMETERS = ['after', 'kinds', 'group', 'groupNodeId'];
 
 const NOT_ACCEPTABLE = new RejectionError(
   406,
@@ -99,11 +99,12 @@ export class ChangeStreams implements OnModuleInit {
     reply.hijack();
     response.writeHead(200, reply.getHeaders() as Record<string, string>);
     const asked = { principal, viewer, filter, request: raw, address: ip };
-    const stream = new ChangeStream(asked, position, response, part);
+    const stream = new ChangeStream(asked, position, part);
     response.once('close', () => {
-      this.feed.remove(stream);
+      stream.end();
     });
-    void this.feed.follow(stream, part);
+    // Fails only if the client goes.
+    pipeline(this.feed.follow(stream), response).catch(() => undefined);
   }
 
   /**
@@ -158,6 +159,23 @@ function rejectLost(error: unknown): never {
   throw isLost ? new RejectionError(410, error.code, error.message) : error;
 }
 
+/** The parameters in the URL. Several kinds are separated by commas, or in several parameters. */
+const PARAMETERS = z
+  .strictObject({
+    after: z.string(),
+    kinds: z
+      .union([z.string(), z.array(z.string())])
+      .transform((lists) => [lists].flat().flatMap((list) => list.split(',')))
+      .pipe(z.array(z.enum(ChangeKind))),
+    group: z.string(),
+    groupNodeId: z.string(),
+  })
+  .partial()
+  .refine(
+    ({ group, groupNodeId }) => group === undefined || groupNodeId === undefined,
+    'group and groupNodeId identify the same group: send one',
+  );
+
 interface Parameters {
   /** Null: from now on. */
   readonly after: string | null;
@@ -166,39 +184,23 @@ interface Parameters {
 }
 
 /**
- * Reads the parameters in the URL and the header Last-Event-ID, with which a client resumes and which therefore precedes `after`.
+ * Reads the parameters and the header Last-Event-ID, with which a client resumes and which therefore precedes `after`.
  * @throws BadUserInputError; ServiceError INVALID_CURSOR if the cursor is malformed
  */
 function readParameters(query: unknown, lastEventId: string | string[] | undefined): Parameters {
-  const parameters = query as Readonly<Record<string, string | string[] | undefined>>;
-  if (!Object.keys(parameters).every((name) => PARAMETERS.includes(name)))
-    throw new BadUserInputError(`The parameters of this path are ${PARAMETERS.join(', ')}`, 'query');
-  const one = (name: string): string | null => {
-    const value = parameters[name];
-    if (Array.isArray(value)) throw new BadUserInputError(`${name} is repeated: send it once`, name);
-    return value ?? null;
-  };
-  const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : one('after');
+  const { data, error } = PARAMETERS.safeParse(query);
+  if (error) {
+    const [{ path, message } = { path: [], message: '' }] = error.issues;
+    throw new BadUserInputError(
+      bounded([...path, message].map(String).join(': ')),
+      String(path[0] ?? 'query'),
+    );
+  }
+  const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : (data.after ?? null);
   if (after !== null && !isChangeCursor(after))
     throw new ServiceError('INVALID_CURSOR', 'The cursor in after or Last-Event-ID is malformed', {
       argument: 'after',
     });
-  const [id, nodeId] = [one('group'), one('groupNodeId')];
-  if (id !== null && nodeId !== null)
-    throw new BadUserInputError('group and groupNodeId identify the same group: send one', 'group');
-  const group = id === null && nodeId === null ? null : { id, nodeId };
-  return { after, kinds: readKinds(parameters['kinds']), group };
-}
-
-/** Several kinds are separated by commas, or in several parameters. */
-function readKinds(value: string | string[] | undefined): ChangeKind[] | null {
-  if (value === undefined) return null;
-  return [value].flat().flatMap((list) =>
-    list.split(',').map((name) => {
-      const kind = kindNamed(name);
-      if (kind === undefined)
-        throw new BadUserInputError(`kinds lists some of ${Object.values(ChangeKind).join(', ')}`, 'kinds');
-      return kind;
-    }),
-  );
+  const { kinds = null, group: id = null, groupNodeId: nodeId = null } = data;
+  return { after, kinds, group: id === null && nodeId === null ? null : { id, nodeId } };
 }

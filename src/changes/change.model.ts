@@ -1,5 +1,5 @@
 import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal-data.decorator.js';
+import { Personal, type PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { ChangeKind } from '../common/change-kind.js';
 import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
@@ -109,6 +109,11 @@ export function describeChange(change: Change): object {
     change;
   const subjects = { userId, userNodeId, groupId, groupNodeId, previousId };
   return { id, kind, at: at.toISOString(), ...subjects, roleBefore, roleAfter };
+}
+
+/** What the access log counts where changes with some users are sent. */
+export function accessOf(users: number): PersonalDataAccess {
+  return { fields: ['Change.userId', 'Change.userNodeId'], users: [users, users] };
 }
 
 export const { ConnectionType: ChangeConnection } = connectionTypes('Change', () => Change, {

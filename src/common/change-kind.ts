@@ -21,10 +21,3 @@ export function numberOfKind(kind: ChangeKind): number {
 export function kindNumbered(number: number): ChangeKind {
   return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
 }
-
-const BY_NAME: ReadonlyMap<string, ChangeKind> = new Map(BY_NUMBER.map((kind) => [kind, kind]));
-
-/** The kind with a name; undefined if there is none. */
-export function kindNamed(name: string): ChangeKind | undefined {
-  return BY_NAME.get(name);
-}

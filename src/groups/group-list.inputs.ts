@@ -101,7 +101,7 @@ export class GroupFilter {
 }
 
 @InputType({ description: 'The order of groups.' })
-export class GroupOrder {
+class GroupOrder {
   @Field(() => GroupOrderField, { defaultValue: GroupOrderField.NAME, description: 'Sort field.' })
   field!: GroupOrderField;
 

@@ -2,16 +2,13 @@ import { Module } from '@nestjs/common';
 import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import { lookupOf } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
-import { notFound } from '../database/fields/object-table.js';
 import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
 import { GroupListArguments } from './group-list.inputs.js';
 import { Group, GroupConnection, GroupInput } from './group.model.js';
-import { GROUP_TABLE } from './group.queries.js';
 import { GroupsService } from './groups.service.js';
 
 @ArgsType()
@@ -27,14 +24,12 @@ class GroupsResolver {
   @RequireScopes('read')
   @CachePolicy('mirror')
   @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if there is no such group.' })
-  async group(
+  group(
     @Args() { group: input }: GroupArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Group> {
-    const group = await this.service.findSelected(input, objectSelection(info, 'members'), reader);
-    if (group === null) throw notFound(GROUP_TABLE, 'group', lookupOf(GROUP_TABLE, input).by);
-    return group;
+    return this.service.getSelected(input, 'group', objectSelection(info, 'members'), reader);
   }
 
   @RequireScopes('read')

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { KeySeal } from '../common/key-seal.js';
 import { ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
@@ -19,6 +20,8 @@ import { Connection } from '../graphql/schema/connection.js';
 import type { MembershipArguments } from './membership.model.js';
 import type { MembershipList } from './membership-list.js';
 
+type UniqueProperty = 'key' | 'entryUuid';
+
 /** A statement for any object: its identity is one of the values. */
 interface LookupPlan {
   readonly query: PageQuery;
@@ -37,16 +40,15 @@ export abstract class DirectoryObjects<
   ListArguments extends PageArguments,
 > {
   private readonly lookups: Readonly<Record<LookupKey, Statement>>;
-  private readonly byKeys: Statement;
-  private readonly byUuids: Statement;
+  private readonly among: Readonly<Record<UniqueProperty, Statement>>;
   /** Selections are kept with their documents. */
-  private readonly plans = new WeakMap<SelectedFields, Map<string, LookupPlan>>();
+  private readonly plans = new WeakMap<SelectedFields, LRUCache<string, LookupPlan>>();
 
   /** @param memberships those below an object: equal to the list of MembershipsService, to which pages are handed over by cacheKeyOf */
   protected constructor(
     private readonly names: TableNames,
     readonly projection: Projection<Model>,
-    private readonly memberships: MembershipList<object>,
+    private readonly memberships: MembershipList,
   ) {
     const { table, alias } = names;
     const columns = projection.all.columns.join(', ');
@@ -59,8 +61,10 @@ export abstract class DirectoryObjects<
          where ${IS_COMPLETE}`,
         { returnsRevision: true },
       );
-    this.byKeys = among('key = any ($1::integer[])');
-    this.byUuids = among('entry_uuid = any ($1::uuid[])');
+    this.among = {
+      key: among('key = any ($1::integer[])'),
+      entryUuid: among('entry_uuid = any ($1::uuid[])'),
+    };
   }
 
   /** @throws NotFoundError when an object that the filter names does not exist */
@@ -82,32 +86,44 @@ export abstract class DirectoryObjects<
 
   /** Throws NotFoundError with the name of the GraphQL argument. */
   async get(input: ObjectInput, argument: string, reader: Reader): Promise<Model> {
-    const model = await this.find(input, reader);
-    if (model === null) throw notFound(this.names, argument, lookupOf(this.names, input).by);
-    return model;
+    return (await this.find(input, reader)) ?? this.reject(input, argument);
   }
 
   /** The object with a key, in one statement with all others that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<Model | null> {
-    return batches.load<number, Model | null>(`${this.names.table} by key`, key, async (keys, reader) => {
-      const models = await this.readAll(this.byKeys, keys, reader);
-      const byKey = new Map(models.map((model) => [model.key, model]));
-      return keys.map((each) => byKey.get(each) ?? null);
-    });
+    return this.findBy('key', key, batches);
   }
 
   /** As findByKey. */
   findByUuid(uuid: string, batches: Batches): Promise<Model | null> {
-    return batches.load<string, Model | null>(`${this.names.table} by UUID`, uuid, async (uuids, reader) => {
-      const models = await this.readAll(this.byUuids, uuids, reader);
-      const byUuid = new Map(models.map((model) => [model.entryUuid, model]));
-      return uuids.map((each) => byUuid.get(each) ?? null);
-    });
+    return this.findBy('entryUuid', uuid, batches);
   }
 
-  private async readAll(query: Statement, values: readonly unknown[], reader: Reader): Promise<Model[]> {
-    const rows = await reader.read(query, [values]);
-    return rows.filter(([key]) => key !== null).map((row) => this.modelOf(row));
+  private findBy(property: UniqueProperty, wanted: number | string, batches: Batches): Promise<Model | null> {
+    return batches.load<number | string, Model | null>(
+      `${this.names.table} by ${property}`,
+      wanted,
+      async (values, reader) => {
+        const rows = await reader.read(this.among[property], [values]);
+        const models = rows.filter(([key]) => key !== null).map((row) => this.modelOf(row));
+        const found = new Map<number | string, Model>(models.map((model) => [model[property], model]));
+        return values.map((each) => found.get(each) ?? null);
+      },
+    );
+  }
+
+  /** As `get`, with the page as `findSelected`. */
+  async getSelected(
+    input: ObjectInput,
+    argument: string,
+    selected: SelectedObject<MembershipArguments>,
+    reader: PageReader,
+  ): Promise<Model> {
+    return (await this.findSelected(input, selected, reader)) ?? this.reject(input, argument);
+  }
+
+  private reject(input: ObjectInput, argument: string): never {
+    throw notFound(this.names, argument, lookupOf(this.names, input).by);
   }
 
   /** Reads an object with the selected page of memberships in one statement: the most frequent request. */
@@ -133,36 +149,20 @@ export abstract class DirectoryObjects<
     return this.projection.mapRow(row, this.projection.all);
   }
 
+  /** Null if the page is not valid. */
   private planFor(
     by: LookupKey,
-    fields: SelectedFields,
-    list: SelectedList<MembershipArguments>,
-    seal: KeySeal,
-  ): LookupPlan | null {
-    const cacheKey = this.memberships.cacheKeyOf(list.page, list.selection);
-    const name = `${by} ${cacheKey}`;
-    let plans = this.plans.get(fields);
-    if (plans === undefined || plans.size === MOST_PLANS) {
-      plans = new Map();
-      this.plans.set(fields, plans);
-    }
-    let plan = plans.get(name) ?? null;
-    if (plan === null) {
-      plan = this.tryToPlan(by, cacheKey, fields, list, seal);
-      if (plan !== null && name.length <= LONGEST_KEPT) plans.set(name, plan);
-    }
-    return plan;
-  }
-
-  /** Null if the page is not valid. */
-  private tryToPlan(
-    by: LookupKey,
-    cacheKey: string,
     fields: SelectedFields,
     { page, selection }: SelectedList<MembershipArguments>,
     seal: KeySeal,
   ): LookupPlan | null {
     const { table, alias } = this.names;
+    const cacheKey = this.memberships.cacheKeyOf(page, selection);
+    const name = `${by} ${cacheKey}`;
+    const plans = this.plans.get(fields) ?? new LRUCache<string, LookupPlan>({ max: MOST_PLANS });
+    this.plans.set(fields, plans);
+    const known = plans.get(name);
+    if (known !== undefined) return known;
     const columns = this.projection.select(fields);
     try {
       const source = this.memberships.sourceOf(page, this.memberships.select(selection));
@@ -173,7 +173,10 @@ export abstract class DirectoryObjects<
         condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
       };
-      return { query: planPage(source, page, selection, lookup, seal), columns, cacheKey, indexOfIdentity };
+      const query = planPage(source, page, selection, lookup, seal);
+      const plan = { query, columns, cacheKey, indexOfIdentity };
+      if (name.length <= LONGEST_KEPT) plans.set(name, plan);
+      return plan;
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;

@@ -7,10 +7,12 @@ import type { ProjectedColumns, Projection } from '../database/fields/projection
 import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf, roleOf } from '../groups/group.model.js';
+import { type Group, roleConditionOf, roleOf } from '../groups/group.model.js';
+import type { User } from '../users/user.model.js';
 import { BY_FAMILY_NAME } from '../users/user.queries.js';
 import {
   CurrentGroupMembershipInheritance,
+  type GroupMembership,
   type MembershipArguments,
   type MembershipFilter,
   type MembershipOrder,
@@ -50,19 +52,19 @@ const SIDES = {
 } as const;
 
 /** What is read of memberships: the columns of the role, then those of the listed node. */
-export interface MembershipColumns {
+interface MembershipColumns {
   readonly role: ProjectedColumns;
   readonly node: ProjectedColumns;
 }
 
 /** The memberships of users or of groups, as a connection lists them. */
-export class MembershipList<Node extends object> {
+export class MembershipList {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
 
   /** @param projection reads the listed objects. @param userFields some of which filter the members of a group */
   constructor(
     private readonly side: Side,
-    private readonly projection: Projection<Node>,
+    private readonly projection: Projection<User> | Projection<Group>,
     private readonly userFields: readonly Field[],
   ) {}
 
@@ -118,12 +120,10 @@ export class MembershipList<Node extends object> {
     };
   }
 
-  mapNode(row: readonly unknown[], { role, node }: MembershipColumns): Node {
-    return this.projection.mapRow(row, node, role.columns.length);
-  }
-
-  mapRole(row: readonly unknown[], { role }: MembershipColumns): CurrentGroupMembershipInheritance {
-    return mapRole(row, role);
+  map(row: readonly unknown[], { role, node }: MembershipColumns, parent: User | Group): GroupMembership {
+    const listed = this.projection.mapRow(row, node, role.columns.length);
+    const [user, group] = this.side === 'members' ? [listed, parent] : [parent, listed];
+    return { role: mapRole(row, role), user: user as User, group: group as Group };
   }
 
   private conditionsOf(filter: MembershipFilter, values: Values): string[] {

@@ -1,4 +1,4 @@
-import { applyDecorators, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import {
   Args,
   ArgsType,
@@ -103,74 +103,47 @@ class GroupMembersResolver {
   }
 }
 
-function GroupsField(): MethodDecorator {
-  const description =
-    'The groups to which the user belongs, directly or through groups inside them. Each group appears once.';
-  return applyDecorators(
-    InheritAccess(),
-    ResolveField(() => GroupMembershipConnection, { nullable: true, description }),
-  );
-}
+/** The same two fields of a user and of the own profile. */
+function groupsOf(type: typeof User | typeof Profile) {
+  const userOf = (parent: User | Profile) => (parent instanceof Profile ? parent.user : parent);
 
-function MembershipField(): MethodDecorator {
-  const description =
-    'The membership of the user in a group. Null if the user does not belong to it. NOT_FOUND if there is no such group, for ' +
-    'tokens with the scope `read` or `directory`, and FORBIDDEN if the viewer may not see its members.';
-  return applyDecorators(
-    InheritAccess(),
-    Extensions({ mostNodes: 1 }),
-    ResolveField(() => GroupMembership, { nullable: true, description }),
-  );
-}
+  @Resolver(() => type)
+  class GroupsResolver {
+    constructor(private readonly memberships: MembershipsService) {}
 
-@Resolver(() => User)
-class UserGroupsResolver {
-  constructor(private readonly memberships: MembershipsService) {}
+    @InheritAccess()
+    @ResolveField(() => GroupMembershipConnection, {
+      nullable: true,
+      description:
+        'The groups to which the user belongs, directly or through groups inside them. Each group appears once.',
+    })
+    groups(
+      @Parent() parent: User | Profile,
+      @Args() page: UserGroupArguments,
+      @Context() { batches }: RequestContext,
+      @Info() info: GraphQLResolveInfo,
+    ): Promise<Connection<GroupMembership>> {
+      return this.memberships.listGroups(userOf(parent), page, pageSelection(info), batches);
+    }
 
-  @GroupsField()
-  groups(
-    @Parent() user: User,
-    @Args() page: UserGroupArguments,
-    @Context() { batches }: RequestContext,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<Connection<GroupMembership>> {
-    return this.memberships.listGroups(user, page, pageSelection(info), batches);
+    @InheritAccess()
+    @Extensions({ mostNodes: 1 })
+    @ResolveField(() => GroupMembership, {
+      nullable: true,
+      description:
+        'The membership of the user in a group. Null if the user does not belong to it. NOT_FOUND if there is no such group, for ' +
+        'tokens with the scope `read` or `directory`, and FORBIDDEN if the viewer may not see its members.',
+    })
+    membership(
+      @Parent() parent: User | Profile,
+      @Args() { group }: MembershipInArguments,
+      @Context() context: RequestContext,
+      @Info() info: GraphQLResolveInfo,
+    ): Promise<GroupMembership | null> {
+      return this.memberships.findGroup(userOf(parent), group, rowSelection(info), context);
+    }
   }
-
-  @MembershipField()
-  membership(
-    @Parent() user: User,
-    @Args() { group }: MembershipInArguments,
-    @Context() context: RequestContext,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<GroupMembership | null> {
-    return this.memberships.findGroup(user, group, rowSelection(info), context);
-  }
-}
-
-@Resolver(() => Profile)
-class ProfileGroupsResolver {
-  constructor(private readonly memberships: MembershipsService) {}
-
-  @GroupsField()
-  groups(
-    @Parent() { user }: Profile,
-    @Args() page: UserGroupArguments,
-    @Context() { batches }: RequestContext,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<Connection<GroupMembership>> {
-    return this.memberships.listGroups(user, page, pageSelection(info), batches);
-  }
-
-  @MembershipField()
-  membership(
-    @Parent() { user }: Profile,
-    @Args() { group }: MembershipInArguments,
-    @Context() context: RequestContext,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<GroupMembership | null> {
-    return this.memberships.findGroup(user, group, rowSelection(info), context);
-  }
+  return GroupsResolver;
 }
 
 @Resolver(() => CurrentGroupMembershipInheritance)
@@ -197,8 +170,8 @@ class MembershipRoleResolver {
     GroupMembersResolver,
     MembershipRoleResolver,
     MembershipsService,
-    ProfileGroupsResolver,
-    UserGroupsResolver,
+    groupsOf(User),
+    groupsOf(Profile),
   ],
   exports: [MembershipsService],
 })

@@ -6,7 +6,7 @@ import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
-import { type Page, type PreloadedPage, readPages } from '../database/paging/page.js';
+import { readPages } from '../database/paging/page.js';
 import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -15,7 +15,7 @@ import { GROUP_TABLE, joinedGroupProjection } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User, UserInput } from '../users/user.model.js';
 import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
-import { mapRole, type MembershipColumns, MembershipList, WHOLE_ROLE } from './membership-list.js';
+import { mapRole, MembershipList, WHOLE_ROLE } from './membership-list.js';
 import type {
   CurrentGroupMembershipInheritance,
   GroupMembership,
@@ -52,15 +52,10 @@ const FIND_MEMBERSHIP = statement(
   `select ${WHOLE_ROLE.columns.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
 );
 
-interface Parent {
-  readonly key: number;
-  readonly membershipsAhead: PreloadedPage | null;
-}
-
 @Injectable()
 export class MembershipsService {
-  private readonly members: MembershipList<User>;
-  private readonly memberships: MembershipList<Group>;
+  private readonly members: MembershipList;
+  private readonly memberships: MembershipList;
   private readonly users: TableNames;
 
   constructor(
@@ -81,63 +76,45 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     // An unread property (undefined) also hides the members.
     if (group.membersVisibleTo !== 0) throw hiddenMembers();
-    const list = this.members;
-    const columns = list.select(selection);
-    return Connection.of(await readList(list, columns, group, page, selection, batches), (row) => ({
-      role: list.mapRole(row, columns),
-      user: list.mapNode(row, columns),
-      group,
-    }));
+    return list(this.members, group, page, selection, batches);
   }
 
-  async listGroups(
+  listGroups(
     user: User,
     page: MembershipArguments,
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    const list = this.memberships;
-    const columns = list.select(selection);
-    return Connection.of(await readList(list, columns, user, page, selection, batches), (row) => ({
-      role: list.mapRole(row, columns),
-      user,
-      group: list.mapNode(row, columns),
-    }));
+    return list(this.memberships, user, page, selection, batches);
   }
 
   /**
    * The membership of a user in a group, in one statement for all groups of a level. Null: the user does not belong to it.
    * @throws NotFoundError when the user does not exist; ServiceError FORBIDDEN if the members are hidden
    */
-  async findMember(
+  findMember(
     group: Group,
     input: UserInput,
     selection: PageSelection,
     { batches, viewer }: RequestContext,
   ): Promise<GroupMembership | null> {
-    const list = this.members;
     const isHidden = (id: unknown) => group.membersVisibleTo !== 0 && viewer.id !== id;
     const find = { names: this.users, column: 'u.id_folded', isHidden };
-    const row = await readOne(list, group.key, input, find, selection, batches);
-    const columns = list.select(selection);
-    return row && { role: list.mapRole(row, columns), user: list.mapNode(row, columns), group };
+    return findOne(this.members, group, input, find, selection, batches);
   }
 
   /** As findMember, in one statement for all users of a level. */
-  async findGroup(
+  findGroup(
     user: User,
     input: GroupInput,
     selection: PageSelection,
     { batches, viewer, principal }: RequestContext,
   ): Promise<GroupMembership | null> {
-    const list = this.memberships;
     const isHidden = (membersVisibleTo: unknown) => membersVisibleTo !== 0 && viewer.id !== foldId(user.id);
     // Other tokens would find out which groups exist to which their user does not belong.
     const isSilent = !grantedScopes(principal).some((scope) => scope === 'read' || scope === 'directory');
     const find = { names: GROUP_TABLE, column: 'g.members_visible_to', isHidden, isSilent };
-    const row = await readOne(list, user.key, input, find, selection, batches);
-    const columns = list.select(selection);
-    return row && { role: list.mapRole(row, columns), user, group: list.mapNode(row, columns) };
+    return findOne(this.memberships, user, input, find, selection, batches);
   }
 
   /** @throws NotFoundError when the user or the group does not exist; ServiceError FORBIDDEN if its members are hidden */
@@ -194,19 +171,23 @@ export function hiddenMembers(): ServiceError {
  * The page below a parent: read together with the parent by DirectoryObjects, whose list has to give the page the same key, or in
  * one statement with the pages of the same level.
  */
-async function readList(
-  list: MembershipList<object>,
-  columns: MembershipColumns,
-  { key, membershipsAhead }: Parent,
+async function list(
+  memberships: MembershipList,
+  parent: User | Group,
   page: MembershipArguments,
   selection: PageSelection,
   batches: Batches,
-): Promise<Page<unknown[]>> {
-  const cacheKey = list.cacheKeyOf(page, selection);
-  if (membershipsAhead?.cacheKey === cacheKey) return membershipsAhead.page;
-  return batches.load(cacheKey, key, (keys, reader) =>
-    readPages(reader, list.sourceOf(page, columns), page, selection, keys),
-  );
+): Promise<Connection<GroupMembership>> {
+  const columns = memberships.select(selection);
+  const cacheKey = memberships.cacheKeyOf(page, selection);
+  const { membershipsAhead: ahead } = parent;
+  const rows =
+    ahead?.cacheKey === cacheKey
+      ? ahead.page
+      : await batches.load(cacheKey, parent.key, (keys, reader) =>
+          readPages(reader, memberships.sourceOf(page, columns), page, selection, keys),
+        );
+  return Connection.of(rows, (row) => memberships.map(row, columns, parent));
 }
 
 /** How the one object of a membership is found, and what null says about it. */
@@ -220,24 +201,26 @@ interface FindOne {
 }
 
 /** The membership of a parent with one object, in one statement for all parents of a level. */
-async function readOne(
-  list: MembershipList<object>,
-  parent: number,
+async function findOne(
+  memberships: MembershipList,
+  parent: User | Group,
   input: ObjectInput,
   { names, column, isHidden, isSilent = false }: FindOne,
   selection: PageSelection,
   batches: Batches,
-): Promise<unknown[] | null> {
+): Promise<GroupMembership | null> {
+  const columns = memberships.select(selection);
   const { by, value: identity } = lookupOf(names, input);
   const name = `${names.table} ${by} ${identity} ${selection.cacheKey}`;
   const find = findObject(names, by, `${names.alias}.key, ${column}`);
-  const { row, key, value } = await batches.load(name, parent, async (keys, reader) => {
+  const { row, key, value } = await batches.load(name, parent.key, async (keys, reader) => {
     const [[key, value] = [null, null]] = await reader.read<[number | null, unknown]>(find, [identity]);
-    const source = list.sourceOf({}, list.select(selection), key);
+    const source = memberships.sourceOf({}, columns, key);
     const pages = key === null ? [] : await readPages(reader, source, { first: 1 }, selection, keys);
     return keys.map((_, index) => ({ row: pages[index]?.rows[0] ?? null, key, value }));
   });
-  if (row !== null || isSilent) return row;
+  if (row !== null) return memberships.map(row, columns, parent);
+  if (isSilent) return null;
   if (key === null) throw notFound(names, names.noun, by);
   if (isHidden(value)) throw hiddenMembers();
   return null;

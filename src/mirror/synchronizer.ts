@@ -1,4 +1,3 @@
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
@@ -40,17 +39,6 @@ const ATTEMPTS = 5;
 /** The progress of a run: the number of entries read so far, or the start of a later stage. */
 export type ProgressStep =
   { readonly stage: 'read'; readonly entries: number } | { readonly stage: 'compare' | 'write' };
-
-/** A run, as subscribers of the channel receive it. `result` is set when the run has ended, `error` when it threw. */
-export interface Run {
-  /** `all` if everything is compared, `changes` if entries are that hints name. */
-  readonly scope: 'all' | 'changes';
-  readonly result?: RevisionOutcome;
-  readonly error?: unknown;
-}
-
-/** Diagnostics channel for every run. It publishes the events start, asyncEnd and error. */
-export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronization');
 
 /** The possible ends of a run. `failed` means that an error ended it. */
 export const ENDS = ['applied', 'unchanged', 'blocked', 'held', 'planned', 'refused', 'failed'] as const;
@@ -121,11 +109,15 @@ export class Synchronizer {
     return new Reading(this.config.directory, this.dataSource, directory, session, options);
   }
 
-  private async watch(scope: Run['scope'], run: () => Promise<RevisionOutcome>): Promise<RevisionOutcome> {
+  /** @param scope `all` if everything is compared, `changes` if entries are that hints name */
+  private async watch(
+    scope: 'all' | 'changes',
+    run: () => Promise<RevisionOutcome>,
+  ): Promise<RevisionOutcome> {
     const begun = performance.now();
     let end: RunEnd = 'failed';
     try {
-      const outcome = await runChannel.tracePromise(run, { scope });
+      const outcome = await run();
       end = outcome.kind;
       if (outcome.kind === 'applied') this.revisions.noteApplied(outcome.revision);
       else if (outcome.kind === 'unchanged') this.revisions.ask();

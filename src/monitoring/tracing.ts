@@ -1,19 +1,18 @@
-import type { TracingChannel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import { api, NodeSDK, resources } from '@opentelemetry/sdk-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Incident } from '../common/incident.js';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
-import { statementChannel } from '../database/statements/statement.js';
+import { type SentStatement, statementChannel } from '../database/statements/statement.js';
 import { PROBE_ROUTES } from '../health/health.controller.js';
-import { runChannel, summarize } from '../mirror/synchronizer.js';
 import { costOf } from './request-watch.js';
 
 const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
 
 /**
- * Records spans of requests, of their statements, and of synchronization runs until Fastify closes. The SDK of OpenTelemetry reads its
- * own environment variables (exporter, endpoint, sampler).
+ * Records spans of requests and of their statements until Fastify closes. The SDK of OpenTelemetry reads its own environment variables
+ * (exporter, endpoint, sampler).
  */
 export function startTracing({ monitoring }: Config, fastify: FastifyInstance): void {
   const { version } = readBuild();
@@ -30,9 +29,9 @@ export function startTracing({ monitoring }: Config, fastify: FastifyInstance): 
   sdk.start();
   const tracer = trace.getTracer('directory-service', version);
   traceRequests(tracer, fastify);
-  const ends = [traceStatements(tracer), traceRuns(tracer)];
+  const endStatements = traceStatements(tracer);
   fastify.addHook('onClose', async () => {
-    for (const end of ends) end();
+    endStatements();
     await sdk.shutdown().catch(() => undefined);
     // The service may start again in this process.
     for (const each of [trace, context, propagation, api.diag]) each.disable();
@@ -41,11 +40,10 @@ export function startTracing({ monitoring }: Config, fastify: FastifyInstance): 
 
 /** Each problem once, because an unavailable collector fails for every batch. */
 function logProblemsOnce(logger: Logger): void {
-  const reported = new Set<string>();
+  const incident = new Incident(logger);
   const report = (message: string) => {
     const [line = ''] = /(?<="message":")[^"\\]*/.exec(message) ?? message.split('\n');
-    if (!reported.has(line)) logger.warn(`Traces: ${line}`);
-    reported.add(line);
+    incident.note(`Traces: ${line}`);
   };
   const ignore = () => undefined;
   api.diag.setLogger(
@@ -104,12 +102,14 @@ function endRequest(span: api.Span, request: FastifyRequest, { statusCode }: Fas
   span.end();
 }
 
-/** A span for each statement of a request. Its text has no values. */
+/** A span for each statement of a request. Its text has no values. Returns the function that ends this. */
 function traceStatements(tracer: api.Tracer): () => void {
-  return traceChannel(
-    statementChannel,
-    ({ text, name }) => {
-      if (trace.getActiveSpan() === undefined) return undefined;
+  const spans = new WeakMap<SentStatement, api.Span>();
+  const ignore = () => undefined;
+  const listeners = {
+    start: (sent: SentStatement) => {
+      if (trace.getActiveSpan() === undefined) return;
+      const { text, name } = sent;
       const [verb = 'statement'] = /\w+/.exec(text) ?? [];
       const [, table] = /\b(?:from|update|into)\s+([a-z_]+)/.exec(text) ?? [];
       const attributes = {
@@ -118,57 +118,19 @@ function traceStatements(tracer: api.Tracer): () => void {
         'directory.statement': name,
       };
       const title = table === undefined ? verb : `${verb} ${table}`;
-      return tracer.startSpan(title, { kind: SpanKind.CLIENT, attributes });
+      spans.set(sent, tracer.startSpan(title, { kind: SpanKind.CLIENT, attributes }));
     },
-    (span, { error }) => {
-      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    },
-  );
-}
-
-/** A span for each synchronization run, with its outcome and the number of its changes. */
-function traceRuns(tracer: api.Tracer): () => void {
-  return traceChannel(
-    runChannel,
-    ({ scope }) =>
-      tracer.startSpan('synchronization', { attributes: { 'directory.run.scope': scope } }, ROOT_CONTEXT),
-    (span, { result }) => {
-      span.setAttribute('directory.run.outcome', result?.kind ?? 'failed');
-      if (result?.kind === 'applied')
-        span.setAttributes({
-          'directory.mirror.revision': result.revision.number,
-          'directory.run.summary': summarize(result.counts),
-        });
-      if (result === undefined || result.kind === 'blocked') span.setStatus({ code: SpanStatusCode.ERROR });
-    },
-  );
-}
-
-/** @returns the function that ends this */
-function traceChannel<Message extends object>(
-  channel: TracingChannel<unknown, Message>,
-  begin: (message: Message) => api.Span | undefined,
-  end: (span: api.Span, message: Message) => void,
-): () => void {
-  const spans = new WeakMap<Message, api.Span>();
-  const ignore = () => undefined;
-  const listeners = {
-    start: (message: Message) => {
-      const span = begin(message);
-      if (span !== undefined) spans.set(message, span);
-    },
-    asyncEnd: (message: Message) => {
-      const span = spans.get(message);
-      if (span === undefined) return;
-      end(span, message);
-      span.end();
+    asyncEnd: (sent: SentStatement) => {
+      const span = spans.get(sent);
+      if (sent.error !== undefined) span?.setStatus({ code: SpanStatusCode.ERROR });
+      span?.end();
     },
     end: ignore,
     asyncStart: ignore,
     error: ignore,
   };
-  channel.subscribe(listeners);
+  statementChannel.subscribe(listeners);
   return () => {
-    channel.unsubscribe(listeners);
+    statementChannel.unsubscribe(listeners);
   };
 }

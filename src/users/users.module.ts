@@ -17,9 +17,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '../auth/access.js';
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
-import { lookupOf } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
-import { notFound } from '../database/fields/object-table.js';
 import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
@@ -27,7 +25,6 @@ import type { Connection } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { UserListArguments } from './user-list.inputs.js';
 import { Profile, User, UserConnection, UserInput } from './user.model.js';
-import { USER_TABLE } from './user.queries.js';
 import { UsersService } from './users.service.js';
 
 enum TokenKind {
@@ -51,7 +48,7 @@ registerEnumType(TokenKind, {
 });
 
 @ObjectType({ description: 'The token of this request.' })
-export class CurrentToken {
+class CurrentToken {
   constructor(readonly principal: Principal) {
     this.kind = TokenKind[principal.kind];
     this.scopes = grantedScopes(principal);
@@ -117,14 +114,12 @@ class UsersResolver {
   @RequireScopes('read')
   @CachePolicy('mirror')
   @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if there is no such user.' })
-  async user(
+  user(
     @Args() { user: input }: UserArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<User> {
-    const user = await this.service.findSelected(input, objectSelection(info, 'groups'), reader);
-    if (user === null) throw notFound(USER_TABLE, 'user', lookupOf(USER_TABLE, input).by);
-    return user;
+    return this.service.getSelected(input, 'user', objectSelection(info, 'groups'), reader);
   }
 
   @RequireScopes('directory')

@@ -1,5 +1,3 @@
-import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { viewerOf } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { ChangeLog } from '../changes/change-log.js';
@@ -10,46 +8,7 @@ import type { DirectoryDataSource } from '../database/connections/data-source.js
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
 import type { Viewer } from '../database/visibility/viewer.js';
-import { MirrorFollowing } from '../mirror/following.js';
-import { NO_FAILURE, WebhookEntity, type WebhookState } from './webhook.entity.js';
-
-/** Another leader or an operator has changed the state of the receiver since it was read. */
-export class StateChangedError extends Error {}
-
-/** Stores how far each receiver is. Only the leader writes. */
-@Injectable()
-export class WebhookStates {
-  constructor(
-    private readonly database: Database,
-    private readonly following: MirrorFollowing,
-  ) {}
-
-  /** @param begin returns the cursor at which a new receiver begins */
-  async read(id: string, begin: () => Promise<string>): Promise<WebhookState> {
-    const found = await this.write((manager) => manager.findOneBy(WebhookEntity, { id }));
-    if (found !== null) return found;
-    const cursor = await begin();
-    return this.write((manager) =>
-      manager.save(manager.create(WebhookEntity, { ...NO_FAILURE, id, cursor, disabledAt: null })),
-    );
-  }
-
-  /** @throws StateChangedError */
-  async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState> {
-    const { id, cursor, attempts, failedSeconds } = state;
-    const same = { id, cursor, attempts, failedSeconds };
-    const { affected } = await this.write((manager) => manager.update(WebhookEntity, same, changes));
-    if (affected === 0) throw new StateChangedError();
-    return { ...state, ...changes };
-  }
-
-  private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
-    return this.database.transaction(async (manager) => {
-      await this.following.admit(manager);
-      return work(manager);
-    });
-  }
-}
+import { NO_FAILURE, WebhookEntity } from './webhook.entity.js';
 
 /** A receiver has scopes and no user. */
 export function principalOfWebhook({ id, scopes }: WebhookTarget): Principal {

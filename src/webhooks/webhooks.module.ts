@@ -1,22 +1,24 @@
 import { setMaxListeners } from 'node:events';
-import { Inject, Logger, Module } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, Logger, Module } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { AccessLog } from '../access-log/access-log.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
-import type { PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { ChangeLog } from '../changes/change-log.js';
-import type { Change } from '../changes/change.model.js';
+import { accessOf, type Change } from '../changes/change.model.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
+import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { MirrorFollowing } from '../mirror/following.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { deliver } from './deliver.js';
-import { principalOfWebhook, StateChangedError, viewerOfWebhook, WebhookStates } from './webhook-state.js';
-import { NO_FAILURE, POSITION_LOST, type WebhookState } from './webhook.entity.js';
+import { principalOfWebhook, viewerOfWebhook } from './webhook-state.js';
+import { NO_FAILURE, POSITION_LOST, WebhookEntity, type WebhookState } from './webhook.entity.js';
 
 /** Changes that one statement reads. */
 const PART_SIZE = 100;
@@ -29,15 +31,45 @@ const LONGEST_PAUSE = 600;
 /** Seconds of failures until a receiver is disabled. */
 const LONGEST_FAILING = 3 * 86_400;
 
-const USER_ACCESS: PersonalDataAccess = { fields: ['Change.userId', 'Change.userNodeId'], users: [1, 1] };
+/** Stores how far each receiver is. Only the leader writes. */
+@Injectable()
+class WebhookStates {
+  constructor(
+    private readonly database: Database,
+    private readonly following: MirrorFollowing,
+  ) {}
+
+  /** @param begin returns the cursor at which a new receiver begins */
+  async read(id: string, begin: () => Promise<string>): Promise<WebhookState> {
+    const found = await this.write((manager) => manager.findOneBy(WebhookEntity, { id }));
+    if (found !== null) return found;
+    const cursor = await begin();
+    return this.write((manager) =>
+      manager.save(manager.create(WebhookEntity, { ...NO_FAILURE, id, cursor, disabledAt: null })),
+    );
+  }
+
+  /** Returns the new state; null if another leader or an operator has changed it since it was read. */
+  async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState | null> {
+    const { id, cursor, attempts, failedSeconds } = state;
+    const same = { id, cursor, attempts, failedSeconds };
+    const { affected } = await this.write((manager) => manager.update(WebhookEntity, same, changes));
+    return affected === 0 ? null : { ...state, ...changes };
+  }
+
+  private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (manager) => {
+      await this.following.admit(manager);
+      return work(manager);
+    });
+  }
+}
 
 /** Delivers the changes that one receiver selects, one after another (docs/adr/0046). */
 class WebhookRun {
   private readonly logger = new Logger('Webhooks');
   private readonly groups: ReadonlySet<string> | null;
   private readonly principal;
-  /** As the database has it. Null: to be read. */
-  private state: WebhookState | null = null;
   /** When the last attempt failed in this process, and the state after that. */
   private failed: { readonly at: number; readonly state: WebhookState } | null = null;
 
@@ -54,42 +86,36 @@ class WebhookRun {
 
   /** Delivers what is new, up to the first failure. Never throws. Returns for how many milliseconds there is nothing to do. */
   async step(signal: AbortSignal): Promise<number> {
+    let state: WebhookState | null = null;
     try {
       const begin = async () => (await this.log.readEnd(this.viewer)).cursor;
-      this.state ??= await this.states.read(this.target.id, begin);
-      return await this.advance(this.state, signal);
+      state = await this.states.read(this.target.id, begin);
+      const pause = state.disabledAt === null ? this.pauseOf(state) : RETRY_MS;
+      // An operator can end it.
+      return pause > 0 ? Math.min(pause, RETRY_MS) : await this.advance(state, signal);
     } catch (error) {
-      const isChanged = error instanceof StateChangedError;
-      if (!isChanged && !signal.aborted) await this.recover(error).catch(() => undefined);
-      this.state = null;
-      return isChanged ? 0 : RETRY_MS;
+      if (!signal.aborted) await this.recover(error, state).catch(() => undefined);
+      return RETRY_MS;
     }
   }
 
-  private async advance(state: WebhookState, signal: AbortSignal): Promise<number> {
-    const pause = state.disabledAt === null ? this.pauseOf(state) : RETRY_MS;
-    if (pause > 0) {
-      // An operator can end it.
-      this.state = null;
-      return Math.min(pause, RETRY_MS);
-    }
+  private async advance(begin: WebhookState, signal: AbortSignal): Promise<number> {
     const filter = { kinds: this.target.kinds ?? null };
-    const { changes, end, hasMore } = await this.log.readAfter(state.cursor, PART_SIZE, filter, this.viewer);
+    const { changes, end, hasMore } = await this.log.readAfter(begin.cursor, PART_SIZE, filter, this.viewer);
+    let state = begin;
     for (const { change, cursor } of changes) {
       if (!this.selects(change)) continue;
       const failure = await deliver(this.target, change, signal);
       // Without an answer, the next leader delivers it again.
       if (signal.aborted) return 0;
-      if (failure !== null) {
-        await this.noteFailure(failure);
-        return 0;
-      }
-      if (change.userId !== null) this.accessLog.note(this.principal, USER_ACCESS);
-      await this.moveTo(cursor);
+      if (failure === null && change.userId !== null) this.accessLog.note(this.principal, accessOf(1));
+      const next = failure === null ? await this.moveTo(state, cursor) : await this.fail(state, failure);
+      if (failure !== null || next === null) return 0;
+      state = next;
     }
     // Also over changes that are not selected, so that the position does not expire.
-    await this.moveTo(end.cursor);
-    return hasMore ? 0 : POLL_MS;
+    const isMoved = (await this.moveTo(state, end.cursor)) !== null;
+    return hasMore || !isMoved ? 0 : POLL_MS;
   }
 
   /** Milliseconds until the next attempt: 1, 2, 4 … seconds after the last one, unless an operator has changed the state since. */
@@ -107,24 +133,23 @@ class WebhookRun {
     return this.groups.has(foldId(groupId)) || (previousId !== null && this.groups.has(foldId(previousId)));
   }
 
-  private async moveTo(cursor: string): Promise<void> {
-    const { state } = this;
-    if (state === null || (state.cursor === cursor && state.attempts === 0)) return;
-    this.state = await this.states.change(state, { ...NO_FAILURE, cursor });
+  private async moveTo(state: WebhookState, cursor: string): Promise<WebhookState | null> {
+    if (state.cursor === cursor && state.attempts === 0) return state;
+    const next = await this.states.change(state, { ...NO_FAILURE, cursor });
     this.failed = null;
-    if (state.attempts > 0)
+    if (next !== null && state.attempts > 0)
       this.logger.log(`The webhook «${state.id}» accepts changes again after ${state.failedSeconds} s`);
+    return next;
   }
 
-  private async noteFailure(failure: string): Promise<void> {
-    const { state } = this;
-    if (state === null) return;
+  private async fail(state: WebhookState, failure: string): Promise<WebhookState | null> {
     const at = performance.now();
     const failedSeconds = state.failedSeconds + Math.round((at - (this.failed?.at ?? at)) / 1000);
     const disabledAt = failedSeconds > LONGEST_FAILING ? new Date() : null;
     const changes = { attempts: state.attempts + 1, failedSeconds, failure, disabledAt };
-    this.state = await this.states.change(state, changes);
-    this.failed = { at, state: this.state };
+    const next = await this.states.change(state, changes);
+    if (next === null) return null;
+    this.failed = { at, state: next };
     if (state.attempts === 0)
       this.logger.warn(
         `The webhook «${state.id}» does not accept a change: ${failure}. It is tried again for three days`,
@@ -133,16 +158,17 @@ class WebhookRun {
       this.logger.error(
         `The webhook «${state.id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ./directory webhook enable ${state.id}`,
       );
+    return next;
   }
 
-  private async recover(error: unknown): Promise<void> {
+  private async recover(error: unknown, state: WebhookState | null): Promise<void> {
     const { id } = this.target;
     const code = error instanceof ServiceError ? error.code : null;
     if (code === null)
       this.logger.error(`The webhook «${id}» waits: ${error instanceof Error ? error.message : ''}`);
-    if (this.state === null || (code !== 'INVALID_CURSOR' && code !== 'CHANGE_CURSOR_EXPIRED')) return;
+    if (state === null || (code !== 'INVALID_CURSOR' && code !== 'CHANGE_CURSOR_EXPIRED')) return;
     // A restored database has another position, which is tried next.
-    await this.states.change(this.state, { disabledAt: new Date(), failure: POSITION_LOST });
+    await this.states.change(state, { disabledAt: new Date(), failure: POSITION_LOST });
     this.logger.error(
       `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now, and then let it read everything`,
     );
@@ -152,9 +178,8 @@ class WebhookRun {
 /** Sends changes from the process that leads the synchronization. Loaded only where there are receivers. */
 @Module({ imports: [AccessLogModule, MirrorModule], providers: [ChangeLog, WebhookStates] })
 export class WebhooksModule {
-  /** Counts what ends pauses: revisions, and the end of the leadership. */
-  private news = 0;
-  private readonly paused = new Set<() => void>();
+  /** Aborted by a revision, and by the end of the leadership: they end pauses. */
+  private news = newsSignal();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -165,8 +190,8 @@ export class WebhooksModule {
     revisions: Revisions,
   ) {
     const wake = () => {
-      this.news++;
-      for (const end of this.paused) end();
+      this.news.abort();
+      this.news = newsSignal();
     };
     revisions.onChanged(wake);
     mirror.whileLeading(async (signal) => {
@@ -185,18 +210,16 @@ export class WebhooksModule {
   private async send(run: WebhookRun, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Before the log is read, so that a revision that comes meanwhile ends the pause.
-      const { news } = this;
+      const { signal: news } = this.news;
       const pause = await run.step(signal);
-      if (pause === 0 || this.news !== news) continue;
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(timer);
-          this.paused.delete(end);
-          resolve();
-        };
-        const timer = setTimeout(end, pause);
-        this.paused.add(end);
-      });
+      await sleep(pause, undefined, { signal: news }).catch(() => undefined);
     }
   }
+}
+
+/** Each receiver listens to it. */
+function newsSignal(): AbortController {
+  const news = new AbortController();
+  setMaxListeners(0, news.signal);
+  return news;
 }

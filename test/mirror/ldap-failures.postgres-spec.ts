@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp } from '../../src/create-app.js';
+import { createApp } from '../../src/app.module.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { changesNothing } from '../../src/mirror/revision/revision.js';

@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
-import { createApp } from '../../src/create-app.js';
+import { createApp } from '../../src/app.module.js';
 import { NO_SAMPLE } from './builders/built-in-config.js';
 import { findFreePort } from './servers/postgres.mjs';
 import type { TestService } from './servers/service.js';

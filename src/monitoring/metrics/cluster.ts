@@ -71,30 +71,21 @@ function send(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
-/** In the other processes of a cluster. */
-export class ClusterMetrics {
-  private readonly waiting: ((text: string) => void)[] = [];
-
-  /** @param readOwn reads the metrics of this process */
-  constructor(readOwn: () => Promise<MetricFamilies>) {
-    process.on('message', ({ metrics }: Message) => {
-      if (metrics === 'ask')
-        void readOwn().then((families) => {
-          this.send({ metrics: families });
-        });
-      else if (metrics !== undefined && 'text' in metrics) this.waiting.shift()?.(metrics.text);
+/**
+ * In the other processes of a cluster.
+ * @param readOwn reads the metrics of this process
+ * @returns what reads the metrics of all processes in the Prometheus text format
+ */
+export function joinMetrics(readOwn: () => Promise<MetricFamilies>): () => Promise<string> {
+  const waiting: ((text: string) => void)[] = [];
+  const sendToFirst = (message: Message) => process.send?.(message, undefined, undefined, () => undefined);
+  process.on('message', ({ metrics }: Message) => {
+    if (metrics === 'ask') void readOwn().then((families) => sendToFirst({ metrics: families }));
+    else if (metrics !== undefined && 'text' in metrics) waiting.shift()?.(metrics.text);
+  });
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      sendToFirst({ metrics: 'ask' });
     });
-  }
-
-  /** Returns the metrics of all processes in the Prometheus text format. */
-  readAll(): Promise<string> {
-    return new Promise((resolve) => {
-      this.waiting.push(resolve);
-      this.send({ metrics: 'ask' });
-    });
-  }
-
-  private send(message: Message): void {
-    process.send?.(message, undefined, undefined, () => undefined);
-  }
 }

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import { collectDefaultMetrics, type Counter, type Histogram, Registry } from 'prom-client';
 import { readBuild } from '../../config/build.js';
-import { ClusterMetrics, type MetricFamilies } from './cluster.js';
+import { joinMetrics, type MetricFamilies } from './cluster.js';
 
 /** Milliseconds between two measurements of the event loop delay. */
 const PRECISION = 20;
@@ -66,7 +66,7 @@ export class MetricsRegistry implements OnApplicationBootstrap {
   private readonly registry = new Registry();
   private isMeasured = false;
   /** Null: no other process serves requests. */
-  private ofCluster: ClusterMetrics | null = null;
+  private readCluster: (() => Promise<string>) | null = null;
 
   /** @param serviceName the label `service_name` of all metrics */
   constructor(
@@ -79,12 +79,12 @@ export class MetricsRegistry implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    if (cluster.isWorker) this.ofCluster = new ClusterMetrics(() => this.families());
+    if (cluster.isWorker) this.readCluster = joinMetrics(() => this.families());
   }
 
   /** Returns all metrics in the Prometheus text format, version 0.0.4. */
   async text(): Promise<string> {
-    if (this.ofCluster !== null) return this.ofCluster.readAll();
+    if (this.readCluster !== null) return this.readCluster();
     await this.refresh();
     return this.registry.metrics();
   }

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { Environment } from '../../../src/config/config.js';
-import { createApp } from '../../../src/create-app.js';
+import { createApp } from '../../../src/app.module.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../../src/mirror/status/mirror-state.js';
 import { eventually, isEqual } from '../eventually.js';

@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import type { Scope } from '../../../src/auth/principal.js';
 import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
 import { type VisibilityConfig, withRules } from '../../../src/config/model/mapping.js';
-import { createApp } from '../../../src/create-app.js';
+import { createApp } from '../../../src/app.module.js';
 import { Revisions } from '../../../src/database/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { Session } from '../../../src/mirror/leadership.js';
