@@ -1,5 +1,4 @@
 import { DataSource } from 'typeorm';
-import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { pruneChanges } from '../../src/mirror/revision/change-log.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
@@ -25,22 +24,6 @@ const prune = ({ app }: TestService) => pruneChanges(app.get(DataSource), 7);
 async function countRows({ app }: TestService): Promise<number> {
   return (await app.get(DataSource).query<unknown[]>('select from changes')).length;
 }
-
-describe('expired changes of a directory that cannot be read', () => {
-  const service = TestService.forSuite({
-    ldif: buildLdif(PEOPLE, GROUPS),
-    logged: true,
-    environment: { DIRECTORY_CHANGES_DAYS: '7' },
-  });
-
-  it('are deleted', async () => {
-    service.replaceDirectory('this is no LDIF');
-    await service.until(async () => (await service.app.get(MirrorState).get()).state === SyncState.FAILING);
-    await age(service, 4);
-    await prune(service);
-    expect(await countRows(service)).toBe(6);
-  });
-});
 
 describe('expired changes', () => {
   const service = TestService.forSuite({

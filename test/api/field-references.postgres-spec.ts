@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { addAttributes } from '../support/builders/custom-fields.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -62,15 +63,7 @@ function directory(people = NAMES, lines: Lines = LINES): string {
     people.map((id) => ({ id })),
     [{ id: 'choir', members: people.filter((id) => id !== 'dan') }, { id: 'club' }],
   );
-  const records = ldif.split('\n\n').map((record) => {
-    const [, dn = ''] = /^dn:: (\S+)$/m.exec(record) ?? [];
-    const [, id = ''] = /^\w+=([\w.]+),/.exec(Buffer.from(dn, 'base64').toString()) ?? [];
-    const more = (lines[id] ?? []).map(
-      ([name, value]) => `\n${name}:: ${Buffer.from(value).toString('base64')}`,
-    );
-    return `${record.trimEnd()}${more.join('')}`;
-  });
-  return `${records.join('\n\n')}\n`;
+  return addAttributes(ldif, lines);
 }
 
 describe('references between users and groups', () => {

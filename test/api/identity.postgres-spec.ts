@@ -31,7 +31,11 @@ const ANNA_AGAIN = [
 const CLUB_AGAIN = [{ id: 'CLUB' }, { nodeId: nodeIdOf('Group', CLUB) }];
 
 describe('an input that identifies an object', () => {
-  const service = TestService.forSuite({ ldif: LDIF, logged: true });
+  const service = TestService.forSuite(() => ({
+    ldif: LDIF,
+    logged: true,
+    environment: modelSetting('users:\n  disabled: (sn=gone)\n'),
+  }));
   let authorization: string;
 
   beforeAll(async () => {
@@ -157,18 +161,6 @@ describe('an input that identifies an object', () => {
     }
     expect(codes.size).toBe(1);
   });
-});
-
-describe('a filter by identity', () => {
-  const service = TestService.forSuite(() => ({
-    ldif: LDIF,
-    environment: modelSetting('users:\n  disabled: (sn=gone)\n'),
-  }));
-  let authorization: string;
-
-  beforeAll(async () => {
-    authorization = await service.serviceAccount('read', 'directory');
-  });
 
   async function find(filter: object): Promise<string[]> {
     const { users } = await service.read<{ users: { totalCount: number; nodes: { id: string }[] } }>(
@@ -194,7 +186,7 @@ describe('a filter by identity', () => {
     [{ active: false }, ['emil']],
     [{ active: false, ids: ['anna', 'emil'] }, ['emil']],
     [{ active: true, memberOf: { id: 'club' }, role: { is: 'MEMBER', strict: true } }, ['anna', 'cleo']],
-  ])('finds those for whom all parts hold (%#)', async (filter, expected) =>
+  ])('is part of a filter, which finds those for whom all parts hold (%#)', async (filter, expected) =>
     expect(await find(filter)).toEqual(expected),
   );
 });

@@ -137,49 +137,4 @@ describe('a filter', () => {
   }
 });
 
-describe('a group', () => {
-  const service = TestService.forSuite({
-    ldif: buildLdif(
-      [
-        { id: 'anna', name: 'Anna Åberg' },
-        { id: 'ben', name: 'Ben' },
-        { id: 'cleo', name: 'Cleo' },
-      ],
-      [
-        { id: 'club', name: 'Club', members: ['anna', '@team'], owners: ['ben'] },
-        { id: 'team', name: 'Team', members: ['cleo'], admins: ['anna'] },
-      ],
-    ),
-  });
-  let authorization: string;
-
-  beforeAll(async () => {
-    authorization = await service.serviceAccount('read');
-  });
-
-  it('has direct members and members of inner groups, with the origin of their roles', async () => {
-    const data = await service.read(
-      `{ group(group: {id: "CLUB"}) { id members(first: 10) { totalCount nodes {
-        user { id } role { value direct inheritedFrom { id } } } } } }`,
-      { authorization },
-    );
-    expect(data).toEqual({
-      group: {
-        id: 'club',
-        members: {
-          totalCount: 3,
-          nodes: [
-            { user: { id: 'anna' }, role: { value: 'MEMBER', direct: 'MEMBER', inheritedFrom: [] } },
-            { user: { id: 'ben' }, role: { value: 'OWNER', direct: 'OWNER', inheritedFrom: [] } },
-            {
-              user: { id: 'cleo' },
-              role: { value: 'MEMBER', direct: null, inheritedFrom: [{ id: 'team' }] },
-            },
-          ],
-        },
-      },
-    });
-  });
-});
-
 const COUNT = 'query ($filter: UserFilter) { users(first: 1, filter: $filter) { totalCount } }';

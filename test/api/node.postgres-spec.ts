@@ -28,7 +28,7 @@ describe('a node id', () => {
     environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: OWNER }]) },
     ldif: buildLdif(
       [
-        { id: OWNER, name: 'Anna', email: 'anna@example.org', uuid: ANNA },
+        { id: OWNER, name: 'Anna', givenName: 'A', email: 'anna@example.org', schoolYear: '1A', uuid: ANNA },
         { id: 'ben', name: 'Ben', uuid: BEN },
         { id: 'zoe', name: 'Zoe', uuid: ZOE },
       ],
@@ -143,31 +143,6 @@ describe('a node id', () => {
     ]);
   });
 
-  it('leads to nothing for a service account that is limited to other groups', async () => {
-    const limited = await service.limitedAccount(['club'], 'read', 'directory');
-    const nodeIds = [
-      nodeIdOf('User', ZOE),
-      nodeIdOf('User', BEN),
-      nodeIdOf('Group', ZOO),
-      nodeIdOf('Group', CLUB),
-    ];
-    const all = ['zoe', 'ben', 'zoo', 'club'];
-    const visible = [null, 'ben', null, 'club'];
-    // No response of one account is that of the other one.
-    for (const [authorization, expected] of [
-      [account, all],
-      [limited, visible],
-      [account, all],
-    ] as const) {
-      const nodes = await nodesOf(nodeIds, authorization);
-      expect(nodes.map((node) => node?.id ?? null)).toEqual(expected);
-      for (const [index, nodeId] of nodeIds.entries()) {
-        const one = await service.read(`{ node(nodeId: "${nodeId}") { nodeId } }`, { authorization });
-        expect(one).toEqual({ node: expected[index] === null ? null : { nodeId } });
-      }
-    }
-  });
-
   it.each([
     ['User', 'read', ['profile']],
     ['Group', 'read', ['profile']],
@@ -256,28 +231,18 @@ describe('a node id', () => {
       expect(errors[0]?.extensions).toMatchObject({ argument: 'nodeIds' });
     }
   });
-});
 
-describe('a fragment on Person', () => {
-  const service = TestService.forSuite({
-    ldif: buildLdif(
-      [{ id: OWNER, name: 'Ada', givenName: 'A', schoolYear: '1A' }],
-      [{ id: 'club', members: [OWNER] }],
-    ),
-  });
-
-  it('serves users and profiles', async () => {
-    const authorization = await service.accessToken('profile read', 'demo-basic');
+  it('may be of a user or a profile: a fragment on Person serves both', async () => {
     const data = await service.read<Record<'user' | 'profile', object>>(
       `{ user(user: {id: "${OWNER}"}) { ...P } profile { ...P } }
        fragment P on Person { id name givenName email schoolYear photo groups(first: 2) { totalCount nodes { group { id } } } }`,
-      { authorization },
+      { authorization: person },
     );
     expect(data.user).toEqual({
       id: OWNER,
-      name: 'Ada',
+      name: 'Anna',
       givenName: 'A',
-      email: null,
+      email: 'anna@example.org',
       schoolYear: '1A',
       photo: null,
       groups: { totalCount: 1, nodes: [{ group: { id: 'club' } }] },

@@ -19,7 +19,10 @@ const INVALID = 'users: {base: people}\n';
 /** A query that is sent by its id. */
 const DOCUMENTS = JSON.stringify({ known: '{ user(user: {id: "anna"}) { id } }' });
 
-describe.each([1, 2])('a model file that is edited while processes for requests run: %d', (workers) => {
+/** Processes for requests. */
+const WORKERS = 2;
+
+describe('a model file that is edited while processes for requests run', () => {
   const { DIRECTORY_MODEL: model } = modelSetting(modelWith('line'));
   const issuer = forSuite(() => ExternalIssuerProcess.start());
   let database: TestDatabase;
@@ -36,7 +39,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     documents = join(file, '../documents.json');
     writeFileSync(documents, DOCUMENTS);
     settings = join(file, '../settings');
-    writeFileSync(settings, `WORKERS=${workers}\n`);
+    writeFileSync(settings, `WORKERS=${WORKERS}\n`);
     setPhone('0');
     config = { host: '127.0.0.1', port: await findFreePort() };
     service = TestProcess.start('main', [], {
@@ -94,15 +97,6 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     expect(service.stdout + service.stderr).not.toContain(`${model}:`);
   });
 
-  if (workers === 1) {
-    it('needs a restart, which SIGHUP says', async () => {
-      process.kill(service.id, 'SIGHUP');
-      await service.untilPrinted(/SIGHUP: one process cannot replace itself\. Restart it/);
-      expect(await read('line')).toEqual({ line: '2' });
-    });
-    return;
-  }
-
   it('makes a start on a used port fail with an error in JSON', async () => {
     const second = TestProcess.start('cli', ['serve', '--json'], {
       ...issuer.environment,
@@ -134,7 +128,7 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     writeFileSync(settings, 'WORKERS=3\nGRAPHQL_INTROSPECTION=false\n');
     process.kill(service.id, 'SIGHUP');
     await service.untilPrinted(/All processes were replaced/);
-    expect(service.children).toHaveLength(workers);
+    expect(service.children).toHaveLength(WORKERS);
     const schema = await post(
       { config },
       { query: '{ __schema { queryType { name } } }' },

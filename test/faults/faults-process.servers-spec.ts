@@ -1,9 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { runCommand } from '../support/clients/command.js';
-import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
@@ -12,8 +9,6 @@ import { variable } from '../support/servers/store.js';
 import { findFaketime } from '../support/servers/system-packages.mjs';
 import { WatchedService } from '../support/watched-service.js';
 
-/** Milliseconds for which the event loop is blocked. */
-const HELD = 1000;
 const HOURS = 2;
 /** Requests per minute. */
 const REQUESTS = 10_000;
@@ -53,13 +48,10 @@ function signAt(hours: number, sub = 'p0'): Promise<string> {
 describe('a process', () => {
   let clock: string;
   let service: WatchedService;
-  let person: string;
-  let account: string;
 
   beforeAll(async () => {
     clock = join(variable('TEST_WORK_DIRECTORY'), 'clock');
     setClock(0);
-    let url = '';
     service = await WatchedService.start({
       ldif: directory(),
       environment: {
@@ -72,12 +64,7 @@ describe('a process', () => {
         FAKETIME_NO_CACHE: '1',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
       },
-      reachDatabase: (direct) => (url = direct),
     });
-    const words = ['create', '--id', 'soak', '--name', 'Soak', '--scopes', 'read,directory', '--json'];
-    const { stdout } = await runCommand(['service-account', ...words], { DATABASE_URL: url });
-    person = await signAt(0);
-    account = `Basic ${(JSON.parse(stdout) as { token: string }).token}`;
   });
 
   afterEach(() => setClock(0));
@@ -90,43 +77,6 @@ describe('a process', () => {
   }
 
   const sendRequest = (authorization: string) => post(service, { query: NAMES }, { authorization });
-
-  /** The smallest of twenty delays, which other load disturbs least: a queue delays each of them. */
-  async function latency(): Promise<number> {
-    const times: number[] = [];
-    for (let time = 0; time < 20; time++) {
-      const begun = performance.now();
-      await sendRequest(account);
-      times.push(performance.now() - begun);
-    }
-    return Math.min(...times);
-  }
-
-  it.each<[string, () => Promise<unknown>]>([
-    ['is stopped', () => stopFor(HELD)],
-    ['blocks its event loop', () => service.hold(HELD)],
-  ])('that %s for a second loses no request, and is as fast as before', async (_, hold) => {
-    const usual = await latency();
-    const headers = { 'content-type': 'application/json', authorization: person };
-    const request = { method: 'POST', headers, body: JSON.stringify({ query: NAMES }) };
-    const clients = new ContinuousClients(service, { count: 4, pause: 20, request });
-    await clients.untilAnswered(20);
-    await hold();
-    const { status } = await send(service, { path: '/_health' });
-    await clients.untilAnswered(clients.answered + 20);
-    await clients.end();
-    // Simultaneous reconnections may be rejected for a moment.
-    const problems = clients.failures.filter(({ what }) => !what.startsWith('503'));
-    expect([status, problems]).toEqual([200, []]);
-    // Repeated, because other processes may keep the machine busy.
-    await eventually(async () => (await latency()) < 3 * usual, true);
-  });
-
-  async function stopFor(milliseconds: number): Promise<void> {
-    service.freeze();
-    await sleep(milliseconds);
-    service.resume();
-  }
 
   interface Served {
     users: { nodes: { id: string; name: string; photo: string }[] };

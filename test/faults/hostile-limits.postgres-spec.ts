@@ -8,9 +8,229 @@ import {
   send,
   sendBytes,
 } from '../support/clients/http.js';
-import { LIMIT_CASES, operation } from '../support/builders/limit-cases.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
+import { repeat } from '../support/builders/hostile-documents.js';
+
+type Refusal = readonly [status: number, code: string];
+
+/** A limit, and the kinds of requests that can reach it. */
+interface LimitCase {
+  readonly what: string;
+  /** The largest value that is accepted. */
+  readonly limit: number;
+  readonly refusal: Refusal;
+  /** Builds a request with this value, which is valid otherwise. */
+  readonly ways: Readonly<Record<string, (count: number) => HttpRequest>>;
+  /** The expected error if it differs from the usual one. */
+  readonly refusals?: Readonly<Record<string, Refusal>>;
+}
+
+const TOO_COMPLEX: Refusal = [400, 'QUERY_TOO_COMPLEX'];
+const TOO_LARGE = 'PAYLOAD_TOO_LARGE';
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+function operation(query: string, variables: Record<string, unknown> = {}): HttpRequest {
+  return { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify({ query, variables }) };
+}
+
+/** A group with its deepest field on this level. */
+function levels(count: number): string {
+  const steps = Array.from({ length: count - 2 }, (_, at) =>
+    at % 2 === 0 ? 'subgroups(first: 1)' : 'nodes',
+  );
+  const innermost = steps.length % 2 === 0 ? 'id' : 'totalCount';
+  return `${steps.map((step) => `${step} { `).join('')}${innermost}${' }'.repeat(steps.length)}`;
+}
+
+const CLUB = 'group(group: {id: "club"})';
+const aliases = (count: number) => repeat(count, (at) => `a${at}: __typename`);
+const roots = (count: number, more = '') => repeat(count, (at) => `a${at}: buildInfo ${more} { version }`);
+const directives = (count: number, value = 'true') => repeat(count, `__typename @include(if: ${value})`);
+
+/** A document of this many tokens: three per fragment, and a remainder. */
+function tokens(count: number): string {
+  const fragments = Math.floor((count - 1) / 3);
+  return `${'... { '.repeat(fragments)}${repeat(count - 3 * fragments, '__typename')}${' }'.repeat(fragments)}`;
+}
+
+/** With these page sizes: 19,800 nodes, 198 around them, and one for each of the last page. */
+const nodes = (count: number, inner = '100', more = String(count - 19_998)) =>
+  `${CLUB} { ${repeat(2, (at) => `a${at}: members(first: 99) { nodes { user { groups(first: ${inner}) { totalCount } } } }`)} } groups(first: ${more}) { totalCount }`;
+
+/** A list below each of 9,800 memberships, with a text. */
+const belowEach = (text: string) =>
+  `groups(first: 100) { nodes { members(first: 98) { nodes { group { members(first: 0, filter: {schoolYear: ${text}}) { totalCount } } } } } }`;
+
+/** A request target of this many bytes. */
+const url = (count: number, query: string) => `/graphql/v1?query=${query}&x=`.padEnd(count, 'x');
+
+const body = (count: number, filling: string): Buffer => {
+  const [start, end] = ['{"query":"{__typename}","x":"', '"}'];
+  const room = count - start.length - end.length;
+  const size = Buffer.byteLength(filling);
+  return Buffer.from(`${start}${filling.repeat(Math.floor(room / size))}${'x'.repeat(room % size)}${end}`);
+};
+
+const LIMIT_CASES: readonly LimitCase[] = [
+  {
+    what: 'levels',
+    limit: 12,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${CLUB} { ${levels(count)} } }`),
+      'through fragments': (count) =>
+        operation(`{ ... { ...A } } fragment A on Query { ${CLUB} { ... on Group { ${levels(count)} } } }`),
+      'by a variable': (count) =>
+        operation(`query ($yes: Boolean!) { ${CLUB} { id ... @include(if: $yes) { ${levels(count)} } } }`, {
+          yes: true,
+        }),
+    },
+  },
+  {
+    what: 'aliases',
+    limit: 30,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${aliases(count)} }`),
+      'through fragments': (count) =>
+        operation(`{ ...A ...A ${aliases(count - 20)} } fragment A on Query { ... { ${aliases(10)} } }`),
+      'on objects of a union': (count) =>
+        operation(`{ search(query: "cl", first: 1) { nodes { ... on Group { ${aliases(count)} } } } }`),
+      'by a variable': (count) =>
+        operation(`query ($yes: Boolean!) { ... @include(if: $yes) { ${aliases(count)} } }`, { yes: true }),
+    },
+  },
+  {
+    what: 'root fields',
+    limit: 20,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${roots(count)} }`),
+      'through fragments': (count) =>
+        operation(`{ ...A ...B } fragment A on Query { ${roots(count - 5)} } fragment B on Query { ...C }
+          fragment C on Query { ${repeat(5, (at) => `b${at}: buildInfo { version }`)} }`),
+      'by variables': (count) =>
+        operation(
+          `query ($yes: Boolean!, $no: Boolean!) { ${roots(count, '@include(if: $yes)')} b: buildInfo @include(if: $no) { version } }`,
+          { yes: true, no: false },
+        ),
+    },
+  },
+  {
+    what: 'tokens',
+    limit: 1000,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${tokens(count - 2)} }`),
+      'through fragments': (count) => operation(`{ ...A } fragment A on Query { ${tokens(count - 10)} }`),
+      'with variables': (count) =>
+        operation(`query ($no: Boolean!) { a: __typename @skip(if: $no) ${tokens(count - 21)} }`, {
+          no: false,
+        }),
+    },
+  },
+  {
+    what: 'directives',
+    limit: 50,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${directives(count)} }`),
+      'through fragments': (count) =>
+        operation(
+          `{ ${repeat(4, '...A @skip(if: false)')} ${directives(count - 44)} } fragment A on Query { ${directives(10)} }`,
+        ),
+      'by variables': (count) =>
+        operation(`query ($yes: Boolean!) { ${directives(count, '$yes')} }`, { yes: true }),
+    },
+  },
+  {
+    what: 'requested nodes',
+    limit: 20_000,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${nodes(count)} }`),
+      'through fragments': (count) =>
+        operation(`{ ...A ...A } fragment A on Query { ... { ${nodes(count)} } }`),
+      'by variables': (count) =>
+        operation(`query ($inner: Int = 100, $more: Int!) { ${nodes(count, '$inner', '$more')} }`, {
+          more: count - 19_998,
+        }),
+    },
+  },
+  {
+    what: 'nodes of a page',
+    limit: 100,
+    refusal: [400, 'GRAPHQL_VALIDATION_FAILED'],
+    refusals: { 'by a variable': [400, 'BAD_USER_INPUT'], 'by a default': [400, 'BAD_USER_INPUT'] },
+    ways: {
+      directly: (count) => operation(`{ groups(first: ${count}) { totalCount } }`),
+      'from the end': (count) => operation(`{ groups(last: ${count}) { totalCount } }`),
+      'through fragments': (count) =>
+        operation(
+          `{ ${CLUB} { ...A } } fragment A on Group { ... { members(first: ${count}) { totalCount } } }`,
+        ),
+      'by a variable': (count) =>
+        operation('query ($n: Int) { groups(first: $n) { totalCount } }', { n: count }),
+      'by a default': (count) => operation(`query ($n: Int = ${count}) { groups(last: $n) { totalCount } }`),
+    },
+  },
+  {
+    what: 'characters of a name',
+    limit: 256,
+    refusal: [400, 'GRAPHQL_VALIDATION_FAILED'],
+    ways: {
+      'of an alias': (count) => operation(`{ ${'a'.repeat(count)}: __typename }`),
+      'of an alias in a fragment': (count) =>
+        operation(`{ ...A } fragment A on Query { ${CLUB} { ${'a'.repeat(count)}: id } }`),
+      'of a fragment': (count) =>
+        operation(`{ ...${'a'.repeat(count)} } fragment ${'a'.repeat(count)} on Query { __typename }`),
+      'of an operation': (count) => operation(`query ${'a'.repeat(count)} { __typename }`),
+      'of a variable': (count) =>
+        operation(`query ($${'a'.repeat(count)}: Boolean!) { __typename @skip(if: $${'a'.repeat(count)}) }`, {
+          ['a'.repeat(count)]: false,
+        }),
+    },
+  },
+  {
+    what: 'characters of an argument below 9,800 objects',
+    limit: 4699,
+    refusal: TOO_COMPLEX,
+    ways: {
+      directly: (count) => operation(`{ ${belowEach(`"${'x'.repeat(count)}"`)} }`),
+      'by a variable': (count) =>
+        operation(`query ($text: String) { ${belowEach('$text')} }`, { text: 'x'.repeat(count) }),
+    },
+  },
+  {
+    what: 'bytes of a body',
+    limit: 100_000,
+    refusal: [413, TOO_LARGE],
+    ways: {
+      directly: (count) => ({ method: 'POST', headers: JSON_HEADERS, body: body(count, 'x') }),
+      'in letters of several bytes': (count) => ({
+        method: 'POST',
+        headers: JSON_HEADERS,
+        body: body(count, '🎓'),
+      }),
+      'without its length': (count) => ({
+        method: 'POST',
+        headers: { ...JSON_HEADERS, 'transfer-encoding': 'chunked' },
+        body: body(count, 'x'),
+      }),
+    },
+  },
+  {
+    what: 'bytes of a URL',
+    limit: 8192,
+    refusal: [414, TOO_LARGE],
+    ways: {
+      directly: (count) => ({ path: url(count, '{__typename}') }),
+      encoded: (count) => ({ path: url(count, '%7B__typename%7D') }),
+      'by POST': (count) => ({ ...operation('{ __typename }'), path: url(count, '') }),
+    },
+  },
+];
 
 /** What the most nodes of an operation cost. */
 const POINTS = 200;

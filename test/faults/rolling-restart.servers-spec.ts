@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
-import { ResumingStream } from '../support/clients/event-stream.js';
-import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestHaproxy } from '../support/servers/haproxy.js';
-import { type Listening, post } from '../support/clients/http.js';
+import type { Listening } from '../support/clients/http.js';
 import { TestNginx } from '../support/servers/nginx.js';
 import { repetitions } from '../support/repetitions.js';
 import { ServiceProcesses } from '../support/servers/service-processes.js';
@@ -20,11 +18,6 @@ const PAUSE = 150;
 const QUERY = JSON.stringify({
   query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
 });
-
-interface Listed {
-  readonly edges: { cursor: string; node: { id: string } }[];
-  readonly pageInfo: { hasNextPage: boolean };
-}
 
 describe('two replicas behind balancers', () => {
   const replicas = forSuite(() =>
@@ -71,44 +64,6 @@ describe('two replicas behind balancers', () => {
     expect([ofNginx.failures, ofHaproxy.failures]).toEqual([[], []]);
     for (const { answered } of [ofNginx, ofHaproxy]) expect(answered).toBeGreaterThanOrEqual(REQUESTS);
     for (const { port } of replicas.each) expect(nginx.countSentTo(port)).toBeGreaterThan(REQUESTS / 4);
-  });
-
-  it('resume streams of changes without a gap or a repetition while the directory changes', async () => {
-    const authorization = replicas.each[0]?.authorization ?? '';
-    const stream = await ResumingStream.start(`http://127.0.0.1:${nginx.port}`, authorization);
-    const start = stream.lastEventId;
-    const restarting = new AbortController();
-    const writing = (async () => {
-      for (let round = 1; !restarting.signal.aborted; round++) {
-        const members = ['anna', 'ben', 'cleo'].filter((_, index) => ((round >> index) & 1) === 1);
-        const people = ['anna', 'ben', 'cleo'].map((id) => ({ id, name: `${id} ${round}` }));
-        replicas.replaceDirectory(buildLdif(people, [{ id: 'club', members }]));
-        await sleep(300);
-      }
-    })();
-    for (let round = 0; round < ROUNDS; round++) for (const replica of replicas.each) await replica.restart();
-    restarting.abort();
-    await writing;
-    replicas.replaceDirectory(
-      buildLdif([{ id: 'anna' }, { id: 'final' }], [{ id: 'club', members: ['anna'] }]),
-    );
-    await eventually(() => Promise.resolve(stream.events.some(({ data }) => data.userId === 'final')), true);
-    await stream.end();
-    const listed: string[] = [];
-    for (let after = start, hasMore = true; hasMore;) {
-      const query = `{ changes(first: 100, after: "${after}") { edges { cursor node { id } } pageInfo { hasNextPage } } }`;
-      const { body } = await post(
-        { config: { host: '127.0.0.1', port: nginx.port } },
-        { query },
-        { authorization },
-      );
-      const { changes } = (JSON.parse(body) as { data: { changes: Listed } }).data;
-      listed.push(...changes.edges.map(({ node }) => node.id));
-      after = changes.edges.at(-1)?.cursor ?? after;
-      hasMore = changes.pageInfo.hasNextPage;
-    }
-    expect(stream.events.map(({ data }) => data.id)).toEqual(listed);
-    expect(stream.connections).toBeGreaterThan(1);
   });
 
   it('lose only the current requests of a replica that is killed', async () => {

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
 import { TestProcess } from '../support/clients/command.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
-import { createDatabase, variable } from '../support/servers/store.js';
+import { variable } from '../support/servers/store.js';
 
 const execute = promisify(execFile);
 
@@ -107,25 +106,10 @@ describe('the service, started on the sample', () => {
     const beside = await start().end();
     expect([beside.code, withoutFirstLines(beside.stdout)]).toEqual([1, '']);
     expect(beside.stderr).toMatch(/^error: The port \d+ is in use\n {7}→ [^\n]+\n$/);
+    process.kill(third.id, 'SIGHUP');
+    await third.untilPrinted(/SIGHUP: one process cannot replace itself\. Restart it/);
     expect((await third.kill('SIGTERM')).code).toBe(0);
     expect(existsSync(join(directory, 'postgres', 'postmaster.pid'))).toBe(false);
-  });
-});
-
-describe('a port that is in use', () => {
-  it('is reported, and the database is released', async () => {
-    const database = await createDatabase();
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as { port: number };
-    const { code, stdout, stderr } = await TestProcess.start('main', [], {
-      PORT: String(port),
-      DATABASE_URL: database.url,
-    }).end();
-    server.close();
-    expect([code, withoutFirstLines(stdout)]).toEqual([1, '']);
-    expect(stderr).toBe(`error: The port ${port} is in use\n       → Stop what listens there, or set PORT\n`);
-    await database.drop();
   });
 });
 

@@ -5,6 +5,7 @@ import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
 import { TestService } from '../support/servers/service.js';
 import { createDatabase } from '../support/servers/store.js';
+
 const NAME = '{ user(user: {id: "p1"}) { name } }';
 const PARENTS = '{ group(group: {id: "all"}) { parents(first: 1) { totalCount nodes { id } } } }';
 
@@ -15,35 +16,19 @@ async function run(url: string, ...statements: string[]): Promise<void> {
   await client.end();
 }
 
-/** Responses to several uncached requests. */
-class MonotonicReader {
-  private asked = 0;
+let asked = 0;
 
-  private constructor(
-    private readonly service: TestService,
-    private readonly authorization: string,
-  ) {}
-
-  static async start(environment: Record<string, string> = {}, ldif = directoryOf(1)) {
-    const service = await TestService.start({
-      ldif,
-      environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: null }]), ...environment },
-      compared: false,
-    });
-    return {
-      service,
-      reader: new MonotonicReader(service, await service.accessToken('read directory', 'app')),
-    };
-  }
-
-  sendRequest(query: string) {
-    const uncached = query.replace('{ ', `{ a${++this.asked}: __typename `);
-    return post(this.service, { query: uncached }, { authorization: this.authorization });
-  }
-
-  async statusOf(query: string): Promise<number> {
-    return (await this.sendRequest(query)).status;
-  }
+/** A service, and requests to it that are not cached. */
+async function start(environment: Record<string, string>) {
+  const service = await TestService.start({
+    ldif: directoryOf(1),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: null }]), ...environment },
+    compared: false,
+  });
+  const authorization = await service.accessToken('read directory', 'app');
+  const send = (query: string) =>
+    post(service, { query: query.replace('{ ', `{ a${++asked}: __typename `) }, { authorization });
+  return { service, send, statusOf: async (query: string) => (await send(query)).status };
 }
 
 describe('a role without the privilege to read one of the tables', () => {
@@ -59,24 +44,21 @@ describe('a role without the privilege to read one of the tables', () => {
     );
     const url = new URL(database.url);
     url.username = role;
-    const { service, reader } = await MonotonicReader.start({ DATABASE_URL: url.href });
+    const { service, send, statusOf } = await start({ DATABASE_URL: url.href });
     try {
-      expect([await reader.statusOf(NAME), await reader.statusOf(PARENTS)]).toEqual([200, 200]);
+      expect([await statusOf(NAME), await statusOf(PARENTS)]).toEqual([200, 200]);
       await run(database.url, `revoke select on nestings from ${role}`);
-      const refused = await reader.sendRequest(PARENTS);
+      const refused = await send(PARENTS);
       expect(refused.body).toMatch(/"INTERNAL_SERVER_ERROR"/);
       expect(refused.body).not.toMatch(/nestings|permission|role_/);
-      expect(await reader.statusOf(NAME)).toBe(200);
+      expect(await statusOf(NAME)).toBe(200);
       await run(database.url, `grant select on nestings to ${role}`);
-      await eventually(() => reader.statusOf(PARENTS), 200);
+      await eventually(() => statusOf(PARENTS), 200);
       await run(database.url, `revoke select on mirror_state from ${role}`);
-      await eventually(
-        async () => (await reader.sendRequest(NAME)).body.includes('"INTERNAL_SERVER_ERROR"'),
-        true,
-      );
-      expect((await reader.sendRequest(NAME)).body).not.toMatch(/mirror_state|permission|role_/);
+      await eventually(async () => (await send(NAME)).body.includes('"INTERNAL_SERVER_ERROR"'), true);
+      expect((await send(NAME)).body).not.toMatch(/mirror_state|permission|role_/);
       await run(database.url, `grant select on mirror_state to ${role}`);
-      await eventually(() => reader.statusOf(NAME), 200);
+      await eventually(() => statusOf(NAME), 200);
     } finally {
       await service.stop();
       await run(database.url, `drop owned by ${role} cascade`, `drop role ${role}`);
@@ -88,7 +70,7 @@ describe('a role without the privilege to read one of the tables', () => {
 describe('a database that a newer release has migrated', () => {
   it('works with this release, so that replicas can be replaced one after the other', async () => {
     const database = await createDatabase();
-    const first = await MonotonicReader.start({ DATABASE_URL: database.url });
+    const first = await start({ DATABASE_URL: database.url });
     await first.service.stop();
     await run(
       database.url,
@@ -96,11 +78,11 @@ describe('a database that a newer release has migrated', () => {
       'alter table users add later text',
       'create table later_table (id integer)',
     );
-    const { service, reader } = await MonotonicReader.start({ DATABASE_URL: database.url });
+    const { service, send, statusOf } = await start({ DATABASE_URL: database.url });
     try {
-      expect([await reader.statusOf(NAME), await reader.statusOf(PARENTS)]).toEqual([200, 200]);
+      expect([await statusOf(NAME), await statusOf(PARENTS)]).toEqual([200, 200]);
       service.replaceDirectory(directoryOf(2));
-      await eventually(async () => (await reader.sendRequest(NAME)).body.includes('p1 of 2'), true);
+      await eventually(async () => (await send(NAME)).body.includes('p1 of 2'), true);
     } finally {
       await service.stop();
       await database.drop();

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
-import { TestProcess } from '../support/clients/command.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
 import { EventStream } from '../support/clients/event-stream.js';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
-import { post, send } from '../support/clients/http.js';
+import { type HttpRequest, post, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
@@ -17,6 +17,9 @@ import { createDatabase, type TestDatabase, variable } from '../support/servers/
 
 const WORKERS = 2;
 const FAILED_LOGINS = 10;
+/** So many that a worker takes some of them in advance. */
+const MANY_LOGINS = 100;
+const WRONG = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 const QUERY = '{ user(user: {id: "anna"}) { id name } }';
 const REPLACED = /All processes were replaced/;
 
@@ -29,52 +32,56 @@ function isRunning(id: number): boolean {
   }
 }
 
-describe('several processes that serve requests', () => {
-  const issuer = forSuite(() => ExternalIssuerProcess.start());
-  let database: TestDatabase;
-  let environment: Record<string, string>;
-  let config: { host: string; port: number };
-  let service: TestProcess;
-  let authorization: string;
+const issuer = forSuite(() => ExternalIssuerProcess.start());
+let database: TestDatabase;
+let environment: Record<string, string>;
+let config: { host: string; port: number };
+let service: TestProcess;
+let authorization: string;
 
+beforeAll(async () => {
+  database = await createDatabase();
+  const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'workers-'));
+  writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
+  config = { host: '127.0.0.1', port: await findFreePort() };
+  environment = {
+    ...issuer.environment,
+    WORKERS: String(WORKERS),
+    PORT: String(config.port),
+    DATABASE_URL: database.url,
+    DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+    LIMIT_REQUESTS_PER_MINUTE: '1000000',
+    LIMIT_POINTS_PER_HOUR: '100000000',
+    LIMIT_FAILED_LOGINS: String(FAILED_LOGINS),
+  };
+  authorization = await issuer.token('jwt-client');
+});
+
+afterAll(() => database.drop());
+
+async function start(): Promise<TestProcess> {
+  const started = TestProcess.start('main', [], environment);
+  await started.untilPrinted(/Ready at/);
+  return started;
+}
+
+const ask = () => post({ config }, { query: QUERY }, { authorization });
+
+async function countRequests(): Promise<number> {
+  const { body } = await send({ config }, { path: '/metrics' });
+  return readSamples(body)
+    .filter(({ name, labels }) => name === 'directory_requests_total' && labels['route'] === '/graphql/v1')
+    .reduce((sum, { value }) => sum + value, 0);
+}
+
+describe('several processes that serve requests', () => {
   beforeAll(async () => {
-    database = await createDatabase();
-    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'workers-'));
-    writeFileSync(join(directory, 'directory.ldif'), buildLdif([{ id: 'anna' }]));
-    config = { host: '127.0.0.1', port: await findFreePort() };
-    environment = {
-      ...issuer.environment,
-      WORKERS: String(WORKERS),
-      PORT: String(config.port),
-      DATABASE_URL: database.url,
-      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
-      LIMIT_REQUESTS_PER_MINUTE: '1000000',
-      LIMIT_POINTS_PER_HOUR: '100000000',
-      LIMIT_FAILED_LOGINS: String(FAILED_LOGINS),
-    };
-    authorization = await issuer.token('jwt-client');
     service = await start();
   });
 
   afterAll(async () => {
     if (!service.hasEnded) await service.kill('SIGKILL');
-    await database.drop();
   });
-
-  async function start(): Promise<TestProcess> {
-    const started = TestProcess.start('main', [], environment);
-    await started.untilPrinted(/Ready at/);
-    return started;
-  }
-
-  const ask = () => post({ config }, { query: QUERY }, { authorization });
-
-  async function countRequests(): Promise<number> {
-    const { body } = await send({ config }, { path: '/metrics' });
-    return readSamples(body)
-      .filter(({ name, labels }) => name === 'directory_requests_total' && labels['route'] === '/graphql/v1')
-      .reduce((sum, { value }) => sum + value, 0);
-  }
 
   it('are two, of which one follows the directory', async () => {
     expect(service.children).toHaveLength(WORKERS);
@@ -84,8 +91,7 @@ describe('several processes that serve requests', () => {
   });
 
   it('count failed logins together', async () => {
-    const wrong = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
-    const request = { path: '/graphql/v1?query={__typename}', headers: { authorization: wrong } };
+    const request = { path: '/graphql/v1?query={__typename}', headers: { authorization: WRONG } };
     const statuses: number[] = [];
     for (let time = 0; time < 2 * FAILED_LOGINS; time++)
       statuses.push((await send({ config }, { ...request, localAddress: '127.0.2.1' })).status);
@@ -124,16 +130,6 @@ describe('several processes that serve requests', () => {
     for (const stream of streams)
       expect(await stream.receive(1)).toMatchObject([{ event: 'USER_CREATED', data: { userId: 'ben' } }]);
     for (const stream of streams) stream.close();
-  });
-
-  it('replace a killed one, and keep its counts', async () => {
-    const before = await countRequests();
-    const [killed = 0] = service.children;
-    process.kill(killed, 'SIGKILL');
-    await service.untilPrinted(/A process has ended \(SIGKILL\): another one takes its place/);
-    await eventually(() => Promise.resolve(service.children.length), WORKERS);
-    for (let time = 0; time < 10; time++) expect((await ask()).status).toBe(200);
-    await eventually(async () => (await countRequests()) >= before + 10, true);
   });
 
   it('are replaced on SIGHUP without a failed request', async () => {
@@ -215,5 +211,114 @@ describe('several processes that serve requests', () => {
     }).end();
     expect(code).toBe(2);
     expect(stderr.match(/^error: WORKERS above 1 only goes with /gm)).toHaveLength(1);
+  });
+});
+
+describe('several processes that serve requests, of which one hangs or ends', () => {
+  let addresses = 1;
+
+  beforeEach(async () => {
+    service = TestProcess.start('main', [], {
+      ...environment,
+      LIMIT_FAILED_LOGINS: String(MANY_LOGINS),
+    });
+    await service.untilPrinted(/Version /);
+  });
+
+  afterEach(async () => {
+    if (service.hasEnded) return;
+    // A paused one would stay after the end of its supervisor, with the output.
+    service.resume();
+    await service.kill('SIGKILL');
+  });
+
+  const ready = () => service.untilPrinted(/Ready at/);
+  const workers = () => service.children;
+
+  /**
+   * A paused worker gets one more connection, and none after it.
+   * @returns its id
+   */
+  async function pauseOne(): Promise<number> {
+    const [paused = 0] = workers();
+    process.kill(paused, 'SIGSTOP');
+    await Promise.any([countRequests(), countRequests()]);
+    return paused;
+  }
+
+  /** Statuses of failed logins, one after another, of one address. */
+  async function fail(count: number, localAddress = `127.0.3.${addresses++}`): Promise<number[]> {
+    const request: HttpRequest = {
+      path: '/graphql/v1?query={__typename}',
+      headers: { authorization: WRONG },
+      localAddress,
+    };
+    const statuses: number[] = [];
+    for (let time = 0; time < count; time++) statuses.push((await send({ config }, request)).status);
+    return statuses;
+  }
+
+  it('count what a paused one has counted, and what two have counted that are killed at once', async () => {
+    await ready();
+    await fail(20);
+    // Each has asked the other one.
+    for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(20);
+    const paused = await pauseOne();
+    expect(await countRequests()).toBe(20);
+    process.kill(paused, 'SIGCONT');
+    // Never less while they are replaced.
+    const counts = new Set<number>();
+    process.kill(service.id, 'SIGHUP');
+    while (!service.stdout.includes('All processes were replaced')) counts.add(await countRequests());
+    counts.add(await countRequests());
+    expect([...counts]).toEqual([20]);
+    const killed = workers();
+    for (const id of killed) process.kill(id, 'SIGKILL');
+    await service.untilPrinted(/A process has ended \(SIGKILL\): another one takes its place/);
+    await eventually(() => Promise.resolve(workers().filter((id) => !killed.includes(id)).length), WORKERS);
+    const countAgain = () => countRequests().catch(() => null);
+    await eventually(async () => (await countAgain()) !== null, true);
+    expect(await countRequests()).toBe(20);
+  });
+
+  it('limit a client to the rest while one hangs', async () => {
+    await ready();
+    const address = `127.0.3.${addresses++}`;
+    await fail(MANY_LOGINS / 2, address);
+    await pauseOne();
+    const statuses = await fail(MANY_LOGINS, address);
+    expect(statuses.at(-1)).toBe(429);
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(MANY_LOGINS / 2);
+  });
+
+  it('are replaced after the start if SIGHUP arrives during it', async () => {
+    await eventually(() => Promise.resolve(workers().length), 1);
+    const [first = 0] = workers();
+    process.kill(first, 'SIGSTOP');
+    process.kill(service.id, 'SIGHUP');
+    // It takes longer than the start of another worker would.
+    await runCommand(['--version'], {});
+    expect(workers()).toEqual([first]);
+    process.kill(first, 'SIGCONT');
+    await service.untilPrinted(/Ready at[^]*All processes were replaced/);
+    expect(workers()).toHaveLength(WORKERS);
+  });
+
+  it('end together with one that is about to replace another', async () => {
+    await ready();
+    const before = workers();
+    process.kill(service.id, 'SIGHUP');
+    const added = () => workers().filter((id) => !before.includes(id));
+    await eventually(() => Promise.resolve(added().length), 1);
+    // The shutdown waits for it.
+    const [paused = 0] = before;
+    process.kill(paused, 'SIGSTOP');
+    process.kill(service.id, 'SIGTERM');
+    await eventually(() => Promise.resolve(added()), []);
+    expect(service.hasEnded).toBe(false);
+    // On a busy machine it has been killed by now.
+    if (workers().includes(paused)) process.kill(paused, 'SIGCONT');
+    expect((await service.end()).code).toBe(0);
+    expect(service.stdout).not.toMatch(/does not start|were replaced/);
   });
 });

@@ -1,5 +1,5 @@
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
-import { buildLdif, type TestGroup } from '../support/builders/directory.js';
+import { buildLdif, PICTURE, type TestGroup } from '../support/builders/directory.js';
 import { readRevision, readStatus, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -9,6 +9,25 @@ const GROUPS: TestGroup[] = [
   { id: 'all', members: PEOPLE.slice(20) },
   ...Array.from({ length: 10 }, (_, index) => ({ id: `group-${index}` })),
 ];
+
+/** A directory in which the first users lack an attribute that all others have. */
+function without(attribute: string, lacking: number): string {
+  const [version = '', ...records] = buildLdif(
+    PEOPLE.map((id) => ({
+      id,
+      givenName: 'Given',
+      familyName: 'Family',
+      email: `${id}@example.org`,
+      schoolYear: '2030',
+      photo: PICTURE,
+      picture: PICTURE,
+    })),
+    GROUPS,
+  ).split('\n\n');
+  const lines = new RegExp(`^${attribute}::.*\n?`, 'gm');
+  const kept = records.map((record, index) => (index < lacking ? record.replace(lines, '') : record));
+  return [version, ...kept].join('\n\n');
+}
 
 describe('a directory that loses much at once', () => {
   let service: TestService;
@@ -94,5 +113,37 @@ describe('a directory that loses much at once', () => {
       'BLOCKED',
     );
     expect(fewerMembers.blockedReason).toMatch(/^It would delete 1 of 17 memberships after 3 shortly before/);
+  });
+
+  it('is held for each attribute of users, and continues when the attribute is back', async () => {
+    await takeOver(service, without('mail', 0));
+    const revision = await readRevision(service);
+    for (const attribute of ['givenName', 'sn', 'mail', 'schoolYear', 'jpegPhoto', 'profilePicture']) {
+      service.replaceDirectory(without(attribute, 40));
+      expect(await service.synchronize({ dryRun: true })).toMatchObject({
+        kind: 'planned',
+        reason: `It would take the attribute ${attribute} from 40 of 40 users. The guard permits 3 within ten minutes`,
+      });
+    }
+    await replaceUntil(service, without('mail', 40), 'BLOCKED');
+    await replaceUntil(service, without('mail', 0), 'IDLE');
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('is held when entries lose an attribute one after another, until exactly that plan is confirmed', async () => {
+    await takeOver(service, without('mail', 0));
+    await takeOver(service, without('mail', 2));
+    await takeOver(service, without('mail', 3));
+    const { blockedReason } = await replaceUntil(service, without('mail', 4), 'BLOCKED');
+    expect(blockedReason).toBe(
+      'It would take the attribute mail from 1 of 37 users after 3 shortly before. The guard permits 3 within ten minutes',
+    );
+    const { blockedPlan } = await service.app.get(MirrorState).get();
+    expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
+    // Confirmed losses do not count; earlier ones still do.
+    const next = await replaceUntil(service, without('mail', 5), 'BLOCKED');
+    expect(next.blockedReason).toMatch(
+      /^It would take the attribute mail from 1 of 36 users after 3 shortly/,
+    );
   });
 });

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
-import { readRevision, takeOver } from '../support/clients/mirror.js';
+import { isEqual } from '../support/eventually.js';
+import { readRevision, readStatus, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
 const uuids = { anna: randomUUID(), ben: randomUUID(), club: randomUUID() };
@@ -19,6 +20,13 @@ const GROUPS: TestGroup[] = [
   { id: 'team', name: 'Team', members: ['cleo', 'dan'] },
 ];
 
+const GOOD = buildLdif(PEOPLE, GROUPS);
+/** What is served then: all users, and the members of the club. */
+const ALL = [
+  { users: { totalCount: 6, nodes: PEOPLE.map(({ id, name }) => ({ id, name })) } },
+  ['Anna', 'Ben', 'cleo', 'dan'],
+];
+
 function withPerson(id: string, changes: Partial<TestPerson>): TestPerson[] {
   return PEOPLE.map((person) => (person.id === id ? { ...person, ...changes } : person));
 }
@@ -29,7 +37,7 @@ function withGroup(id: string, changes: Partial<TestGroup>): TestGroup[] {
 
 describe('a directory file that changes', () => {
   const service = TestService.forSuite({
-    ldif: buildLdif(PEOPLE, GROUPS),
+    ldif: GOOD,
     environment: { DIRECTORY_SYNC_SECONDS: '1', DIRECTORY_GUARD_PERCENT: '100' },
   });
   let authorization: string;
@@ -39,9 +47,9 @@ describe('a directory file that changes', () => {
   });
 
   afterEach(async () => {
-    const ldif = buildLdif(PEOPLE, GROUPS);
-    service.replaceDirectory(ldif);
-    await service.until(async () => JSON.stringify(await namesIn('club')) === '["Anna","Ben","cleo","dan"]');
+    service.replaceDirectory(GOOD);
+    await service.until(async () => isEqual(await served(), ALL));
+    await replaceUntil(service, GOOD, 'IDLE');
   });
 
   const sendRequest = <Data>(query: string) => service.read<Data>(query, { authorization });
@@ -58,38 +66,17 @@ describe('a directory file that changes', () => {
     return found.members.nodes.map(({ user }) => user.name);
   }
 
+  const served = async () => [
+    await sendRequest('{ users(first: 9) { totalCount nodes { id name } } }'),
+    await namesIn('club'),
+  ];
+
   async function createdAtOf(user: string): Promise<Date | null> {
     const rows: { createdAt: Date }[] = await service.app
       .get(DataSource)
       .query('select created_at as "createdAt" from users where id = $1', [user]);
     return rows[0]?.createdAt ?? null;
   }
-
-  it('is never visible partially', async () => {
-    let isOver = false;
-    const seen = new Set<string>();
-    const reader = async () => {
-      while (!isOver) {
-        const { user, group } = await sendRequest<
-          Members & { user: { name: string }; group: { name: string } }
-        >(
-          `{ user(user: {id: "anna"}) { name }
-             group(group: {id: "club"}) { name members(first: 1) { totalCount nodes { user { name } } } } }`,
-        );
-        seen.add([user.name, group.name, group.members.nodes[0]?.user.name].join(' '));
-      }
-    };
-    const readers = Promise.all([reader(), reader(), reader()]);
-    for (const name of ['A1', 'A2', 'A3']) {
-      await takeOver(service, buildLdif(withPerson('anna', { name }), withGroup('club', { name })));
-      // A request that began before the change may still be under way.
-      await service.until(() => Promise.resolve(seen.has(`${name} ${name} ${name}`)));
-    }
-    isOver = true;
-    await readers;
-    expect([...seen].filter((each) => !/^(\S+) \1 \1$/.test(each))).toEqual(['Anna Club Anna']);
-    expect(seen.size).toBe(4);
-  });
 
   it('keeps the row of a renamed user with the same entryUUID, and the groups of the file', async () => {
     const before = await createdAtOf('anna');
@@ -145,7 +132,7 @@ describe('a directory file that changes', () => {
     expect(await etagOfPhoto()).not.toBe(first);
     expect(await countPictures()).toBe(1);
 
-    await takeOver(service, buildLdif(PEOPLE, GROUPS));
+    await takeOver(service, GOOD);
     expect(await etagOfPhoto()).toBeNull();
     expect(await countPictures()).toBe(0);
   });
@@ -170,5 +157,53 @@ describe('a directory file that changes', () => {
     expect(await sendRequest('{ users(first: 0) { totalCount } user(user: {id: "finn"}) { name } }')).toEqual(
       { users: { totalCount: 6 }, user: { name: 'Last' } },
     );
+  });
+
+  it.each([
+    ['an invalid line', 'dn: uid=secret\n\nconfidential\n', 'LDIF line 3: '],
+    [
+      'invalid base64',
+      'version: 1\n\ndn: uid=x\ncn:: confidential!\n',
+      'LDIF line 4: a value that is not base64',
+    ],
+    ['a change record', 'dn: uid=confidential\nchangetype: delete\n', 'LDIF line 2: a change record'],
+    [
+      'a duplicate DN',
+      `${GOOD}\n${GOOD.split('\n').slice(2).join('\n')}`,
+      'a dn that occurs in the file already',
+    ],
+  ])('with %s is rejected with the line, and responses stay the same', async (_, ldif, reason) => {
+    const revision = await readRevision(service);
+    const { asOf } = await readStatus(service);
+    const status = await replaceUntil(service, ldif, 'FAILING');
+    expect(status.blockedReason).toContain(reason);
+    expect(status.blockedReason).not.toMatch(/confidential|secret/);
+    expect(status.asOf).toBe(asOf);
+    expect(await served()).toEqual(ALL);
+
+    expect(await replaceUntil(service, GOOD, 'IDLE')).toMatchObject({ blockedReason: null });
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('that is missing makes synchronization fail until it is back', async () => {
+    const file = service.directoryFile;
+    renameSync(file, `${file}.away`);
+    await service.until(async () => (await readStatus(service)).state === 'FAILING');
+    const { blockedReason } = await readStatus(service);
+    expect(blockedReason).toBe('The directory file does not exist, or cannot be read');
+    expect(await served()).toEqual(ALL);
+
+    renameSync(`${file}.away`, file);
+    await service.until(async () => (await readStatus(service)).state === 'IDLE');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no users', 'version: 1\n'],
+    ['groups only', buildLdif([], [{ id: 'club' }])],
+  ])('with %s is held, and all users are still served', async (_, ldif) => {
+    const status = await replaceUntil(service, ldif, 'BLOCKED');
+    expect(status.blockedReason).toBe('The directory no longer contains users');
+    expect(await served()).toEqual(ALL);
   });
 });

@@ -191,4 +191,130 @@ groupAdmin: ${personDn('mia')}
 -`,
     ]);
   });
+
+  it('has objects of types of their own at each depth, with identities that no query finds', async () => {
+    const { data, errors } = await preview(
+      service,
+      'olga',
+      `mutation {
+        updateProfile(input: {name: "Olga Berg"}) {
+          profile {
+            __typename id name nodeId
+            user { __typename nodeId name }
+            groups(first: 1, filter: {search: "club"}) {
+              __typename
+              edges { __typename node { __typename group {
+                __typename nodeId
+                parents(first: 1) { __typename nodes { __typename id } }
+                members(first: 1, filter: {search: "olga"}) { nodes { user { __typename name } role { __typename inheritedFrom { __typename } } } }
+              } } }
+            }
+          }
+        }
+      }`,
+    );
+    expect(errors).toEqual([]);
+    const { profile } = data?.['updateProfile'] as unknown as { profile: Record<string, unknown> };
+    const names = new Set(
+      [...JSON.stringify(profile).matchAll(/"__typename":"(\w+)"/g)].map(([, name]) => name),
+    );
+    expect([...names].sort()).toEqual([
+      'CurrentGroupMembershipInheritancePreview',
+      'GroupMembershipPreview',
+      'GroupMembershipPreviewConnection',
+      'GroupMembershipPreviewEdge',
+      'GroupPreview',
+      'GroupPreviewConnection',
+      'ProfilePreview',
+      'UserPreview',
+    ]);
+    expect(profile).toMatchObject({ id: 'olga', name: 'Olga Berg', user: { name: 'Olga Berg' } });
+    const nodeIds = [...JSON.stringify(profile).matchAll(/"nodeId":"([\w-]+)"/g)].map(([, id]) => id);
+    expect(new Set(nodeIds).size).toBe(3);
+    const found = await service.read<{ nodes: unknown[]; user: { nodeId: string } }>(
+      `{ nodes(nodeIds: ${JSON.stringify(nodeIds)}) { nodeId } user(user: {id: "olga"}) { nodeId } }`,
+      { authorization: administrator },
+    );
+    expect(found.nodes).toEqual([null, null, null]);
+    expect(nodeIds).not.toContain(found.user.nodeId);
+  });
+
+  async function changesOf(who: string, mutation: string): Promise<string[]> {
+    const { data, errors } = await preview(
+      service,
+      who,
+      `mutation { it: ${mutation} { preview { changes { path before after } } } }`,
+    );
+    expect(errors).toEqual([]);
+    const { preview: made } = data?.['it'] as unknown as {
+      preview: { changes: { path: string[]; before: string; after: string }[] };
+    };
+    return made.changes.map(({ path, before, after }) => `${path.join('.')}: ${before} > ${after}`);
+  }
+
+  it.each([
+    [
+      'of the user of the token',
+      'updateProfile(input: {name: "Olga Berg", email: null, familyName: "Berg"})',
+      [
+        'profile.name: Olga Öberg > Olga Berg',
+        'profile.familyName: olga > Berg',
+        'profile.email: olga@example.org > null',
+      ],
+    ],
+    [
+      'without values that stay',
+      'updateProfile(input: {givenName: "Olga", email: "o@example.org"})',
+      ['profile.email: olga@example.org > o@example.org'],
+    ],
+    [
+      'of a group',
+      'updateGroup(input: {group: {id: "club"}, description: null, website: "https://example.org/"})',
+      ['group.description: Chess and go > null', 'group.website: null > https://example.org/'],
+    ],
+    [
+      'of a new group, with its parent and its owner',
+      'createGroup(input: {id: "new", name: "New", parent: {id: "club"}})',
+      [
+        'group.id: null > new',
+        'group.name: null > New',
+        'group.parents: null > club',
+        'membership.role.direct: null > OWNER',
+        'membership.role.value: null > OWNER',
+      ],
+    ],
+    [
+      'of a group that would be gone',
+      'deleteGroup(input: {group: {id: "team"}})',
+      [
+        'group.id: team > null',
+        'group.name: Team > null',
+        'group.parents: board > null',
+        'group.parents: club > null',
+      ],
+    ],
+    [
+      'of roles: one that is new',
+      'addGroupMember(input: {group: {id: "club"}, user: {id: "sven"}, role: ADMIN})',
+      ['membership.role.direct: null > ADMIN', 'membership.role.value: null > ADMIN'],
+    ],
+    [
+      'one in addition to a nested one',
+      'addGroupMember(input: {group: {id: "club"}, user: {id: "ines"}})',
+      ['membership.role.direct: null > MEMBER'],
+    ],
+    [
+      'one that is lower',
+      'updateGroupMember(input: {group: {id: "club"}, user: {id: "adam"}, role: MEMBER})',
+      ['membership.role.direct: ADMIN > MEMBER', 'membership.role.value: ADMIN > MEMBER'],
+    ],
+    [
+      'and one that ends',
+      'removeGroupMember(input: {group: {id: "club"}, user: {id: "mia"}})',
+      ['membership.role.direct: MEMBER > null', 'membership.role.value: MEMBER > null'],
+    ],
+  ])('lists what would change: %s', async (_what, mutation, changes) => {
+    const who = mutation.startsWith('deleteGroup') ? administrator : 'olga';
+    expect(await changesOf(who, mutation)).toEqual(changes);
+  });
 });

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { FormBrowser } from '../support/clients/form-browser.js';
 import { writeProgram } from '../support/clients/programs.js';
 import { readData } from '../support/clients/graphql.js';
+import { requestToken } from '../support/clients/http.js';
 import { Chromium } from '../support/servers/chromium.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { ServiceProcess } from '../support/servers/service-processes.js';
@@ -111,10 +112,7 @@ describe('the programs in examples/programs, with a service on the sample', () =
     });
 
     async function run(origin: string): Promise<{ members: { name: string }[]; given: boolean[] }> {
-      const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'read' });
-      const authorization = `Basic ${Buffer.from('demo-basic:demo-basic-secret').toString('base64')}`;
-      const answer = await fetch(`${url}/oauth2/token`, { method: 'POST', body, headers: { authorization } });
-      const { access_token: token } = (await answer.json()) as { access_token: string };
+      const token = (await requestToken(url, 'demo-basic', 'read')).slice('Bearer '.length);
       const visit = await chromium.visit(origin, {}, url);
       visit.context.on('request', (request) => seen.push(request.headers()));
       try {

@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../../src/common/field.js';
-import { readConfig } from '../../src/config/config.js';
 import { builtInConfig } from '../support/builders/built-in-config.js';
-import { modelSetting } from '../support/builders/model-file.js';
 
 const PAGE = 'docs/model.md';
 const { mapping } = builtInConfig().directory;
@@ -10,17 +8,6 @@ const users = mapping.users.fields;
 const groups = mapping.groups.fields;
 
 describe('the tables of fields', () => {
-  it('have the attributes of the model file', () => {
-    const { mapping: other } = readConfig(
-      modelSetting('users: {fields: {email: post}}\ngroups: {name: [o, ou]}'),
-    ).directory;
-    const attributesOf = (fields: readonly Field[], wanted: string) =>
-      fields.find(({ name }) => name === wanted)?.attributes;
-    expect(attributesOf(users, 'email')).toEqual(['mail']);
-    expect(attributesOf(other.users.fields, 'email')).toEqual(['post']);
-    expect(attributesOf(other.groups.fields, 'name')).toEqual(['o', 'ou']);
-  });
-
   it('match the table of the documentation', () => {
     const text = readFileSync(PAGE, 'utf8');
     const [before = '', , after = ''] = text.split(

@@ -84,23 +84,6 @@ function breaksOf(before: string, after: string, schema = SCHEMA): string[] {
 describe('a breaking change of the schema', () => {
   it.each([
     ['that removes a field', 'email: String,', '', 'User.email was removed.'],
-    ['that removes an argument', ', size: Int = 1', '', 'Query.user arg size was removed.'],
-    ['that removes a value', 'OTHER', '', 'OTHER was removed from enum type Kind.'],
-    ['that removes a type', ', old: Old }\n  type Old { name: String }', '}', 'Old was removed.'],
-    ['that removes a member of a union', 'User | Group', 'User', 'Group was removed from union type Found.'],
-    ['that narrows an argument', 'id: ID,', 'id: ID!,', 'Query.user arg id has changed type'],
-    [
-      'that adds a required argument',
-      'id: ID,',
-      'id: ID, way: Int!,',
-      'A required arg way on Query.user was added.',
-    ],
-    [
-      'that makes a field nullable',
-      'name: String!,',
-      'name: String,',
-      'User.name changed type from String! to String.',
-    ],
     [
       'that allows one member instead of several',
       'input In { part: Int }',
@@ -125,16 +108,12 @@ describe('a breaking change of the schema', () => {
 
   it.each([
     ['that adds a field', 'email: String,', 'email: String, phone: String,'],
-    ['that adds an optional argument', 'id: ID,', 'id: ID, way: Int,'],
-    ['that adds a value', 'OTHER', 'OTHER THIRD'],
-    ['that makes an argument optional', 'group(id: ID!)', 'group(id: ID)'],
     ['that makes a field non-null', 'email: String,', 'email: String!,'],
     [
       'that makes the one required member one of several',
       'input Id { id: ID! }',
       'input Id @oneOf { id: ID, name: ID }',
     ],
-    ['that adds a description', 'email: String,', '"Where to write to." email: String,'],
   ])('is not one %s', (_name, before, after) => {
     expect(breaksOf(before, after)).toEqual([]);
   });

@@ -5,9 +5,9 @@ import TestSequencer from '@jest/test-sequencer';
  * times, and Jest would sort by file size.
  */
 const SLOWEST = `
-  ldap-convergence documents change-streams leader-network leader behaviors/replicated faults-ldap pages examples
-  service-account-commands behaviors/polled faults-postgres workers commands visibility-model webhooks ldap-restored
-  hanging-workers ldap-renames hostile-requests custom-fields-model edited-model start command-line visibility-statements`
+  start-embedded change-streams leader-network workers documents faults-ldap behaviors/replicated faults-postgres ldap-convergence
+  edited-model ldap-restored start command-line webhooks examples behaviors/polled log-unwritable
+  commands pages settings-file revisions visibility-statements leader slow-requests connections scopes start-waiting`
   .trim()
   .split(/\s+/);
 

@@ -1,7 +1,6 @@
 // Sends counts of the work of a service since the last message to the parent process.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -46,23 +45,11 @@ const ACTIONS = {
     process.send({ megabytes: (heapUsed + external) / 1e6 });
   },
 
-  /** Blocks the event loop for some milliseconds. */
-  hold({ milliseconds }) {
-    const end = performance.now() + milliseconds;
-    while (performance.now() < end);
-    process.send({ held: true });
-  },
-
   /** Ends the process like a fault of the program, by an uncaught error with these details. */
   crash(details) {
     setImmediate(() => {
       throw Object.assign(new Error('The program is at fault'), details);
     });
-  },
-
-  /** Like above, by an unhandled rejection. */
-  reject(details) {
-    void Promise.reject(Object.assign(new Error('The program is at fault'), details));
   },
 };
 

@@ -18,7 +18,7 @@ import {
 import { BehaviorService } from './behavior-service.js';
 import { describeBehaviors, withoutDeleted } from './behaviors.js';
 import { documentedRecords } from './documented-records.js';
-import { standardVocabulary } from './standard-vocabulary.js';
+import { standardVocabulary } from './openldap-vocabulary.js';
 
 const ACCOUNT = `cn=mirror,${SUFFIX}`;
 const PASSWORD = 'mirror-secret';

@@ -3,7 +3,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import { MIGRATIONS } from '../../../src/database/connections/data-source.js';
 
 /** The content of a database: what pg_dump writes, without the definitions, which are those of the migrations. */
-export interface Backup {
+interface Backup {
   readonly tables: readonly { readonly name: string; readonly columns: string; readonly rows: string }[];
   readonly sequences: readonly { readonly name: string; readonly value: string }[];
 }
@@ -25,14 +25,13 @@ const WITHOUT_TRIGGERS = 'set session_replication_role = replica';
 
 type Query = (text: string, values?: unknown[]) => Promise<unknown>;
 
-/** @param only the names of tables; default: all */
-export async function dump(url: string, only?: readonly string[]): Promise<Backup> {
+export async function dump(url: string): Promise<Backup> {
   const client = new pg.Client(url);
   await client.connect();
   await client.query('begin isolation level repeatable read');
   const { rows } = await client.query<{ name: string; columns: string }>(TABLES);
   const tables: { name: string; columns: string; rows: string }[] = [];
-  for (const table of rows.filter(({ name }) => only?.includes(name) ?? true)) {
+  for (const table of rows) {
     const content = await client.query<{ text: string }>(
       `select coalesce(json_agg(t), '[]')::text as text from ${table.name} t`,
     );
@@ -40,33 +39,22 @@ export async function dump(url: string, only?: readonly string[]): Promise<Backu
   }
   const sequences = await client.query<{ name: string; value: string }>(SEQUENCES);
   await client.end();
-  return { tables, sequences: only === undefined ? sequences.rows : [] };
+  return { tables, sequences: sequences.rows };
 }
 
 /** Restores a backup in place and in one transaction, like `pg_restore --clean --single-transaction`. Clients stay connected. */
 export async function restore(url: string, backup: Backup): Promise<void> {
-  await withRunner(url, async (runner) => {
-    const query: Query = (text, values) => runner.query(text, values);
+  const dataSource = new DataSource({ type: 'postgres', url, installExtensions: false });
+  await dataSource.initialize();
+  const runner = dataSource.createQueryRunner();
+  const query: Query = (text, values) => runner.query(text, values);
+  try {
     await runner.startTransaction();
     await drop(query);
     await create(runner);
     await fill(query, backup.tables);
     await complete(query, backup);
     await runner.commitTransaction();
-  });
-}
-
-/** Adds the content of a backup to tables, like a dump with `--data-only`. */
-export async function load(url: string, backup: Backup): Promise<void> {
-  await withRunner(url, (runner) => fill((text, values) => runner.query(text, values), backup.tables));
-}
-
-async function withRunner(url: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
-  const dataSource = new DataSource({ type: 'postgres', url, installExtensions: false });
-  await dataSource.initialize();
-  const runner = dataSource.createQueryRunner();
-  try {
-    await work(runner);
   } finally {
     await runner.release();
     await dataSource.destroy();

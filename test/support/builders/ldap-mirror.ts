@@ -1,5 +1,4 @@
 import { DataSource } from 'typeorm';
-import { INCONSISTENCIES } from './effective-roles.js';
 import type { MirrorContents } from './ldap-content.js';
 import { type HeldRole, ROLES } from './role-model.js';
 import type { TestService } from '../servers/service.js';
@@ -83,6 +82,34 @@ export async function readMirror(dataSource: DataSource): Promise<MirrorContents
 }
 
 /** Copies and counters that differ from their source. */
+const INCONSISTENCIES = `
+  select 'what is carried of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key
+  where (m.user_sort_name, m.user_id, m.user_name, m.user_school_year, m.user_has_photo, m.user_has_picture)
+    is distinct from (u.sort_name, u.id, u.name, u.school_year, u.photo is not null, u.picture is not null)
+  union all
+  select 'what is carried of a group', m.group_key from effective_memberships m join groups g on g.key = m.group_key
+  where (m.group_sort_name, m.group_id, m.group_name) is distinct from (g.sort_name, g.id, g.name)
+  union all
+  select 'groups of a person', key from users u
+  where group_count <> (select count(*) from effective_memberships m where m.user_key = u.key)
+  union all
+  select 'members of a group', key from groups g
+  where member_count <> (select count(*) from effective_memberships m where m.group_key = g.key)
+  union all
+  select 'audiences', m.user_key from effective_memberships m
+    join users u on u.key = m.user_key join groups g on g.key = m.group_key
+  where (m.user_visible_to, m.group_visible_to, m.group_members_visible_to)
+    is distinct from (u.visible_to, g.visible_to, g.members_visible_to)
+  union all
+  select 'rows of what is gone', key from (
+    select user_key from effective_memberships except select key from users
+    union all (select group_key from effective_memberships except select key from groups)
+    union all (select outer_key from nestings union select inner_key from nestings except select key from groups)
+    union all (select key from names union select from_key from "references" except select key from entries)) gone (key)
+  union all
+  select 'people or groups', 0 from mirror_state
+  where (user_count, group_count) <> ((select count(*) from users), (select count(*) from groups))`;
+
 export async function readInconsistencies(dataSource: DataSource): Promise<unknown[]> {
   return dataSource.query<unknown[]>(INCONSISTENCIES);
 }

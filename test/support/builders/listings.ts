@@ -1,17 +1,11 @@
 import type { DataSource } from 'typeorm';
 import { fold } from '../../../src/common/fold.js';
+import type { ExpectedList } from './expected-operation.js';
 import type { RandomDirectory } from './random-directory.js';
 import { heldRoles, namedBy, ROLES } from './role-model.js';
 
 /** A connection with its arguments, and the expected ids in order. */
-export interface Listing {
-  /** The field around it, with «%» in place of the connection. */
-  readonly parent: string;
-  readonly field: string;
-  readonly args: string;
-  readonly node: string;
-  readonly expected: readonly string[];
-}
+export type Listing = Pick<ExpectedList, 'parent' | 'field' | 'args' | 'node' | 'expected'>;
 
 /** A user or a group; groups have no family name and no year. */
 interface Row {

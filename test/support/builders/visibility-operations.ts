@@ -221,11 +221,15 @@ function findGroup({ group }: Draw, model: VisibilityModel): ExpectedOperation {
   return value(`group(group: {id: "${group}"}) { id }`, expected);
 }
 
-function isMember({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
-  const query = `isMember(user: {id: "${user}"}, group: {id: "${group}"})`;
+function isMember({ user, group, order, isDescending }: Draw, model: VisibilityModel): ExpectedOperation {
+  const rank = order % ROLES.length;
+  const filter = `role: {is: ${ROLES[rank] ?? ''}, strict: ${isDescending}}`;
+  const query = `isMember(user: {id: "${user}"}, group: {id: "${group}"}, ${filter})`;
   if (!model.seesUser(user) || !model.seesGroup(group)) return value(query, NOT_FOUND);
   if (!model.seesMembers(group) && !model.isViewer(user)) return value(query, FORBIDDEN);
-  return value(query, { value: model.roleOf(user, group) !== null });
+  const role = model.roleOf(user, group);
+  const held = role === null ? -1 : ROLES.indexOf(role.value);
+  return value(query, { value: isDescending ? held === rank : held >= rank });
 }
 
 /** One membership, from either side. */

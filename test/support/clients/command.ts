@@ -12,22 +12,36 @@ const LONGEST_LIFE = 600_000;
 export class TestProcess {
   stdout = '';
   stderr = '';
+  /** Both, in the order in which they arrived. */
+  output = '';
   private readonly ended: Promise<unknown>;
 
   private constructor(private readonly child: ChildProcess) {
-    child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        this[name] += text;
+        this.output += text;
+      });
     this.ended = once(child, 'close');
   }
 
-  /** @param environment the whole environment: nothing is inherited */
-  static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
+  /**
+   * @param environment the whole environment: nothing is inherited
+   * @param isWatched whether it answers `ask`
+   */
+  static start(
+    file: 'cli' | 'main',
+    args: readonly string[],
+    environment: Environment,
+    isWatched = false,
+  ): TestProcess {
     const { PATH, TMPDIR, COVERAGE_DIRECTORY } = process.env;
     const program =
       COVERAGE_DIRECTORY === undefined
         ? [`dist/bundled/${file}.js`]
         : ['--import', './test/support/coverage.mjs', `dist/${file}.js`];
-    const child = spawnBound(process.execPath, [...program, ...args], {
+    const watch = isWatched ? ['--import', './test/support/watch.mjs'] : [];
+    const child = spawnBound(process.execPath, [...watch, ...program, ...args], {
       env: {
         PATH,
         TMPDIR,
@@ -40,7 +54,7 @@ export class TestProcess {
         ENV_FILE: '/dev/null',
         ...environment,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(isWatched ? (['ipc'] as const) : [])],
       timeout: LONGEST_LIFE,
       killSignal: 'SIGKILL',
     });
@@ -78,6 +92,14 @@ export class TestProcess {
 
   resume(): void {
     for (const id of [this.id, ...this.children]) process.kill(id, 'SIGCONT');
+  }
+
+  /** Has a watched process act: watch-main.mjs. */
+  async ask<Answer>(action: string, details?: object): Promise<Answer | undefined> {
+    const answered = Promise.race([once(this.child, 'message') as Promise<[Answer]>, this.ended]);
+    this.child.send({ action, details });
+    const answer = await answered;
+    return this.hasEnded ? undefined : (answer as [Answer])[0];
   }
 
   /** Waits until the process has ended and all its output has arrived. */

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http';
 import { eventually } from '../eventually.js';
 import type { ListedChange } from './changes.js';
 
 /** A change as a stream sends it. */
-export interface StreamedEvent {
+interface StreamedEvent {
   /** The cursor. */
   readonly id: string;
   readonly event: string;
@@ -112,63 +111,6 @@ export class EventStream {
         event,
         data: JSON.parse(data) as StreamedEvent['data'],
       });
-    }
-  }
-}
-
-/** Milliseconds between the end of a stream and the next attempt. */
-const RECONNECT_PAUSE = 50;
-
-/** Follows changes through the ends of connections, as a robust client does. */
-export class ResumingStream {
-  readonly events: StreamedEvent[] = [];
-  connections = 0;
-  private isOver = false;
-  private following: Promise<void> = Promise.resolve();
-
-  private constructor(
-    private readonly url: string,
-    private readonly authorization: string,
-    private current: EventStream,
-    public lastEventId: string,
-  ) {}
-
-  static async start(url: string, authorization: string): Promise<ResumingStream> {
-    const first = await (await EventStream.open(url, '', { authorization })).begun();
-    const stream = new ResumingStream(url, authorization, first, first.lastEventId ?? '');
-    stream.following = stream.follow();
-    return stream;
-  }
-
-  async end(): Promise<void> {
-    this.isOver = true;
-    this.current.close();
-    await this.following;
-  }
-
-  private async follow(): Promise<void> {
-    const { url, authorization } = this;
-    for (;;) {
-      this.connections++;
-      await this.drain();
-      if (this.isOver) return;
-      await sleep(RECONNECT_PAUSE);
-      const { lastEventId } = this;
-      // A connection that is refused is an ended one.
-      this.current = await EventStream.open(url, '', { authorization, lastEventId }).catch(
-        () => this.current,
-      );
-    }
-  }
-
-  /** Takes events as they come, until the stream has ended. */
-  private async drain(): Promise<void> {
-    const { current } = this;
-    for (let isEnded = false; !isEnded;) {
-      ({ isEnded } = current);
-      this.events.push(...current.events.splice(0));
-      this.lastEventId = current.lastEventId ?? this.lastEventId;
-      if (!isEnded) await sleep(RECONNECT_PAUSE);
     }
   }
 }

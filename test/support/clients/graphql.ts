@@ -37,28 +37,14 @@ export async function sendQuery<Data = Record<string, unknown>>(
   return { status: response.status, headers: response.headers, data, errors };
 }
 
-export interface ReadOptions extends QueryOptions {
-  /**
-   * How often an operation that takes too long is repeated: a busy machine may stall a statement on a large directory. Default:
-   * never.
-   */
-  mostTimeouts?: number;
-}
-
 /** Returns the data of a response, which must have no errors. */
 export async function readData<Data = Record<string, unknown>>(
   url: string,
   query: string,
-  { mostTimeouts = 0, ...options }: ReadOptions = {},
+  options: QueryOptions = {},
 ): Promise<Data> {
-  let { data, errors } = await sendQuery<Data>(url, query, options);
-  for (let times = 0; times < mostTimeouts && errors.some(isTimeout); times++)
-    ({ data, errors } = await sendQuery<Data>(url, query, options));
+  const { data, errors } = await sendQuery<Data>(url, query, options);
   expect(errors).toEqual([]);
   if (data === null || data === undefined) throw new Error('There is no data');
   return data;
-}
-
-function isTimeout({ extensions }: Answer['errors'][number]): boolean {
-  return extensions.code === 'TIMEOUT';
 }

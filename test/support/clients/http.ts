@@ -124,3 +124,14 @@ export function refusalOf({ status, headers, body }: HttpAnswer): [status: numbe
   }
   return [status, error.extensions.code];
 }
+
+/** Gets an access token of the embedded provider for a client whose secret is `{id}-secret`. */
+export async function requestToken(baseUrl: string, client: string, scope: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/oauth2/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${client}:${client}-secret`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+  });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return `Bearer ${token}`;
+}

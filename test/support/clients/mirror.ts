@@ -2,12 +2,10 @@ import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { TestService } from '../servers/service.js';
 
-export interface ReportedStatus {
+interface ReportedStatus {
   state: string;
   asOf: string | null;
   blockedReason: string | null;
-  mode: string | null;
-  refusals: string | null;
 }
 
 /** Service accounts with the scope for details, created on first use. */
@@ -21,7 +19,7 @@ export async function readStatus(service: TestService): Promise<ReportedStatus> 
     observers.set(service, observer);
   }
   const { data } = await service.query<{ directoryStatus: ReportedStatus }>(
-    '{ directoryStatus { state asOf blockedReason mode refusals } }',
+    '{ directoryStatus { state asOf blockedReason } }',
     { authorization: await observer },
   );
   if (data?.directoryStatus === undefined) throw new Error('directoryStatus was not answered');
@@ -56,11 +54,4 @@ export async function replaceUntil(
   service.replaceDirectory(ldif);
   await service.until(async () => (await readStatus(service)).state === state);
   return readStatus(service);
-}
-
-/** Entries and attributes of the current directory that are left out. */
-export async function readLeftOut(service: TestService) {
-  const outcome = await service.synchronize({ dryRun: true });
-  if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
-  return { quarantined: outcome.changes.quarantined };
 }

@@ -4,6 +4,7 @@ import { buildLdif } from '../builders/directory.js';
 import { type FieldNode, Kind, parse, print, visit } from 'graphql';
 import type { Answer, QueryOptions } from './graphql.js';
 import { TestService } from '../servers/service.js';
+import { stopFollowing } from './mirror.js';
 
 /**
  * An owner, an admin and a member of the club and the board, a user who is in both through the team, and a user without groups.
@@ -47,20 +48,22 @@ const DIRECTORY = buildLdif(
  * A service with that directory, and a client for each user.
  * @param more additional entries
  */
-export function startPreviews(more = ''): Promise<TestService> {
+export async function startPreviews(more = ''): Promise<TestService> {
   const people = PEOPLE.map((id) => ({ id: `${id}-app`, owner: id }));
   const clientsWithoutUser = CLIENTS_WITHOUT_USER.map((id) => ({
     id: `${id}-app`,
     owner: id === 'machine' ? null : id,
   }));
-  return TestService.start({
+  const service = await TestService.start({
     ldif: DIRECTORY + more,
     environment: {
       AUTH_EMBEDDED_CLIENTS: writeClients([...people, ...clientsWithoutUser]),
-      DIRECTORY_SYNC_SECONDS: '3600',
       LIMIT_TOKENS: '100000',
     },
   });
+  // Otherwise the state of the mirror changes when it loses its connection, as it may on a busy machine.
+  await stopFollowing(service);
+  return service;
 }
 
 export interface Preview {

@@ -6,7 +6,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
-import { eventually } from '../eventually.js';
+import { eventually, LONGEST_WAIT } from '../eventually.js';
 import { findProgram } from './system-packages.mjs';
 
 /** Scripts of pages are strings, because the types of tests are those of Node.js and not of the DOM. */
@@ -38,7 +38,9 @@ export class Chromium {
   static async start(): Promise<Chromium> {
     const executablePath = findProgram('chromium');
     if (executablePath === null) throw new Error('Chromium is not installed: npm test installs it first');
-    return new Chromium(await chromium.launch({ executablePath, args: ['--disable-gpu'] }));
+    return new Chromium(
+      await chromium.launch({ executablePath, args: ['--disable-gpu'], timeout: LONGEST_WAIT }),
+    );
   }
 
   /**
@@ -51,6 +53,7 @@ export class Chromium {
       permissions: ['clipboard-read', 'clipboard-write'],
       ...options,
     });
+    context.setDefaultTimeout(LONGEST_WAIT);
     return Visit.begin(
       context,
       [url, issuer].map((each) => new URL(each).origin),

@@ -11,7 +11,6 @@ import { type LdapAccount, runProgram } from './ldap-tools.mjs';
 import { makeCertificates, SUFFIX } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
-import { makeTemplate } from './template.js';
 
 const execute = promisify(execFile);
 
@@ -37,14 +36,16 @@ export class TestDirectory389 extends DirectoryProcess {
     super(directory, SUFFIX);
   }
 
-  /** Provisions a server once per run, and starts one with a copy and an empty suffix. */
+  /** Starts one with an empty suffix. */
   static async start(): Promise<TestDirectory389> {
-    const template = await makeTemplate('directory-389', (at) => TestDirectory389.provision(at));
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'directory-389-'));
-    cpSync(template, directory, { recursive: true });
     const server = new TestDirectory389(directory, await findFreePort(), await findFreePort());
     try {
-      server.adopt();
+      await server.create();
+      await server.start();
+      await server.apply(BACKEND);
+      // The plugins that it adds at the first start are loaded at the second one.
+      await server.stop();
       await server.start();
       // Its number of changes is not a usual one after a restart.
       await server.apply(SUFFIX_ENTRY);
@@ -53,14 +54,6 @@ export class TestDirectory389 extends DirectoryProcess {
       await server.remove();
       throw error;
     }
-  }
-
-  private static async provision(directory: string): Promise<void> {
-    const server = new TestDirectory389(directory, await findFreePort(), await findFreePort());
-    await server.create();
-    await server.start();
-    await server.apply(BACKEND);
-    await server.stop();
   }
 
   get url(): string {
@@ -98,29 +91,11 @@ export class TestDirectory389 extends DirectoryProcess {
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
   }
 
-  private get settings(): string {
-    return join(this.configuration, 'dse.ldif');
-  }
-
-  /** Gives the copy of a server its own directory and ports. */
-  private adopt(): void {
-    // The server folds lines.
-    const text = readFileSync(this.settings, 'utf8').replaceAll('\n ', '');
-    const [, copied = ''] = /^nsslapd-instancedir: (.*)$/m.exec(text) ?? [];
-    const own = text
-      .replaceAll(copied, this.directory)
-      // With the state of the same generator, two servers give the same nsUniqueId to entries, and replication loses some.
-      .replace(/^dn: cn=uniqueid generator,cn=config\n(?:.+\n)+\n?/im, '')
-      .replace(/^(nsslapd-port:) .*/m, `$1 ${this.port}`)
-      .replace(/^(nsslapd-secureport:) .*/im, `$1 ${this.tlsPort}`);
-    writeFileSync(this.settings, own);
-  }
-
   private async create(): Promise<void> {
     for (const name of DIRECTORIES) mkdirSync(join(this.directory, name));
     cpSync('/etc/dirsrv/config', this.configuration, { recursive: true });
     cpSync('/etc/dirsrv/schema', join(this.configuration, 'schema'), { recursive: true });
-    writeFileSync(this.settings, this.buildConfiguration());
+    writeFileSync(join(this.configuration, 'dse.ldif'), this.buildConfiguration());
     await makeCertificates(this.directory);
     await storeCertificates(this.directory, this.configuration);
   }
@@ -181,7 +156,7 @@ objectClass: domain
 dc: example
 `;
 
-/** The server adds these plugins to its configuration at the first start, and loads them at the second one. */
+/** The server adds these plugins to its configuration at the first start. */
 const ENTRY_UUID_PLUGINS = [
   ['entryuuid', 'libentryuuid-plugin', 'entryuuid_plugin_init', 'betxnpreoperation'],
   ['entryuuid_syntax', 'libentryuuid-syntax-plugin', 'entryuuid_syntax_plugin_init', 'syntax'],

@@ -1,12 +1,11 @@
 import pg from 'pg';
 import { buildLdif } from '../builders/directory.js';
 import { post, send } from '../clients/http.js';
+import { readSamples } from '../clients/metrics.js';
 import type { ServiceProcess } from './service-processes.js';
 
 /** The advisory lock that the leader holds in a session of its own: the bytes of «sync». */
 export const LEADER_LOCK = 0x73796e63;
-/** Log line of a process when another one leads. */
-export const WAITING = /Another process runs the synchronization/g;
 
 /** A directory in which the name of the only user contains the number of its version. */
 export const directoryOfVersion = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
@@ -62,16 +61,13 @@ export class Observer {
     );
     return rows[0] ?? { name: '', revisions: 0 };
   }
-
-  async end(session: number | null): Promise<void> {
-    await this.client.query('select pg_terminate_backend($1)', [session]);
-  }
 }
 
 /** How often a process has logged that another one leads. */
-export const countWaiting = ({ process }: ServiceProcess) => [...process.stdout.matchAll(WAITING)].length;
+export const countWaiting = ({ process }: ServiceProcess) =>
+  process.stdout.split('Another process runs the synchronization').length - 1;
 
-export interface Status {
+interface Status {
   readonly state: string;
   readonly blockedReason: string | null;
 }
@@ -85,9 +81,7 @@ export async function readServiceStatus(
   return (JSON.parse(answer.body) as { data: { directoryStatus: Status } }).data.directoryStatus;
 }
 
-/** The value of a metric without labels. */
 export async function readMetric(service: ServiceProcess, name: string): Promise<number> {
   const { body } = await send(service, { path: '/metrics' });
-  const [, value] = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(body) ?? [];
-  return Number(value);
+  return readSamples(body).find((each) => each.name === name)?.value ?? NaN;
 }

@@ -74,7 +74,7 @@ export class TestRedis {
   /** Sends a command on a connection of its own, and returns the bytes of the reply. */
   async sendCommand(...words: string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
-    socket.setTimeout(2000, () => socket.destroy(new Error('Redis does not answer')));
+    socket.setTimeout(30_000, () => socket.destroy(new Error('Redis does not answer')));
     const lines = [['AUTH', REDIS_PASSWORD], words, ['QUIT']].map((each) => each.map(quote).join(' '));
     socket.write(`${lines.join('\r\n')}\r\n`);
     const [, ...answers] = (await text(socket)).split('\r\n');

@@ -8,10 +8,6 @@ interface Role {
   readonly serverId?: number;
   /** Accepts changes of clients. */
   readonly isProvider: boolean;
-  /** Enables content synchronization (RFC 4533), which providers require. */
-  readonly syncprov?: boolean;
-  /** Offset of its clock: see SlapdOptions. */
-  readonly clock?: string;
 }
 
 /** Servers of one directory: providers that replicate each other, and consumers of the first one. */

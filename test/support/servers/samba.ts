@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findFreePort } from './postgres.mjs';
@@ -9,7 +9,6 @@ import { type LdapAccount, runProgram } from './ldap-tools.mjs';
 import { makeCertificates } from './slapd.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
-import { makeTemplate } from './template.js';
 
 const REALM = 'ad.example.org';
 export const AD_SUFFIX = 'DC=ad,DC=example,DC=org';
@@ -38,15 +37,14 @@ export class TestSamba extends DirectoryProcess {
     super(directory, AD_SUFFIX);
   }
 
-  /** Provisions a domain once per run, which takes four seconds, and starts a server with a copy. */
+  /** Provisions a domain, which takes four seconds, and starts its server. */
   static async start(): Promise<TestSamba> {
     requireLdapPort();
-    const template = await makeTemplate('samba', provision);
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'samba-'));
-    cpSync(template, directory, { recursive: true });
     const server = new TestSamba(directory, addressOf(await findFreePort()));
-    await makeCertificates(directory, `IP:${server.host}`);
     try {
+      await provision(directory);
+      await makeCertificates(directory, `IP:${server.host}`);
       await server.start();
       return server;
     } catch (error) {

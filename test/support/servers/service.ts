@@ -16,7 +16,8 @@ import { type RunOptions, Synchronizer } from '../../../src/mirror/synchronizer.
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openDirectory } from '../../../src/sources/ldap/ldap-servers.js';
 import { ComparedExecutions } from '../builders/compared-executions.js';
-import { type Answer, type QueryOptions, readData, type ReadOptions, sendQuery } from '../clients/graphql.js';
+import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
+import { requestToken } from '../clients/http.js';
 import { LONGEST_WAIT } from '../eventually.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
@@ -129,14 +130,8 @@ export class TestService {
   }
 
   /** Gets an access token of the embedded provider for a client of sample/clients.json. */
-  async accessToken(scope: string, client = 'demo-basic'): Promise<string> {
-    const response = await fetch(`${this.config.baseUrl}/oauth2/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from(`${client}:${client}-secret`).toString('base64')}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
-    });
-    const { access_token: token } = (await response.json()) as { access_token: string };
-    return `Bearer ${token}`;
+  accessToken(scope: string, client = 'demo-basic'): Promise<string> {
+    return requestToken(this.config.baseUrl, client, scope);
   }
 
   /** Sends an operation by POST. */
@@ -145,7 +140,7 @@ export class TestService {
   }
 
   /** Returns the data of a response, which must have no errors. */
-  read<Data = Record<string, unknown>>(query: string, options?: ReadOptions): Promise<Data> {
+  read<Data = Record<string, unknown>>(query: string, options?: QueryOptions): Promise<Data> {
     return readData<Data>(this.url, query, options);
   }
 

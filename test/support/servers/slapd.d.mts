@@ -27,8 +27,6 @@ export interface SlapdOptions {
   multiProvider?: boolean;
   /** Starts without content, which comes from its providers. */
   empty?: boolean;
-  /** Offset of its clock, in the syntax of libfaketime (`+1d`). */
-  clock?: string;
   /** Maximum size of the database, whose file grows with its content. Default: a gibibyte. */
   maxBytes?: number;
   /** Directory of all files. Existing data is served unchanged. */

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { findFreePort } from '../ports.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
 import { isServed, modify, search } from './ldap-tools.mjs';
-import { findFaketime, findProgram } from './system-packages.mjs';
+import { findProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
@@ -120,7 +120,7 @@ class TestSlapd {
     const server = spawnBound(
       findProgram('slapd'),
       ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
-      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...clockOf(this.#options) } },
+      { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     let errorOutput = '';
     server.stderr.setEncoding('utf8').on('data', (text) => (errorOutput += text));
@@ -222,12 +222,6 @@ class TestSlapd {
     writeFileSync(file, configurationOf(this.directory, this.#options).join('\n'));
     return file;
   }
-}
-
-/** The environment in which a process has another clock; empty without an offset. */
-function clockOf({ clock }) {
-  if (clock === undefined) return {};
-  return { LD_PRELOAD: findFaketime(), FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }
 
 function configurationOf(directory, options) {

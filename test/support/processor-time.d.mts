@@ -1,1 +1,0 @@
-export function processorTime(id?: number | 'self'): number;
