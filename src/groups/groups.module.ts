@@ -3,9 +3,8 @@ import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Reso
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { lookupOf } from '../common/identity.js';
-import type { PageSelection } from '../common/page.js';
 import { notFound } from '../database/fields/object-table.js';
-import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
@@ -46,10 +45,10 @@ class GroupsResolver {
   })
   groups(
     @Args() page: GroupListArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.list(page, selection, reader);
+    return this.service.list(page, pageSelection(info), reader);
   }
 
   @InheritAccess()
@@ -60,10 +59,10 @@ class GroupsResolver {
   parents(
     @Parent() group: Group,
     @Args() page: ConnectionArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.listNested('parents', group, page, selection, batches);
+    return this.service.listNested('parents', group, page, pageSelection(info), batches);
   }
 
   @InheritAccess()
@@ -74,10 +73,10 @@ class GroupsResolver {
   subgroups(
     @Parent() group: Group,
     @Args() page: ConnectionArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.listNested('subgroups', group, page, selection, batches);
+    return this.service.listNested('subgroups', group, page, pageSelection(info), batches);
   }
 }
 

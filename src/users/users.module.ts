@@ -18,9 +18,8 @@ import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '..
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import { lookupOf } from '../common/identity.js';
-import type { PageSelection } from '../common/page.js';
 import { notFound } from '../database/fields/object-table.js';
-import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
@@ -135,10 +134,10 @@ class UsersResolver {
   })
   users(
     @Args() page: UserListArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<User>> {
-    return this.service.list(page, selection, reader);
+    return this.service.list(page, pageSelection(info), reader);
   }
 
   @RequireScopes('profile')
