@@ -4,8 +4,7 @@ import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphq
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { type Config, type Environment, readConfig } from './config/config.js';
-import { extendSchema, finishSchema } from './graphql/schema/schema.js';
-import { printSdl } from './graphql/schema/access-directive.js';
+import { extendSchema, finishSchema, printSdl } from './graphql/schema/schema.js';
 
 /** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
 const IMPORTS = 'imports';

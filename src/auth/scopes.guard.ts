@@ -3,29 +3,42 @@ import type { GqlContextType } from '@nestjs/graphql';
 import type { FastifyRequest } from 'fastify';
 import type { GraphQLResolveInfo } from 'graphql';
 import { ServiceError } from '../common/errors.js';
-import { decideAccess, declaredAccess, principalOf, scopesOf } from './access.js';
+import { type Access, decideAccess, declaredAccess, principalOf, scopesOf } from './access.js';
 import { scopeNeeded, UnauthenticatedError } from './authentication.error.js';
-import { grantedScopes } from './principal.js';
+import { grantedScopes, type Principal } from './principal.js';
 
-/** Refuses routes and root fields that the declared access does not allow, and all that declare none. A global guard. */
+/**
+ * Refuses routes and root fields that the declared access does not allow, and all that declare none. A global guard. The fields whose
+ * methods are called without Nest's pipeline have the same check in the schema (src/graphql/schema/schema.ts).
+ */
 @Injectable()
 export class ScopesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const access = declaredAccess(context.getHandler(), context.getClass());
     // A route is part of no object of which it could inherit the access.
     if (access === undefined || (access.kind === 'inherited' && context.getType() === 'http')) return false;
-    const principal = principalOf(context);
-    switch (decideAccess(access, principal)) {
-      case 'granted':
-        return true;
-      case 'token needed':
-        throw UnauthenticatedError.tokenNeeded(nameOf(context), scopesOf(access));
-      case 'scope needed':
-        throw new ServiceError('INSUFFICIENT_SCOPE', scopeNeeded(nameOf(context), scopesOf(access)), {
-          requiredScopes: scopesOf(access),
-          grantedScopes: grantedScopes(principal),
-        });
-    }
+    const refusal = accessRefusal(access, principalOf(context), nameOf(context));
+    if (refusal !== null) throw refusal;
+    return true;
+  }
+}
+
+/** Why a principal may not use a field, a route or a member of an input; null if it may. `what` is the subject of a sentence. */
+export function accessRefusal(
+  access: Access,
+  principal: Principal | null,
+  what: string,
+): ServiceError | null {
+  switch (decideAccess(access, principal)) {
+    case 'granted':
+      return null;
+    case 'token needed':
+      return UnauthenticatedError.tokenNeeded(what, scopesOf(access));
+    case 'scope needed':
+      return new ServiceError('INSUFFICIENT_SCOPE', scopeNeeded(what, scopesOf(access)), {
+        requiredScopes: scopesOf(access),
+        grantedScopes: grantedScopes(principal),
+      });
   }
 }
 

@@ -1,10 +1,10 @@
 import { Inject, Module } from '@nestjs/common';
-import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { SelectedPage } from '../graphql/analysis/selection.js';
+import { pageSelection } from '../graphql/analysis/selection.js';
 import { GraphQLModule } from '../graphql/graphql.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
@@ -38,8 +38,8 @@ class ChangesResolver {
   })
   async changes(
     @Args() page: ChangeListArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Change>> {
     const { user, group, ...filter } = page.filter ?? {};
     const { fields } = this.config.directory.mapping.users;
@@ -47,7 +47,8 @@ class ChangesResolver {
       userKey: user ? await getSubject(userTable(fields), user, reader) : null,
       groupKey: group ? await getSubject(GROUP_TABLE, group, reader) : null,
     };
-    const { connection } = await listChanges(page, changeSource(filter, subjects), selection, reader);
+    const source = changeSource(filter, subjects);
+    const { connection } = await listChanges(page, source, pageSelection(info), reader);
     return connection;
   }
 

@@ -66,7 +66,7 @@ class DocumentsModule {}
         autoSchemaFile: true,
         sortSchema: true,
         transformSchema: (schema) =>
-          finishSchema(connectResolvers(extendSchema(schema, config), { application, contexts, discovery })),
+          finishSchema(connectResolvers(extendSchema(schema, config), application, contexts, discovery)),
         fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
         formatError: (formatted, error) => {
           const { message, ...rest } = formatError(formatted, error, '');

@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import type { PageSelection } from '../common/page.js';
-import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
@@ -41,10 +40,10 @@ class GroupsResolver {
   })
   groups(
     @Args() page: GroupListArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.list(page, selection, reader);
+    return this.service.list(page, pageSelection(info), reader);
   }
 
   @InheritAccess()
@@ -55,10 +54,10 @@ class GroupsResolver {
   parents(
     @Parent() group: Group,
     @Args() page: ConnectionArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.listNested('parents', group, page, selection, batches);
+    return this.service.listNested('parents', group, page, pageSelection(info), batches);
   }
 
   @InheritAccess()
@@ -69,10 +68,10 @@ class GroupsResolver {
   subgroups(
     @Parent() group: Group,
     @Args() page: ConnectionArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Group>> {
-    return this.service.listNested('subgroups', group, page, selection, batches);
+    return this.service.listNested('subgroups', group, page, pageSelection(info), batches);
   }
 }
 

@@ -1,11 +1,11 @@
 import { Inject, Module } from '@nestjs/common';
-import { Args, Context, Query, Resolver } from '@nestjs/graphql';
+import { Args, Context, Info, Query, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
-import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
-import { SelectedPage } from '../graphql/analysis/selection.js';
+import { pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -34,9 +34,10 @@ class SearchResolver {
   })
   async search(
     @Args() page: SearchArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<SearchResult>> {
+    const selection = pageSelection(info);
     const columns = this.query.select(selection);
     const found = await readPage(reader, this.query.sourceOf(page, columns), page, selection);
     return Connection.of(found, (row) => this.query.mapRow(row, columns));

@@ -17,8 +17,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '../auth/access.js';
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
-import type { PageSelection } from '../common/page.js';
-import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
@@ -130,10 +129,10 @@ class UsersResolver {
   })
   users(
     @Args() page: UserListArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<User>> {
-    return this.service.list(page, selection, reader);
+    return this.service.list(page, pageSelection(info), reader);
   }
 
   @RequireScopes('profile')

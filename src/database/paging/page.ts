@@ -40,12 +40,12 @@ export class Page<Row extends unknown[]> {
     this.places = columns.slice(Math.max(1, query.source.columns.length)) as CursorValue[][];
   }
 
-  /** The cursor of a row, or null if there is no such row. Only if its cursor was selected. */
+  /** The cursor of a row, or null if there is no such row, or if its cursor was not selected. */
   cursorAt(index: number): string | null {
     const { query, places } = this;
     const { length } = this.rows;
     if (index < 0 || index >= length) return null;
-    if (places.length === 0) throw new Error('No cursors were selected');
+    if (places.length === 0) return null;
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
     this.cursors ??= encodeCursors(this.seal, query.source.binding, places, this.cursorExtras);

@@ -2,7 +2,6 @@ import {
   type ASTVisitor,
   GraphQLError,
   type GraphQLSchema,
-  type NameNode,
   NoSchemaIntrospectionCustomRule,
   parse,
   type ParseOptions,
@@ -11,6 +10,7 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from 'graphql';
+import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 
 /** Maximum length of a name that a client chooses: aliases are repeated in each object of a response, and in each path. */
@@ -18,14 +18,29 @@ const LONGEST_NAME = 256;
 
 /** The rules of documents beside those of the specification. */
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {
-  return [NameLengthRule, ...(disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule])];
+  const introspection = disclosure.introspection ? IntrospectionAliasRule : NoSchemaIntrospectionCustomRule;
+  return [NameLengthRule, introspection];
 }
 
 function NameLengthRule(context: ValidationContext): ASTVisitor {
   return {
-    Name(node: NameNode) {
+    Name(node) {
       if (node.value.length <= LONGEST_NAME) return;
       context.reportError(new GraphQLError(`A name has at most ${LONGEST_NAME} characters`, { nodes: node }));
+    },
+  };
+}
+
+/** Rejects aliases that repeat the schema in a response, which the limit of nodes does not count. */
+function IntrospectionAliasRule(context: ValidationContext): ASTVisitor {
+  return {
+    Field({ alias, name }) {
+      const isIntrospection = context.getParentType()?.name.startsWith('__') === true;
+      if (alias === undefined || (!isIntrospection && name.value !== '__schema')) return;
+      const message =
+        'This operation has too many aliases: __schema, and fields below it or __type, have none';
+      const originalError = new ServiceError('QUERY_TOO_COMPLEX', message);
+      context.reportError(new GraphQLError(message, { originalError }));
     },
   };
 }

@@ -1,10 +1,8 @@
 import { Extensions } from '@nestjs/graphql';
 import {
   type FieldNode,
-  getArgumentValues,
   getNamedType,
   getNullableType,
-  GraphQLError,
   type GraphQLField,
   type GraphQLObjectType,
   isCompositeType,
@@ -35,8 +33,7 @@ const LARGEST_COUNT = 2 ** 31 - 1;
 const LONGEST_LIST = 1000;
 /** Elements of a list whose size an operation does not show, as far as values are counted. Usual ones have fewer. */
 const LIST_SIZE = 10;
-
-/** Characters of a text, or of a list of texts, in an argument that count as one value for each parent of its field. */
+/** Characters of the arguments of a field that count as one value for each of its parents. */
 const CHARACTERS_OF_VALUE = 100;
 /** The characters of an element of a list beside its text. */
 const ELEMENT = 4;
@@ -98,7 +95,7 @@ export class CostCount {
   readonly root: Occurrences;
   private readonly pages: Page[];
   private deepest: readonly string[] = [];
-  /** The points of lists in arguments. */
+  /** The points of lists in arguments: one for each hundred elements after the first. */
   private listed = 0;
   private hasOpenLists = false;
 
@@ -114,8 +111,8 @@ export class CostCount {
    */
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
     const { field, path } = selected;
-    this.listed += product(at.nodes, pointsOfLists(given, field.name));
     if (path.length > this.deepest.length) this.deepest = path;
+    const weight = Math.floor(this.weigh(given, field.name, at.nodes) / CHARACTERS_OF_VALUE);
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -126,70 +123,61 @@ export class CostCount {
     const page = size === null ? at.page : { path, nodes, values: 0 };
     if (size !== null) this.pages.push(page);
     // A page below each of several parents is planned with its arguments for each of them.
-    page.values += values + (at.values > 1 ? product(at.values, weightOf(given)) : 0);
+    page.values += values + (at.values > 1 ? product(at.values, weight) : 0);
     return { nodes, values, page, isPage };
   }
 
   get total(): OperationCost {
-    const { pages, deepest, limits } = this;
-    const nodeCount = sumOf(pages, ({ nodes }) => nodes);
-    const values = sumOf(pages, (page) => page.values);
-    const largest = largestOf(pages, 'nodes');
+    const { deepest, limits } = this;
+    const [nodes, values] = [this.sumUp('nodes'), this.sumUp('values')];
     const deep = `The deepest field is ${nameOf(deepest)}`;
-    const mostValues = shareIn(largestOf(pages, 'values'), 'values');
     return {
-      nodeCount,
+      nodeCount: nodes.sum,
       nodeLimit: limits.nodes,
-      largestConnection: nodeCount === 0 ? null : nameOf(largest.path),
-      points: Math.max(1, sumOf([Math.ceil(nodeCount / NODES_PER_POINT), this.listed], Number)),
-      values: this.hasOpenLists ? Infinity : values,
+      largestConnection: nodes.largest,
+      points: Math.min(LARGEST_COUNT, Math.max(1, Math.ceil(nodes.sum / NODES_PER_POINT) + this.listed)),
+      values: this.hasOpenLists ? Infinity : values.sum,
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
-        excessOf('requested nodes', nodeCount, limits.nodes, shareIn(largest, 'nodes')) ??
-        excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, mostValues),
+        excessOf('requested nodes', nodes.sum, limits.nodes, nodes.share) ??
+        excessOf('values in its response', values.sum, limits.nodes * VALUES_PER_NODE, values.share),
     };
   }
-}
 
-/** What the arguments of a nested field count, as values. Only long texts and lists do. */
-function weightOf(value: unknown): number {
-  if (typeof value === 'string' || Array.isArray(value))
-    return Math.floor(charactersIn(value) / CHARACTERS_OF_VALUE);
-  return typeof value === 'object' && value !== null ? sumOf(Object.values(value), weightOf) : 0;
-}
+  private sumUp(count: 'nodes' | 'values') {
+    const { pages } = this;
+    const sum = Math.min(
+      LARGEST_COUNT,
+      pages.reduce((all, page) => all + page[count], 0),
+    );
+    const most = pages.reduce((largest, page) => (page[count] > largest[count] ? page : largest));
+    const largest = most.path.length === 0 ? null : nameOf(most.path);
+    return { sum, largest, share: largest && `Most are in ${largest}: ${most[count]}` };
+  }
 
-function charactersIn(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return sumOf(Object.values(value), (each) => ELEMENT + charactersIn(each));
-}
-
-function sumOf<Value>(values: readonly Value[], numberOf: (value: Value) => number): number {
-  return Math.min(
-    LARGEST_COUNT,
-    values.reduce((sum, each) => sum + numberOf(each), 0),
-  );
+  /** The characters of texts and lists in an argument. @throws BadUserInputError for a list that is too long */
+  private weigh(value: unknown, name: string, nodes: number): number {
+    if (typeof value === 'string') return value.length;
+    if (typeof value !== 'object' || value === null) return 0;
+    let sum = 0;
+    if (!Array.isArray(value)) {
+      for (const [member, each] of Object.entries(value)) {
+        const weight = this.weigh(each, member, nodes);
+        // Short texts count nothing, such as those of an order.
+        if (weight >= CHARACTERS_OF_VALUE) sum += weight;
+      }
+      return sum;
+    }
+    if (value.length > LONGEST_LIST)
+      throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
+    this.listed += product(nodes, Math.floor(Math.max(0, value.length - 1) / NODES_PER_POINT));
+    for (const each of value as unknown[]) sum += ELEMENT + this.weigh(each, name, nodes);
+    return sum;
+  }
 }
 
 function product(left: number, right: number): number {
   return Math.min(LARGEST_COUNT, left * right);
-}
-
-/** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
-export function coerceArguments(
-  { field, nodes }: SelectedField,
-  variables: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  const [node] = nodes;
-  if (node === undefined || field.args.length === 0) return {};
-  try {
-    return getArgumentValues(field, node, variables);
-  } catch (error) {
-    if (!(error instanceof GraphQLError)) throw error;
-    const [at] = error.nodes ?? [];
-    const argument = node.arguments?.find(({ value }) => value === at)?.name.value ?? field.name;
-    throw new BadUserInputError(error.message, argument);
-  }
 }
 
 /** A field with `first` and `last` is a connection, which takes exactly one of them. */
@@ -203,12 +191,12 @@ function pageSize({ parentType, field, nodes }: SelectedField, values: Record<st
   const [name = 'first'] = sizes;
   const size = Number(values[name]);
   if (sizes.length === 1 && size >= 0 && size <= LARGEST_PAGE) return size;
-  const isCertain = nodes[0]?.arguments?.every(
-    ({ name: { value: each }, value }) => !/^(first|last)$/.test(each) || value.kind !== Kind.VARIABLE,
+  const isVariable = nodes[0]?.arguments?.some(
+    (argument) => /^(first|last)$/.test(argument.name.value) && argument.value.kind === Kind.VARIABLE,
   );
   const coordinate = `${parentType.name}.${field.name}`;
   throw new ServiceError(
-    isCertain === false ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
+    isVariable === true ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
     sizes.length === 1
       ? `${name} of ${coordinate} must be from 0 to ${LARGEST_PAGE}`
       : `${coordinate} takes exactly one of first and last`,
@@ -226,21 +214,6 @@ function listSize({ parentType, field }: SelectedField, values: Record<string, u
   throw new BadUserInputError(message, argument);
 }
 
-/** The points of the lists in a value of an argument: one for each hundred elements after the first. @throws BadUserInputError */
-function pointsOfLists(value: unknown, name: string): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const isArray = Array.isArray(value);
-  if (isArray && value.length > LONGEST_LIST)
-    throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
-  const own = isArray ? Math.max(0, Math.floor((value.length - 1) / NODES_PER_POINT)) : 0;
-  return own + sumOf(Object.entries(value), ([member, each]) => pointsOfLists(each, isArray ? name : member));
-}
-
-/** The page with the most nodes or values. */
-function largestOf(pages: readonly Page[], count: 'nodes' | 'values'): Page {
-  return pages.reduce((largest, page) => (page[count] > largest[count] ? page : largest));
-}
-
 /** What exceeds a limit, and where most of it is; null if nothing does. */
 export function excessOf(
   what: string,
@@ -250,10 +223,6 @@ export function excessOf(
 ): string | null {
   if (count <= limit) return null;
   return `This operation has ${count} ${what}: at most ${limit} are allowed${where === null ? '' : `. ${where}`}`;
-}
-
-function shareIn({ path, ...counts }: Page, count: 'nodes' | 'values'): string | null {
-  return path.length === 0 ? null : `Most are in ${nameOf(path)}: ${counts[count]}`;
 }
 
 function nameOf(path: readonly string[]): string {

@@ -3,8 +3,10 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  getArgumentValues,
   getNamedType,
   getNullableType,
+  GraphQLError,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
@@ -20,21 +22,21 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { type Access, decideAccess, scopesOf } from '../../auth/access.js';
-import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
-import { grantedScopes, type Principal, type Scope } from '../../auth/principal.js';
+import type { Access } from '../../auth/access.js';
+import { UnauthenticatedError } from '../../auth/authentication.error.js';
+import { grantedScopes, type Principal } from '../../auth/principal.js';
+import { accessRefusal } from '../../auth/scopes.guard.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import {
-  coerceArguments,
   CostCount,
   excessOf,
   type Occurrences,
   type OperationCost,
   type SelectedField,
 } from './operation-cost.js';
-import { PersonalDataSearch, type PersonalDataSelection } from './personal-data-selection.js';
+import { personalDataOf, type PersonalDataSelection } from './personal-data-selection.js';
 
 /** Selections that a walk visits, for each type that they may be of. It is far above every configurable limit, and quick to reach. */
 const MOST_SELECTIONS = 20_000;
@@ -54,8 +56,6 @@ export interface OperationRequest {
 /** The decision about an operation, for a token with certain scopes. */
 export interface PolicyDecision {
   readonly cost: OperationCost;
-  /** Whether the token may read all of its fields. */
-  readonly isComplete: boolean;
   /** The fields `rateLimit(dryRun: true)`, if nothing else is executed. */
   readonly dryRunFields: readonly FieldNode[] | null;
   /** Whether it is a mutation that runs a resolver. Its changes stay within its own preview. */
@@ -82,8 +82,7 @@ export function evaluatePolicy(
   principal: Principal | null,
   { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
 ): PolicyDecision {
-  const walk = new Walk(request, variables, principal, limits, accessLogDays > 0);
-  return walk.decide(request.definition);
+  return new Walk(request, variables, principal, limits, accessLogDays > 0).decide();
 }
 
 /** Where a selection set is. */
@@ -92,20 +91,18 @@ interface Place {
   readonly path: readonly string[];
   readonly occurrences: Occurrences;
   readonly isWithheld: boolean;
-  /** Whether the arguments of its fields are changes, in which null removes a value. */
-  readonly nullRemoves: boolean;
 }
 
 class Walk {
   private readonly cost: CostCount;
-  private readonly personalData: PersonalDataSearch | null;
+  private readonly isMutation: boolean;
   private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  private readonly withheld: { readonly what: string; readonly scopes: readonly Scope[] }[] = [];
+  private readonly personalData: PersonalDataSelection[number][] = [];
   private readonly conditions = new Set<string>();
   private readonly dependencies = new Set<CacheDependency>();
-  private readonly schemaNames = new Set<string>();
   private readonly dryRunFields: FieldNode[] = [];
-  private tokenNeeded: UnauthenticatedError | null = null;
+  private readonly withheld: ServiceError[] = [];
+  private tokenNeeded: ServiceError | null = null;
   private guardedInput: ServiceError | null = null;
   private selections = 0;
   private aliases = 0;
@@ -119,10 +116,10 @@ class Walk {
     private readonly variables: Variables,
     private readonly principal: Principal | null,
     private readonly limits: Config['limits'],
-    findsPersonalData: boolean,
+    private readonly findsPersonalData: boolean,
   ) {
     this.cost = new CostCount(limits);
-    this.personalData = findsPersonalData ? new PersonalDataSearch() : null;
+    this.isMutation = request.definition.operation === OperationTypeNode.MUTATION;
     this.fragments = new Map(
       request.document.definitions.flatMap((node) =>
         node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [],
@@ -130,49 +127,46 @@ class Walk {
     );
   }
 
-  decide({ operation, selectionSet }: OperationDefinitionNode): PolicyDecision {
+  decide(): PolicyDecision {
+    const { operation, selectionSet } = this.request.definition;
     const rootType = this.request.schema.getRootType(operation);
     if (!rootType) {
       // The validation rules find no type against which to check the fields of such an operation, and accept it.
       const message = `The schema has no root type for a ${operation}`;
       throw new ServiceError('GRAPHQL_VALIDATION_FAILED', message);
     }
-    const isMutation = operation === OperationTypeNode.MUTATION;
-    const { root: occurrences } = this.cost;
-    const place = { types: [rootType], path: [], occurrences, isWithheld: false, nullRemoves: isMutation };
-    const roots = this.visit([selectionSet], place);
-    const { dependencies, isCacheable } = this;
-    const cost = this.refuse(roots);
+    const place = { types: [rootType], path: [], occurrences: this.cost.root, isWithheld: false };
+    const { fields: roots, shown } = this.visit([selectionSet], place);
+    const { dependencies, isCacheable, isMutation, personalData, isDryRun } = this;
+    const cost = this.refuse(roots.length, shown.length);
+    // Whether the token may read all fields.
     const isComplete = this.withheld.length === 0;
-    if (this.isDryRun) this.isCompilable = false;
+    const isCompiled = this.isCompilable && isComplete && !isMutation && !isDryRun;
     return {
       cost,
-      isComplete,
-      dryRunFields: this.isDryRun ? this.dryRunFields : null,
-      isMutation: isMutation && roots.some(({ field }) => field.resolve !== undefined),
-      personalData: this.personalData?.found ?? null,
+      dryRunFields: isDryRun ? this.dryRunFields : null,
+      isMutation: isMutation && roots.length > 0,
+      personalData: personalData.length === 0 ? null : personalData,
       cacheDependencies: isCacheable && isComplete && !dependencies.has('request') ? dependencies : null,
       readsMirror: !isCacheable || dependencies.has('mirror'),
-      conditions: this.isCompilable && isComplete && !isMutation ? [...this.conditions].sort().join() : null,
+      conditions: isCompiled ? [...this.conditions].sort().join() : null,
     };
   }
 
-  private refuse(roots: readonly SelectedField[]): OperationCost {
+  private refuse(roots: number, shown: number): OperationCost {
     const { limits, withheld } = this;
-    const repetition =
+    const cost = this.cost.total;
+    const excess =
       excessOf('aliases', this.aliases, limits.aliases) ??
       excessOf('directives', this.directives, limits.directives) ??
-      excessOf('root fields', roots.length, limits.rootFields);
-    if (repetition !== null) throw new ServiceError('QUERY_TOO_COMPLEX', repetition);
-    const cost = this.cost.total;
-    if (cost.rejection !== null && !this.isDryRun)
-      throw new ServiceError('QUERY_TOO_COMPLEX', cost.rejection);
+      excessOf('root fields', roots, limits.rootFields) ??
+      (this.isDryRun ? null : cost.rejection);
+    if (excess !== null) throw new ServiceError('QUERY_TOO_COMPLEX', excess);
     if (this.tokenNeeded !== null) throw this.tokenNeeded;
-    const isRefused = ({ field }: SelectedField) => this.decisionOf(field) !== 'granted';
-    if (roots.length > 0 && roots.every(isRefused)) {
-      const sentences = new Set(withheld.map(({ what, scopes }) => scopeNeeded(what, scopes)));
+    if (roots > 0 && shown === 0) {
+      const sentences = new Set(withheld.map(({ message }) => message));
       throw new ServiceError('INSUFFICIENT_SCOPE', [...sentences].join(' '), {
-        requiredScopes: [...new Set(withheld.flatMap(({ scopes }) => scopes))],
+        requiredScopes: [...new Set(withheld.flatMap(({ details }) => details.requiredScopes ?? []))],
         grantedScopes: grantedScopes(this.principal),
       });
     }
@@ -180,14 +174,14 @@ class Walk {
     return cost;
   }
 
-  /** @returns the fields of a level */
-  private visit(sets: readonly (SelectionSetNode | undefined)[], place: Place): SelectedField[] {
+  /** Returns the fields of a level, and those of them that are shown. */
+  private visit(sets: readonly (SelectionSetNode | undefined)[], place: Place) {
     const found = new Map<string, SelectedField>();
     for (const set of sets) if (set !== undefined) this.collect(set, place.types, place.path, found);
     const fields = [...found.values()];
     const shown = fields.filter((field) => this.enter(field, place));
-    this.personalData?.addLevel(shown, place.path, place.types.length > 1);
-    return fields;
+    if (this.findsPersonalData) this.personalData.push(...personalDataOf(shown, place.path));
+    return { fields, shown };
   }
 
   /** Collects the fields of a selection set, as they are in a response: once for each type and response key. */
@@ -198,7 +192,11 @@ class Walk {
     into: Map<string, SelectedField>,
   ): void {
     for (const selection of selections) {
-      this.count(types.length);
+      this.selections += Math.max(1, types.length);
+      if (this.selections > MOST_SELECTIONS) {
+        const message = `The fragments of this operation unfold to more than ${MOST_SELECTIONS} selections`;
+        throw new ServiceError('QUERY_TOO_COMPLEX', message);
+      }
       if (!this.isIncluded(selection)) continue;
       if (selection.kind === Kind.FIELD) {
         if (selection.alias !== undefined) this.aliases++;
@@ -211,15 +209,6 @@ class Walk {
       const condition = fragment.typeCondition?.name.value;
       this.collect(fragment.selectionSet, this.narrow(types, condition), path, into);
     }
-  }
-
-  private count(types: number): void {
-    this.selections += Math.max(1, types);
-    if (this.selections > MOST_SELECTIONS)
-      throw new ServiceError(
-        'QUERY_TOO_COMPLEX',
-        `The fragments of this operation unfold to more than ${MOST_SELECTIONS} selections`,
-      );
   }
 
   /** Whether `@skip` and `@include` keep a selection. Throws BadUserInputError if a variable is null. */
@@ -245,12 +234,12 @@ class Walk {
   ): void {
     const { value: name } = node.name;
     const { value: key } = node.alias ?? node.name;
+    const field = type.getFields()[name];
     // Not every way to build an object accepts `__proto__`.
     if (this.selections > COMPILED_SELECTIONS || key === '__proto__') this.isCompilable = false;
-    const field = type.getFields()[name];
-    // Introspection fields need no token.
+    // Introspection needs no token, and DocumentRules limit it.
     if (field === undefined) {
-      if (name !== '__typename') this.introspect(node, key);
+      if (name !== '__typename') this.isCompilable = false;
       return;
     }
     const known = into.get(`${type.name}.${key}`);
@@ -259,97 +248,60 @@ class Walk {
     else known.nodes.push(node);
   }
 
-  /**
-   * Rejects aliases that repeat the schema in a response, which the limit of nodes does not count: `__schema` has
-   * one name, and fields below introspection fields have no aliases. Throws ServiceError QUERY_TOO_COMPLEX.
-   */
-  private introspect({ name, selectionSet }: FieldNode, key: string): void {
-    this.isCompilable = false;
-    if (name.value === '__schema') this.schemaNames.add(key);
-    if (this.schemaNames.size > 1 || (selectionSet !== undefined && this.hasAlias(selectionSet)))
-      throw new ServiceError(
-        'QUERY_TOO_COMPLEX',
-        'This operation has too many aliases: __schema has one name, and no field below it or __type has an alias',
-      );
-  }
-
-  private hasAlias({ selections }: SelectionSetNode): boolean {
-    return selections.some((selection) => {
-      this.count(1);
-      if (selection.kind === Kind.FIELD && selection.alias !== undefined) return true;
-      const { selectionSet } =
-        selection.kind === Kind.FRAGMENT_SPREAD
-          ? (this.fragments.get(selection.name.value) ?? {})
-          : selection;
-      return selectionSet !== undefined && this.hasAlias(selectionSet);
-    });
-  }
-
   /** Decides about a field and all below it. Returns whether it is shown. */
   private enter(selected: SelectedField, place: Place): boolean {
-    const { field, path, nodes } = selected;
+    const { parentType, field, path, nodes } = selected;
     const given = coerceArguments(selected, this.variables);
     const occurrences = this.cost.add(selected, given, place.occurrences);
-    const decision = this.decisionOf(field);
+    const access = field.extensions['access'] as Access;
+    const refusal = accessRefusal(access, this.principal, `The field ${parentType.name}.${field.name}`);
     // Each place of a withheld field has an error.
-    if (decision === 'scope needed') occurrences.page.values += place.occurrences.values;
-    if (!place.isWithheld && decision !== 'granted') this.withhold(selected, decision === 'token needed');
+    if (refusal !== null) occurrences.page.values += place.occurrences.values;
+    if (refusal instanceof UnauthenticatedError) this.tokenNeeded ??= refusal;
+    else if (refusal !== null && !place.isWithheld) this.withheld.push(refusal);
     if (path.length === 1) this.enterRoot(selected, given);
     for (const each of dependenciesOf(field) ?? []) this.dependencies.add(each);
-    for (const { name, type } of field.args) this.visitInput(type, given[name], place.nullRemoves);
-    const isWithheld = place.isWithheld || decision !== 'granted';
+    for (const { name, type } of field.args) this.visitInput(type, given[name]);
+    const isWithheld = place.isWithheld || refusal !== null;
     const named = getNamedType(field.type);
     if (isCompositeType(named)) {
       const types = isObjectType(named) ? [named] : this.request.schema.getPossibleTypes(named);
       const sets = nodes.map(({ selectionSet }) => selectionSet);
-      this.visit(sets, { types, path, occurrences, isWithheld, nullRemoves: false });
+      this.visit(sets, { types, path, occurrences, isWithheld });
     }
     return !isWithheld;
   }
 
-  private enterRoot({ field, nodes }: SelectedField, given: Record<string, unknown>): void {
+  private enterRoot({ field, nodes }: SelectedField, given: Variables): void {
     if (dependenciesOf(field) === undefined) this.isCacheable = false;
     if (field.name !== 'rateLimit') return;
     this.dryRunFields.push(...nodes);
-    if (given['dryRun'] === true) this.isDryRun = true;
-  }
-
-  private decisionOf({ extensions }: SelectedField['field']): ReturnType<typeof decideAccess> {
-    return decideAccess(extensions['access'] as Access, this.principal);
-  }
-
-  private withhold({ parentType, field }: SelectedField, needsToken: boolean): void {
-    const scopes = scopesOf(field.extensions['access'] as Access);
-    const what = `The field ${parentType.name}.${field.name}`;
-    if (needsToken) this.tokenNeeded ??= UnauthenticatedError.tokenNeeded(what, scopes);
-    else this.withheld.push({ what, scopes });
+    this.isDryRun ||= given['dryRun'] === true;
   }
 
   /**
    * Finds members that select or order by a field that the token cannot read, or change it: the result would show its values. A member
-   * adds what it depends on.
+   * adds what it depends on. Null has no effect in a query, and removes a value in a mutation.
    */
-  private visitInput(declared: GraphQLInputType, value: unknown, nullRemoves: boolean): void {
+  private visitInput(declared: GraphQLInputType, value: unknown): void {
     if (value === undefined || value === null || !isInputObjectType(getNamedType(declared))) return;
     const type = getNullableType(declared);
-    if (isListType(type)) for (const each of [value].flat()) this.visitInput(type.ofType, each, nullRemoves);
+    if (isListType(type)) for (const each of [value].flat()) this.visitInput(type.ofType, each);
     if (!isInputObjectType(type)) return;
     for (const [name, given] of Object.entries(value as Variables)) {
       const member = type.getFields()[name];
-      if (member === undefined || given === undefined || (given === null && !nullRemoves)) continue;
+      if (member === undefined || given === undefined || (given === null && !this.isMutation)) continue;
       this.enterMember(member, type.name);
-      this.visitInput(member.type, given, nullRemoves);
+      this.visitInput(member.type, given);
     }
   }
 
   private enterMember(member: GraphQLInputField, type: string): void {
     for (const each of dependenciesOf(member) ?? []) this.dependencies.add(each);
-    const access = member.extensions['access'] as Access | undefined;
-    if (access === undefined || decideAccess(access, this.principal) === 'granted') return;
-    const requiredScopes = scopesOf(access);
-    const message = scopeNeeded(`The input ${type}.${member.name}`, requiredScopes);
-    const details = { argument: member.name, requiredScopes, grantedScopes: grantedScopes(this.principal) };
-    this.guardedInput ??= new ServiceError('INSUFFICIENT_SCOPE', message, details);
+    const access = (member.extensions['access'] ?? { kind: 'inherited' }) as Access;
+    const refusal = accessRefusal(access, this.principal, `The input ${type}.${member.name}`);
+    if (refusal !== null) refusal.details.argument = member.name;
+    this.guardedInput ??= refusal;
   }
 
   private narrow(
@@ -366,10 +318,22 @@ class Walk {
 /** What a field or a member of an input declares by @CachePolicy. */
 function dependenciesOf({
   extensions,
-}: {
-  readonly extensions: Readonly<Record<string, unknown>>;
-}): readonly CacheDependency[] | undefined {
+}: Pick<GraphQLInputField, 'extensions'>): readonly CacheDependency[] | undefined {
   return extensions['dependsOn'] as readonly CacheDependency[] | undefined;
+}
+
+/** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
+function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
+  const [node] = nodes;
+  if (node === undefined || field.args.length === 0) return {};
+  try {
+    return getArgumentValues(field, node, variables);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    const [at] = error.nodes ?? [];
+    const argument = node.arguments?.find(({ value }) => value === at)?.name.value ?? field.name;
+    throw new BadUserInputError(error.message, argument);
+  }
 }
 
 /** Whether one `@skip` or `@include` keeps its selection. */

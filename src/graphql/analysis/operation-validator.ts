@@ -10,7 +10,6 @@ import {
   type DocumentNode,
   type FieldNode,
   getVariableValues,
-  type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
@@ -27,9 +26,8 @@ import { Compiler } from '../execution/operations.js';
 import { LoadShedder, overloaded } from '../http/load-shedder.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
 import type { RequestContext } from '../http/request-context.js';
-import type { OperationLabel, ValidatedOperation } from '../http/request-state.js';
+import type { OperationLabel } from '../http/request-state.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { scopedSchema } from '../schema/schema.js';
 import {
   evaluatePolicy,
   type OperationRequest,
@@ -52,11 +50,8 @@ type Resolved = GraphQLRequestContextDidResolveOperation<RequestContext>;
 export class OperationValidator implements ApolloServerPlugin<RequestContext> {
   private readonly decisions = new LRUCache<string, PolicyDecision>({
     maxSize: DECISIONS_SIZE,
-    sizeCalculation: ({ personalData }) => 10 + (personalData?.places.length ?? 0),
+    sizeCalculation: ({ personalData }) => 10 + (personalData?.length ?? 0),
   });
-  private readonly labels = new WeakMap<OperationDefinitionNode, OperationLabel>();
-  /** By the scopes of tokens. */
-  private readonly schemas = new Map<string, GraphQLSchema>();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -72,7 +67,10 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
       didResolveOperation: async (resolved) => {
         const { contextValue: context, schema, document, operation, request } = resolved;
         try {
-          if (operation === undefined) throw unclearOperation();
+          if (operation === undefined) {
+            const message = 'The operation to run is not clear: name one of the document in operationName';
+            throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
+          }
           const refusal = refusalOf(operation, context.request.raw);
           if (refusal !== null) throw refusal;
           context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
@@ -87,8 +85,8 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
 
   /** Applies limits and scopes, and charges the cost. Throws ServiceError. */
   private async applyPolicy(resolved: Resolved, context: RequestContext): Promise<void> {
-    const { parsed, request, principal } = context;
-    request.operation = this.labelOf(parsed);
+    const { parsed, request } = context;
+    request.operation = labelOf(parsed);
     request.cached = this.cache.find(request);
     // Cached responses are always sent. Another plugin may have rejected the operation in the meantime.
     if (request.cached === null && !request.isAnswered) {
@@ -97,75 +95,49 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     }
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(resolved, context, variables);
-    const isDryRun = decision.dryRunFields !== null;
-    if (!isDryRun && decision.readsMirror) await this.cache.revisions.refuseStale(request.maxStaleness);
-    context.cost = decision.cost;
-    await this.limiter.charge(request, decision.cost, isDryRun);
+    const { cost, dryRunFields, conditions, readsMirror } = decision;
+    const isDryRun = dryRunFields !== null;
+    if (!isDryRun && readsMirror) await this.cache.revisions.refuseStale(request.maxStaleness);
+    context.cost = cost;
+    await this.limiter.charge(request, cost, isDryRun);
     if (request.cached !== null) return;
     const { schema, document } = parsed;
-    const { dryRunFields, isComplete, conditions } = decision;
     request.validated = {
       ...decision,
-      document: dryRunFields === null ? document : withOnly(dryRunFields, parsed),
-      schema: isComplete || principal === null ? schema : this.schemaFor(schema, principal),
+      document: isDryRun ? withOnly(dryRunFields, parsed) : document,
+      schema,
       variables,
       compiled: conditions === null ? null : this.compiler.find(parsed, variables, conditions),
-    } satisfies ValidatedOperation;
+    };
   }
 
-  /** Variables of the same shape lead to the same decision. */
+  /** Variables of the same shape lead to the same decision: it depends on the length of a text, and not on its characters. */
   private decide(
     { queryHash, operationName }: Resolved,
     { parsed, principal }: RequestContext,
     variables: Variables,
   ): PolicyDecision {
     const scopes = principal === null ? '-' : nameOfScopes(principal);
-    // A decision depends on the length of a text, and not on its characters.
     const shape = JSON.stringify(variables, (_, value: unknown) =>
       typeof value === 'string' ? value.length : value,
     );
     const key = `${queryHash} ${operationName}\n${scopes}\n${shape}`;
-    let decision = this.decisions.get(key);
-    if (decision === undefined) {
-      decision = evaluatePolicy(parsed, variables, principal, this.config);
-      if (key.length <= LONGEST_KEY) this.decisions.set(key, decision);
-    }
+    const decision = this.decisions.get(key) ?? evaluatePolicy(parsed, variables, principal, this.config);
+    if (key.length <= LONGEST_KEY) this.decisions.set(key, decision);
     return decision;
-  }
-
-  private schemaFor(
-    whole: GraphQLSchema,
-    principal: NonNullable<RequestContext['principal']>,
-  ): GraphQLSchema {
-    const name = nameOfScopes(principal);
-    const scoped = this.schemas.get(name) ?? scopedSchema(whole, principal);
-    this.schemas.set(name, scoped);
-    return scoped;
-  }
-
-  private labelOf({ document, definition }: OperationRequest): OperationLabel {
-    let label = this.labels.get(definition);
-    if (label === undefined) {
-      const { operation: type, name } = definition;
-      const fragments = document.definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
-      const byName = Object.fromEntries(fragments.map((each) => [each.name.value, each]));
-      const roots = [...selectBelow([definition], byName).keys()].filter((each) => !each.startsWith('__'));
-      const given = name?.value ?? '';
-      const [field = 'schema'] = roots;
-      label = {
-        type,
-        name: given === '' || given.length > LONGEST_LABEL ? null : given,
-        field: roots.length > 1 ? 'several' : field,
-      };
-      this.labels.set(definition, label);
-    }
-    return label;
   }
 }
 
-function unclearOperation(): ServiceError {
-  const message = 'The operation to run is not clear: name one of the document in operationName';
-  return new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
+function labelOf({ document, definition }: OperationRequest): OperationLabel {
+  const fragments = document.definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
+  const byName = Object.fromEntries(fragments.map((each) => [each.name.value, each]));
+  const roots = [...selectBelow([definition], byName).keys()].filter((each) => !each.startsWith('__'));
+  const { value: name = '' } = definition.name ?? {};
+  return {
+    type: definition.operation,
+    name: name === '' || name.length > LONGEST_LABEL ? null : name,
+    field: roots.length > 1 ? 'several' : (roots[0] ?? 'schema'),
+  };
 }
 
 /** The rejection of a GET or HEAD that would change something; otherwise null. */

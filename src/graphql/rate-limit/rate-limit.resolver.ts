@@ -4,6 +4,7 @@ import { CachePolicy } from '../cache/cache-policy.decorator.js';
 import type { RequestContext } from '../http/request-context.js';
 import { Shown } from '../schema/connection.js';
 import { DateTime } from '../schema/scalars.js';
+import type { RateLimitState } from './rate-limiter.js';
 
 @ObjectType({ description: 'The cost of this operation and the state of the rate limit.' })
 export class RateLimit {
@@ -76,15 +77,16 @@ export class RateLimitResolver {
     const [requests, points] = request.rateLimits ?? [];
     if (cost === null || requests === undefined || points === undefined)
       throw new Error('The operation has not been charged');
+    const resetAt = ({ reset }: RateLimitState) => new Date(Date.now() + 1000 * reset);
     return {
       ...cost,
       cost: cost.points,
       limit: points.limit.amount,
       remaining: points.remaining,
-      resetAt: new Date(points.resetAt),
+      resetAt: resetAt(points),
       requestLimit: requests.limit.amount,
       requestsRemaining: requests.remaining,
-      requestsResetAt: new Date(requests.resetAt),
+      requestsResetAt: resetAt(requests),
     };
   }
 }

@@ -16,8 +16,6 @@ export interface RateLimitState {
   readonly remaining: number;
   /** Seconds until the full amount is available again. */
   readonly reset: number;
-  /** The same as a time, in milliseconds of the epoch. */
-  readonly resetAt: number;
   /** The cost of this operation; null for the limit of requests. */
   readonly cost: number | null;
 }
@@ -48,43 +46,31 @@ export class RateLimiter {
   }
 
   /** Counts a request. Throws ServiceError RATE_LIMITED. */
-  async countRequest(caller: Caller): Promise<void> {
-    const state = await this.take(caller, this.requests, 1, null);
-    if (state === null) return;
-    this.rejections.requests++;
-    throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, state);
+  countRequest(caller: Caller): Promise<void> {
+    const { requests } = this;
+    const message = `Too many requests: ${requests.amount} a minute are answered`;
+    return this.take(caller, requests, { amount: 1, cost: null, message });
   }
 
   /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
-  async charge(caller: Caller, { points: cost }: OperationCost, isDryRun: boolean): Promise<void> {
-    const state = await this.take(caller, this.points, isDryRun ? 0 : cost, cost);
-    if (state === null) return;
-    this.rejections.points++;
-    const { amount } = this.points;
-    const message = `This operation costs ${cost} points, which is more than is left of ${amount} an hour`;
-    throw rateLimited(message, state);
+  charge(caller: Caller, { points: cost }: OperationCost, isDryRun: boolean): Promise<void> {
+    const { points } = this;
+    const message = `This operation costs ${cost} points, which is more than is left of ${points.amount} an hour`;
+    return this.take(caller, points, { amount: isDryRun ? 0 : cost, cost, message });
   }
 
-  /** Returns the state if the limit is exceeded, and null otherwise. */
   private async take(
-    caller: Caller,
+    { principal, ip, rateLimits }: Caller,
     limit: Limit,
-    amount: number,
-    cost: number | null,
-  ): Promise<RateLimitState | null> {
-    const subject = caller.principal?.countedAs ?? networkOf(caller.ip);
-    const count = await this.limits.takeOne(limit, subject, amount);
+    { amount, cost, message }: { amount: number; cost: number | null; message: string },
+  ): Promise<void> {
+    const count = await this.limits.takeOne(limit, principal?.countedAs ?? networkOf(ip), amount);
     const reset = limit.reset(count);
-    const resetAt = Date.now() + 1000 * reset;
-    const state = { limit, remaining: limit.remaining(count), reset, resetAt, cost };
-    caller.rateLimits?.push(state);
-    return count.isTaken ? null : state;
+    rateLimits?.push({ limit, remaining: limit.remaining(count), reset, cost });
+    if (count.isTaken) return;
+    this.rejections[limit === this.requests ? 'requests' : 'points']++;
+    throw new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
   }
-}
-
-/** The error for a caller that exceeded a limit within its window. */
-function rateLimited(message: string, { reset }: RateLimitState): ServiceError {
-  return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }
 
 /** Returns the header fields of draft-ietf-httpapi-ratelimit-headers. */

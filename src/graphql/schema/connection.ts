@@ -101,47 +101,13 @@ export class Connection<Node> {
   }
 
   get edges(): Edge<Node>[] {
-    return this.nodes.map((node, index) => new PlacedNode(node, this.page, index));
+    return this.nodes.map((node, index) => ({ node, cursor: this.page.cursorAt(index) ?? '' }));
   }
 
   get pageInfo(): PageInfo {
-    return new PlacedPage(this.page, this.nodes.length);
-  }
-}
-
-// These are classes because V8 keeps an object literal with its own getters, and everything it references,
-// until the next full garbage collection.
-
-class PlacedNode<Node> implements Edge<Node> {
-  constructor(
-    readonly node: Node,
-    private readonly page: Page<unknown[]>,
-    private readonly index: number,
-  ) {}
-
-  get cursor(): string {
-    return this.page.cursorAt(this.index) ?? '';
-  }
-}
-
-class PlacedPage implements PageInfo {
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-
-  constructor(
-    private readonly page: Page<unknown[]>,
-    private readonly size: number,
-  ) {
-    this.hasNextPage = page.hasNextPage;
-    this.hasPreviousPage = page.hasPreviousPage;
-  }
-
-  get startCursor(): string | null {
-    return this.page.cursorAt(0);
-  }
-
-  get endCursor(): string | null {
-    return this.page.cursorAt(this.size - 1);
+    const { hasNextPage, hasPreviousPage } = this.page;
+    const [startCursor, endCursor] = [this.page.cursorAt(0), this.page.cursorAt(this.nodes.length - 1)];
+    return { hasNextPage, hasPreviousPage, startCursor, endCursor };
   }
 }
 

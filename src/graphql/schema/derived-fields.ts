@@ -1,33 +1,28 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { Extensions } from '@nestjs/graphql';
 import {
-  GraphQLBoolean,
-  GraphQLInputObjectType,
+  buildSchema,
   type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
-  GraphQLFloat,
-  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
   type GraphQLInputType,
-  GraphQLInt,
+  GraphQLInterfaceType,
   type GraphQLNamedType,
   GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
-  GraphQLString,
   type GraphQLType,
   type NamedTypeNode,
   parseType,
   typeFromAST,
-  type GraphQLField,
-  GraphQLInterfaceType,
 } from 'graphql';
 import { type Field, type FieldAudience, pluralOf } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
-import { type FilterType, filterTypeOf } from '../../database/fields/filters.js';
+import { filterTypeOf } from '../../database/fields/filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import { DateTime, Url } from './scalars.js';
+import { Url } from './scalars.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -60,111 +55,87 @@ export function DeriveFields(derive: Derive): ClassDecorator {
 
 /** Adds the fields of tables to types, and then those that types share to their interfaces. */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  return addSharedFields(
-    mapSchema(schema, {
-      [MapperKind.OBJECT_TYPE]: (type) => {
-        const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map(
-          (field) => [field.name, outputField(field, schema)] as const,
-        );
-        return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
-      },
-      [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
-        const { fields, ...own } = type.toConfig();
-        const derived = derivedFieldsOf(type, config).map(
-          (field) => [field.name, inputField(field, schema)] as const,
-        );
-        return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
-      },
-    }),
-  );
-}
-
-function derivedFieldsOf(
-  { extensions }: GraphQLObjectType | GraphQLInputObjectType,
-  config: Config,
-): readonly DerivedField[] {
-  return (extensions['deriveFields'] as Derive | undefined)?.(config) ?? [];
+  const derivedBy = ({ extensions }: GraphQLNamedType) =>
+    (extensions['deriveFields'] as Derive | undefined)?.(config) ?? [];
+  const extended = mapSchema(schema, {
+    [MapperKind.OBJECT_TYPE]: (type) => {
+      const { fields, ...own } = type.toConfig();
+      const derived = derivedBy(type).map((field) => [field.name, outputField(field, schema)] as const);
+      return new GraphQLObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+    },
+    [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
+      const { fields, ...own } = type.toConfig();
+      const derived = derivedBy(type).map((field) => [field.name, inputField(field, schema)] as const);
+      return new GraphQLInputObjectType({ ...own, fields: { ...fields, ...Object.fromEntries(derived) } });
+    },
+  });
+  return mapSchema(extended, {
+    [MapperKind.INTERFACE_TYPE]: (type) => {
+      const types = extended.getPossibleTypes(type);
+      if (!types.some(({ extensions }) => extensions['sharedFields'] === type.name)) return type;
+      return new GraphQLInterfaceType({ ...type.toConfig(), fields: fieldsSharedBy(types) });
+    },
+  });
 }
 
 /** A field that is withheld without a scope, or null for some viewers, is nullable. */
 function outputField(field: DerivedField, schema: GraphQLSchema): GraphQLFieldConfig<unknown, unknown> {
-  const { type, scopes, visibleTo, argumentsOf: root } = field;
+  const { type, scopes, visibleTo, argumentsOf: root = '' } = field;
   const isNullable = scopes !== undefined || visibleTo !== undefined;
-  const args = root === undefined ? undefined : schema.getQueryType()?.toConfig().fields[root]?.args;
   return {
     ...inputField(field, schema),
     type: typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType,
-    args: args ?? {},
-    extensions: { access: { kind: 'inherited' } satisfies Access, ...extensionsOf(field) },
+    args: schema.getQueryType()?.toConfig().fields[root]?.args ?? {},
   };
 }
 
 function inputField(field: DerivedField, schema: GraphQLSchema) {
-  const { type, description, deprecationReason } = field;
-  const extensions = extensionsOf(field);
+  const { type, description, deprecationReason, scopes, visibleTo, resolver, mostNodes, isPersonal } = field;
+  const access: Access = scopes ? { kind: 'scopes', scopes } : { kind: 'inherited' };
+  const dependsOn: CacheDependency[] | undefined = visibleTo && ['mirror', 'subject'];
+  const extensions = { access, resolver, mostNodes, visibleTo, dependsOn, personal: isPersonal };
   return { type: typeIn(schema, type) as GraphQLInputType, description, deprecationReason, extensions };
 }
 
-function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
-  const { scopes, visibleTo, isPersonal: personal, resolver, mostNodes } = field;
-  const access: Access | undefined = scopes && { kind: 'scopes', scopes };
-  const dependsOn: CacheDependency[] | undefined = visibleTo && ['mirror', 'subject'];
-  const given = Object.entries({ access, resolver, mostNodes, visibleTo, dependsOn, personal });
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
-}
-
-const SCALARS = [GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLString, DateTime, Url] as const;
-
 const AND = 'All conditions must hold. An object without a value never matches.';
 
-const numbers = (type: 'Int' | 'Float') => ({
-  is: [type, 'The exact value.'],
-  in: [`[${type}!]`, 'One of these values, up to 100.'],
-  min: [type, 'The smallest value.'],
-  max: [type, 'The greatest value.'],
-});
+const numbers = (type: 'Int' | 'Float') => `
+  "The exact value." is: ${type}
+  "One of these values, up to 100." in: [${type}!]
+  "The smallest value." min: ${type}
+  "The greatest value." max: ${type}`;
 
-/** What filters by custom fields compare, and the types and descriptions of their members. */
-const VALUE_FILTERS: Readonly<Record<FilterType, readonly [string, Readonly<Record<string, string[]>>]>> = {
-  StringFilter: [
-    'a text, compared as the directory compares it: repeated spaces and forms of the same character are ignored, and what the description of the member of the filter says. Only the first 512 characters count',
-    {
-      is: ['String', 'The whole text.'],
-      in: ['[String!]', 'One of these texts, up to 100.'],
-      startsWith: ['String', 'The beginning of the text, up to 128 characters.'],
-    },
-  ],
-  IntFilter: ['a number', numbers('Int')],
-  FloatFilter: ['a number', numbers('Float')],
-  BooleanFilter: ['a boolean', { is: ['Boolean', 'The value.'] }],
-  DateTimeFilter: [
-    'an instant',
-    { since: ['DateTime', 'The earliest instant.'], until: ['DateTime', 'The latest instant.'] },
-  ],
-};
+/** What filters by custom fields compare. A schema has those that a derived field uses. */
+const VALUE_FILTERS = buildSchema(`
+  scalar DateTime
 
-/** Types that a schema has only if a derived field uses them. */
-const ADDED_TYPES = new Map<string, GraphQLNamedType>(SCALARS.map((type) => [type.name, type]));
-for (const [name, [what, members]] of Object.entries(VALUE_FILTERS)) {
-  const fields = Object.entries(members).map(([member, [type = '', description]]) => [
-    member,
-    { type: typeIn(null, type) as GraphQLInputType, description },
-  ]);
-  ADDED_TYPES.set(
-    name,
-    new GraphQLInputObjectType({
-      name,
-      description: `Selects objects by ${what}. ${AND}`,
-      fields: Object.fromEntries(fields) as GraphQLInputFieldConfigMap,
-    }),
-  );
-}
+  "Selects objects by a text, compared as the directory compares it: repeated spaces and forms of the same character are ignored, and what the description of the member of the filter says. Only the first 512 characters count. ${AND}"
+  input StringFilter {
+    "The whole text." is: String
+    "One of these texts, up to 100." in: [String!]
+    "The beginning of the text, up to 128 characters." startsWith: String
+  }
 
-/** @throws Error if neither the schema nor the table of types above has the type */
-function typeIn(schema: GraphQLSchema | null, text: string): GraphQLType {
-  const types = { getType: (name: string) => schema?.getType(name) ?? ADDED_TYPES.get(name) };
-  const type = typeFromAST(types as GraphQLSchema, parseType(text) as NamedTypeNode);
+  "Selects objects by a number. ${AND}"
+  input IntFilter { ${numbers('Int')} }
+
+  "Selects objects by a number. ${AND}"
+  input FloatFilter { ${numbers('Float')} }
+
+  "Selects objects by a boolean. ${AND}"
+  input BooleanFilter { "The value." is: Boolean }
+
+  "Selects objects by an instant. ${AND}"
+  input DateTimeFilter {
+    "The earliest instant." since: DateTime
+    "The latest instant." until: DateTime
+  }`);
+
+/** @throws Error if the schema has no such type, and cannot have it */
+function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
+  const known = (name: string) =>
+    schema.getType(name) ?? (name === Url.name ? Url : VALUE_FILTERS.getType(name));
+  const type = typeFromAST({ getType: known } as GraphQLSchema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
 }
@@ -213,30 +184,15 @@ export function ShareFields({ name }: { readonly name: string }): ClassDecorator
   return Extensions({ sharedFields: name });
 }
 
-/** Adds the fields that types share to their interfaces, including derived fields. */
-function addSharedFields(schema: GraphQLSchema): GraphQLSchema {
-  return mapSchema(schema, {
-    [MapperKind.INTERFACE_TYPE]: (type) => {
-      const types = schema.getPossibleTypes(type);
-      if (!types.some(({ extensions }) => extensions['sharedFields'] === type.name)) return type;
-      return new GraphQLInterfaceType({ ...type.toConfig(), fields: fieldsSharedBy(types) });
-    },
-  });
-}
-
-function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): GraphQLFieldConfigMap<
-  unknown,
-  unknown
-> {
-  const fields = first?.getFields() ?? {};
-  const shared = Object.entries(first?.toConfig().fields ?? {}).filter(([name]) =>
-    others.every((other) => signatureOf(other.getFields()[name]) === signatureOf(fields[name])),
+function fieldsSharedBy(types: readonly GraphQLObjectType[]): GraphQLFieldConfigMap<unknown, unknown> {
+  const [first = {}, ...others] = types.map((type) => type.toConfig().fields);
+  const shared = Object.entries(first).filter(([name, field]) =>
+    others.every((other) => signatureOf(other[name]) === signatureOf(field)),
   );
   return Object.fromEntries(shared.map(([name, { resolve, ...field }]) => [name, field]));
 }
 
-function signatureOf(field: GraphQLField<unknown, unknown> | undefined): string | null {
-  if (field === undefined) return null;
-  const given = field.args.map(({ name, type, defaultValue }) => [name, String(type), defaultValue]);
-  return JSON.stringify([String(field.type), given]);
+function signatureOf(field: GraphQLFieldConfig<unknown, unknown> | undefined): string {
+  const given = Object.entries(field?.args ?? {}).map(([name, { type }]) => `${name}: ${String(type)}`);
+  return `(${given.join()}): ${String(field?.type)}`;
 }

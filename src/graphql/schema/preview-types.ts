@@ -1,7 +1,7 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   getNamedType,
-  type GraphQLFieldConfig,
+  type GraphQLFieldConfigMap,
   GraphQLList,
   type GraphQLNamedType,
   GraphQLNonNull,
@@ -14,8 +14,6 @@ import {
   isObjectType,
 } from 'graphql';
 import { nodeIdOf } from '../../common/identity.js';
-
-type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 
 const NODE_ID =
   'Identifies the preview of the object. It is not the `nodeId` of the object, and no query finds it, so that a cache keeps the ' +
@@ -39,40 +37,36 @@ export function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
     if (isNonNullType(type)) return new GraphQLNonNull(previewIn(type.ofType));
     if (isListType(type)) return new GraphQLList(previewIn(type.ofType));
     if (isAbstractType(type)) throw new Error(`${type.name} is below a payload and has no type for previews`);
-    return isObjectType(type) && leadsToNode(type) ? previewOf(type) : type;
+    if (!isObjectType(type) || !leadsToNode(type)) return type;
+    const preview = previews.get(type.name) ?? previewOf(type);
+    previews.set(type.name, preview);
+    return preview;
   };
-  const fieldsOf = (type: GraphQLObjectType) =>
+  const withPreviews = (fields: GraphQLFieldConfigMap<unknown, unknown>) =>
     Object.fromEntries(
-      Object.entries(type.toConfig().fields).map(([name, field]) => [
-        name,
-        { ...field, type: previewIn(field.type) },
-      ]),
+      Object.entries(fields).map(([name, field]) => [name, { ...field, type: previewIn(field.type) }]),
     );
   const previewOf = (type: GraphQLObjectType): GraphQLObjectType => {
-    const known = previews.get(type.name);
-    if (known !== undefined) return known;
-    const { description, extensions, ...config } = type.toConfig();
+    const { description, extensions, fields, ...config } = type.toConfig();
     // `GroupConnection` becomes `GroupPreviewConnection`, and `User` becomes `UserPreview`.
     const name = type.name.replace(/(?=(?:Connection|Edge)$)|$/, 'Preview');
-    const preview = new GraphQLObjectType({
+    const resolve = (object: unknown) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid);
+    const nodeId = isNode(type) && fields['nodeId'] && { ...fields['nodeId'], description: NODE_ID, resolve };
+    return new GraphQLObjectType({
       ...config,
       name,
       description: `${description ?? ''} It has the values after a previewed change, and is not a \`${type.name}\`.`,
       interfaces: [],
       extensions: { ...extensions, previewOf: type.name },
-      fields: () => {
-        const { nodeId, ...fields } = fieldsOf(type);
-        return { ...fields, ...(nodeId && { nodeId: isNode(type) ? nodeIdIn(name, nodeId) : nodeId }) };
-      },
+      fields: () => withPreviews({ ...fields, ...(nodeId && { nodeId }) }),
     });
-    previews.set(type.name, preview);
-    return preview;
   };
   return mapSchema(schema, {
-    [MapperKind.OBJECT_TYPE]: (type) =>
-      payloads.has(type.name)
-        ? new GraphQLObjectType({ ...type.toConfig(), fields: () => fieldsOf(type) })
-        : type,
+    [MapperKind.OBJECT_TYPE]: (type) => {
+      if (!payloads.has(type.name)) return type;
+      const { fields, ...config } = type.toConfig();
+      return new GraphQLObjectType({ ...config, fields: withPreviews(fields) });
+    },
   });
 }
 
@@ -88,9 +82,4 @@ function leadsToNode(type: GraphQLObjectType, seen = new Set<string>()): boolean
     const named = getNamedType(field.type);
     return isObjectType(named) && !seen.has(named.name) && leadsToNode(named, seen);
   });
-}
-
-function nodeIdIn(name: string, field: FieldConfig): FieldConfig {
-  const resolve = (object: unknown) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid);
-  return { ...field, description: NODE_ID, resolve };
 }

@@ -17,17 +17,8 @@ import { RethrowFilter } from '../../http/rejection.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
-type Given = Parameters<GraphQLFieldResolver<unknown, unknown>>;
 type Method = (...given: readonly unknown[]) => unknown;
-type Call = (...given: Given) => unknown;
 type Provider = Record<string, Method>;
-type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
-
-export interface NestResolvers {
-  readonly application: ApplicationConfig;
-  readonly contexts: ExternalContextCreator;
-  readonly discovery: DiscoveryService;
-}
 
 /** What Nest can run around a method. */
 const ENHANCERS = [
@@ -41,56 +32,57 @@ const ENHANCERS = [
 /**
  * Connects the fields of the schema with the methods of their resolvers. Nest's pipeline runs around a method with a guard, an
  * interceptor, a pipe, a filter or field middleware, and around one with other parameters than Nest's own. Every other method is
- * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036): the policy has decided what
- * ScopesGuard would. Fields behind the pipeline are not cached.
+ * called directly, because the promises of the pipeline cost as much as a small response (docs/adr/0036). Fields behind the pipeline
+ * are not cached: a cached response would skip what runs around the method.
  */
-export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
-  const isEnhanced = hasForeignGlobals(nest.application);
-  const wrappers = nest.discovery.getProviders();
+export function connectResolvers(
+  schema: GraphQLSchema,
+  application: ApplicationConfig,
+  contexts: ExternalContextCreator,
+  discovery: DiscoveryService,
+): GraphQLSchema {
+  const isEnhanced = hasForeignGlobals(application);
+  const wrappers = discovery.getProviders();
   return mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field: Field) => {
       const method = field.extensions?.['resolver'] as ResolverMethod | undefined;
       if (method === undefined) return field;
-      const provider = providerOf(method, wrappers);
-      // A cached response would skip what runs around the method.
-      if (isEnhanced || has(ENHANCERS, method)) {
-        // Nest has made no resolver for a derived field.
-        if (field.resolve !== undefined || provider === null) return uncached(field);
-        return { ...uncached(field), resolve: behindEnhancers(provider, method, nest) };
+      const { class: type, name } = method;
+      const wrapper = wrappers.find(({ token, metatype }) => token === type || metatype === type);
+      // Nest finds the instance itself if there is one for each request.
+      const isSingle = wrapper?.isDependencyTreeStatic() === true && !wrapper.isTransient;
+      const provider = isSingle ? (wrapper.instance as Provider) : null;
+      if (!isEnhanced && !hasEnhancers(method)) {
+        const resolve = provider && callerOf(provider, method);
+        return resolve === null ? field : { ...field, resolve };
       }
-      const resolve = provider && callerOf(provider, method);
-      return resolve === null ? field : { ...field, resolve };
+      // Nest has made no resolver for a derived field.
+      if (field.resolve !== undefined || provider === null) return uncached(field);
+      const enhancers = { guards: true, interceptors: true, filters: true };
+      const none = undefined;
+      const call = provider[name] as Method;
+      const resolve = contexts.create(provider, call, name, none, none, none, none, enhancers, 'graphql');
+      return { ...uncached(field), resolve };
     },
   });
 }
 
 /** Whether there are global enhancers beside those of this service. */
 function hasForeignGlobals(application: ApplicationConfig): boolean {
-  return [
-    ...application.getGlobalGuards(),
-    ...application.getGlobalRequestGuards(),
-    ...application.getGlobalInterceptors(),
-    ...application.getGlobalRequestInterceptors(),
-    ...application.getGlobalPipes(),
-    ...application.getGlobalRequestPipes(),
-    ...application.getGlobalFilters(),
-    ...application.getGlobalRequestFilters(),
-  ].some((each) => ![OAuthGuard, ScopesGuard, RethrowFilter].some((own) => each instanceof own));
+  return (['Guards', 'Interceptors', 'Pipes', 'Filters'] as const)
+    .flatMap((kind): object[] => [
+      ...application[`getGlobal${kind}`](),
+      ...application[`getGlobalRequest${kind}`](),
+    ])
+    .some((each) => ![OAuthGuard, ScopesGuard, RethrowFilter].some((own) => each instanceof own));
 }
 
-/** The only instance of the class of a method; null if there is none, or one for each request. */
-function providerOf({ class: type }: ResolverMethod, wrappers: readonly Wrapper[]): Provider | null {
-  const wrapper = wrappers.find(({ token, metatype }) => token === type || metatype === type);
-  if (wrapper?.isDependencyTreeStatic() !== true || wrapper.isTransient) return null;
-  return wrapper.instance as Provider;
-}
-
-function has(keys: readonly string[], { class: type, name }: ResolverMethod): boolean {
-  const method = (type.prototype as Provider)[name];
-  return [method, type].some(
+/** Whether Nest runs something around a method, of its own or of its class. */
+function hasEnhancers({ class: type, name }: ResolverMethod): boolean {
+  return [(type.prototype as Provider)[name], type].some(
     (target) =>
       target !== undefined &&
-      keys.some((key) => ((Reflect.getMetadata(key, target) ?? []) as readonly unknown[]).length > 0),
+      ENHANCERS.some((key) => ((Reflect.getMetadata(key, target) ?? []) as readonly unknown[]).length > 0),
   );
 }
 
@@ -101,29 +93,32 @@ interface Parameter {
   readonly pipes?: readonly unknown[];
 }
 
-/** Where graphql-js gives what a parameter of Nest's own takes. */
-const POSITIONS: Readonly<Record<string, 0 | 1 | 2 | 3>> = {
-  [GqlParamtype.ROOT]: 0,
-  [GqlParamtype.ARGS]: 1,
-  [GqlParamtype.CONTEXT]: 2,
-  [GqlParamtype.INFO]: 3,
-};
+/** The parameters of Nest's own, in the order in which graphql-js gives what they take. */
+const POSITIONS: readonly number[] = [
+  GqlParamtype.ROOT,
+  GqlParamtype.ARGS,
+  GqlParamtype.CONTEXT,
+  GqlParamtype.INFO,
+];
 
 /**
  * Calls a method with what its parameters name. A method without decorated parameters gets those of graphql-js, as in Nest. Null if
  * only Nest can provide a parameter.
  */
-function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Call | null {
+function callerOf(
+  provider: Provider,
+  { class: type, name }: ResolverMethod,
+): GraphQLFieldResolver<unknown, unknown> | null {
   const method = provider[name];
   if (method === undefined) return null;
   const declared = Object.entries(
     (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<string, Parameter>,
   );
   if (declared.length === 0) return method.bind(provider);
-  const parameters: { readonly at: 0 | 1 | 2 | 3; readonly member: string | undefined }[] = [];
+  const parameters: { readonly at: number; readonly member: string | undefined }[] = [];
   for (const [key, { index, data, pipes = [] }] of declared) {
-    const at = POSITIONS[key.split(':')[0] ?? ''];
-    if (at === undefined || pipes.length > 0) return null;
+    const at = POSITIONS.indexOf(Number(key.split(':')[0]));
+    if (at < 0 || pipes.length > 0) return null;
     parameters[index] = { at, member: data as string | undefined };
   }
   // Members of classes can have other names in the schema.
@@ -135,11 +130,4 @@ function callerOf(provider: Provider, { class: type, name }: ResolverMethod): Ca
     );
     return method.apply(provider, values);
   };
-}
-
-function behindEnhancers(provider: Provider, { name }: ResolverMethod, { contexts }: NestResolvers) {
-  const enhancers = { guards: true, interceptors: true, filters: true };
-  const method = provider[name] as Method;
-  const none = undefined;
-  return contexts.create(provider, method, name, none, none, none, none, enhancers, 'graphql');
 }

@@ -1,6 +1,6 @@
 import { ObjectType, registerEnumType } from '@nestjs/graphql';
 import type { GraphQLFieldResolver } from 'graphql';
-import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
+import { asServiceError, BadUserInputError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
 import { Shown } from './connection.js';
@@ -44,42 +44,34 @@ export class UserError {
 /** Maximum length of a `clientMutationId`. */
 const LONGEST_CLIENT_MUTATION_ID = 256;
 
-type Resolve = GraphQLFieldResolver<
-  unknown,
-  RequestContext,
-  { input?: { clientMutationId?: string | null } }
->;
+type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
 
 /**
  * Runs a mutation as one change in the preview transaction of its operation. An expected failure undoes it, and is data: the payload
  * then has `userErrors`, and no objects.
  */
 export function asPreview(resolve: Resolve): Resolve {
-  return async (source, given, context, info) => {
+  return async (source, given: { input?: { clientMutationId?: string | null } }, context, info) => {
     const id = given.input?.clientMutationId ?? null;
     const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
+    const clientMutationId = isTooLong ? null : id;
     try {
-      const payload = await context.change(async () => {
-        const made = (await resolve(source, given, context, info)) as object;
-        if (!isTooLong) return made;
+      if (isTooLong) {
         const message = `clientMutationId has more than ${LONGEST_CLIENT_MUTATION_ID} characters`;
         throw new BadUserInputError(message, 'clientMutationId');
-      });
-      return { ...payload, clientMutationId: id, userErrors: [] };
+      }
+      const payload = await context.change(
+        async () => (await resolve(source, given, context, info)) as object,
+      );
+      return { ...payload, clientMutationId, userErrors: [] };
     } catch (error) {
       const failure = asServiceError(error);
       const code = failure === null ? undefined : CODES.get(failure.code);
       if (failure === null || code === undefined) throw error;
       countError(failure.code);
-      return { clientMutationId: isTooLong ? null : id, userErrors: [describe(code, failure)] };
+      const { argument = 'input' } = failure.details;
+      const path = [...new Set(['input', argument])];
+      return { clientMutationId, userErrors: [{ code, message: failure.message, path }] };
     }
   };
-}
-
-function describe(
-  code: UserErrorCode,
-  { message, details: { argument = 'input' } }: ServiceError,
-): UserError {
-  const path = argument === 'input' ? [argument] : ['input', argument];
-  return { code, message, path };
 }
