@@ -10,7 +10,7 @@ import {
   type OrderColumn,
   type PageOrder,
   type PageSource,
-} from '../database/paging/page-query.js';
+} from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
@@ -49,7 +49,7 @@ export function userSource(
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
-    parent: null,
+    underParent: null,
     order: orderOf(
       orderBy,
       groupKey === null ? ['u.sort_name', 'u.key'] : ['m.user_sort_name', 'm.user_key'],
