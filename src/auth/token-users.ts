@@ -6,7 +6,7 @@ import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { lookupCondition } from '../database/fields/object-table.js';
 import { filterTypeOf, fieldConditions } from '../database/fields/filters.js';
-import { IS_COMPLETE, type RawReader, statement, Values } from '../database/statements/statement.js';
+import { type Reader, REVISION, statement, Values } from '../database/statements/statement.js';
 import type { Principal } from './principal.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -50,7 +50,7 @@ export class TokenUsers {
 
 /** The id of the one user whose field has this value; null if there is none, or if there are several. */
 export async function findIdBy(
-  reader: RawReader,
+  reader: Pick<Reader, 'read'>,
   name: string,
   value: string,
   fields: readonly Field[],
@@ -58,8 +58,7 @@ export async function findIdBy(
   const values = new Values();
   const condition = value.length > LONGEST ? null : conditionOf(name, value, fields, values);
   if (condition === null) return null;
-  const revision = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
-  const asked = statement(`select u.id, ${revision} from users u where ${condition} limit 2`, {
+  const asked = statement(`select u.id, ${REVISION} from users u where ${condition} limit 2`, {
     returnsRevision: true,
   });
   const rows = await reader.read<[id: string, revision: string]>(asked, values.all);

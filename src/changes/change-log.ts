@@ -9,16 +9,8 @@ import { isUuid } from '../common/uuid.js';
 import { Database, VisibleReader } from '../database/database.js';
 import { instantText } from '../database/fields/projection.js';
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
-import { readPage } from '../database/paging/page.js';
-import type { PageSource } from '../database/paging/page-query.js';
-import {
-  IS_COMPLETE,
-  type PageReader,
-  type Reader,
-  REVISION,
-  statement,
-  Values,
-} from '../database/statements/statement.js';
+import { type PageSource, readPage } from '../database/paging/page.js';
+import { type Reader, REVISION, statement, Values } from '../database/statements/statement.js';
 import type { Viewer } from '../database/visibility/viewer.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { roleOf } from '../groups/group.model.js';
@@ -100,7 +92,7 @@ export function changeSource(filter: ChangeFilter, { userKey, groupKey }: Change
     cursorsHaveRevision: true,
     from: 'changes c',
     columns: COLUMNS,
-    parent: null,
+    underParent: null,
     order: { columns: [{ sql: 'c.id', type: 'number' }], direction: 'ASC' },
     ...(hasParts && { parts: { alias: 'c', tables: [tables], joins: '' } }),
     conditions,
@@ -124,11 +116,11 @@ type LogState = [
 const READ_STATE = statement(
   `
   select m.changes_pruned_to::float8, ${END}, exists (select from revisions r where r.uuid = $1::uuid), m.revision_uuid
-  from mirror_state m where ${IS_COMPLETE}`,
+  from mirror_state m`,
   { returnsRevision: true },
 );
 
-async function readState(reader: PageReader, revision: string | null): Promise<LogState> {
+async function readState(reader: Reader, revision: string | null): Promise<LogState> {
   const [state = [0, 0, false, '']] = await reader.read<LogState>(READ_STATE, [revision]);
   return state;
 }
@@ -142,7 +134,7 @@ export async function listChanges(
   page: PageArguments,
   source: PageSource,
   selection: PageSelection,
-  reader: PageReader,
+  reader: Reader,
 ): Promise<{ connection: Connection<Change>; revision: string }> {
   const rows = await readPage<ChangeRow>(reader, source, page, selection);
   let revision = '';
@@ -153,7 +145,7 @@ export async function listChanges(
   return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), revision };
 }
 
-async function refuseLost(cursor: string, argument: 'after' | 'before', reader: PageReader): Promise<string> {
+async function refuseLost(cursor: string, argument: 'after' | 'before', reader: Reader): Promise<string> {
   const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
   const [number, revision] = [Number(place), String(given)];
   const [start, end, isKnown, read] = await readState(reader, isUuid(revision) ? revision : null);
@@ -180,7 +172,7 @@ export function isChangeCursor(cursor: string): boolean {
 }
 
 /** The cursor after which the log is complete. It remains valid until a later change is deleted. */
-export async function readStart(reader: PageReader): Promise<string> {
+export async function readStart(reader: Reader): Promise<string> {
   const [start, , , revision] = await readState(reader, null);
   return positionAt(start, revision, reader).cursor;
 }
@@ -246,7 +238,7 @@ export class ChangeLog {
 
   /** Whether viewers with the same scopes may see different changes. */
   get isPersonal(): boolean {
-    return this.database.hides;
+    return this.database.revisions.hides;
   }
 
   /** Throws ServiceUnavailableError before the first revision. */

@@ -3,7 +3,6 @@ import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { unencryptedPassword } from '../database/connections/pool-options.js';
-import { checkReadServer } from '../database/connections/read-server.js';
 import { Database } from '../database/database.js';
 import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import {
@@ -89,10 +88,11 @@ function describeSchema({ pending, isEmpty, mayCreate }: SchemaState): Finding {
     : ok(what, `of an earlier release: the next start migrates it (${pending} steps)`);
 }
 
-async function checkReader(url: string | null, { pool }: DirectoryDataSource): Promise<Finding[]> {
-  if (url === null) return [];
+async function checkReader(url: string | null, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  const { readPool } = dataSource;
+  if (url === null || readPool === null) return [];
   const what = `reader endpoint ${new URL(url).host}`;
-  const failure = await checkReadServer(url, pool);
+  const failure = await dataSource.checkReadPool(readPool);
   return [failure === null ? ok(what) : problem(what, failure)];
 }
 

@@ -33,12 +33,9 @@ async function rotate(config: Config, isUrgent: boolean): Promise<RotationStep> 
     const message = 'The keys are in URL_SIGNING_KEYS: change the setting as docs/operations.md describes';
     throw new BadUserInputError(message, 'URL_SIGNING_KEYS');
   }
-  const [{ withDatabase }, { EmbeddedKeys }, { rotateGenerated }] = await Promise.all([
+  const [{ withDatabase }, { rotateGenerated }] = await Promise.all([
     import('./context.js'),
-    import('../database/embedded/embedded-keys.js'),
     import('../media/signing/signing-keys.js'),
   ]);
-  return withDatabase(config, (dataSource) =>
-    rotateGenerated(new EmbeddedKeys(dataSource), isUrgent ? 'replace' : 'steps'),
-  );
+  return withDatabase(config, (dataSource) => rotateGenerated(dataSource, isUrgent ? 'replace' : 'steps'));
 }

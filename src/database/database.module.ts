@@ -2,28 +2,15 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
-import { EmbeddedKeys } from './embedded/embedded-keys.js';
-import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions.js';
 
 /** Provides the database, open and migrated before any other module starts, or later. */
 @Global()
 @Module({
-  providers: [
-    {
-      provide: ReadServer,
-      inject: [CONFIG],
-      useFactory: ({ database }: Config) =>
-        database.readUrl === null ? null : new ReadServer(database.readUrl, database),
-    },
-    Database,
-    EmbeddedKeys,
-    Revisions,
-  ],
-  exports: [Database, EmbeddedKeys, ReadServer, Revisions],
+  providers: [Database, Revisions],
+  exports: [Database, Revisions],
 })
 export class DatabaseModule {
   /** @param opensLater whether the database is opened by `DirectoryDataSource.initialize` while the application runs already */

@@ -1,56 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { ServiceError } from '../common/errors.js';
 import type { KeySeal } from '../common/key-seal.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
-import { ReadServer } from './connections/read-server.js';
 import { Revisions } from './revisions.js';
 import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import {
-  IS_COMPLETE,
-  type PageReader,
-  revisionOf,
-  type Statement,
-  statement,
-} from './statements/statement.js';
+import { type Reader, revisionOf, type Statement, statement } from './statements/statement.js';
 import { ifWrittenWith } from './visibility/rules-in-mirror.js';
-import { OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
-import { forViewer, isRestricted, type VisibilitySource } from './visibility/visible-statement.js';
+import { isRestricted, OUTSIDER, seesEverything, type Viewer } from './visibility/viewer.js';
+import { forViewer } from './visibility/visible-statement.js';
 
 /** Attempts of a preview that conflicts with a revision or another preview, and milliseconds before the second one. */
 const MAX_ATTEMPTS = 3;
 const RETRY_PAUSE_MS = 25;
 
+/** Milliseconds for which the primary answers after an error of the reader endpoint, so that not every request waits for it. */
+const REST_MS = 1000;
+
 /** Read access and transactions for all other modules. */
 @Injectable()
-export class Database implements VisibilitySource {
+export class Database {
+  /** When the reader endpoint is used again, on the clock of `performance.now()`. */
+  private restsUntil = 0;
+
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     readonly revisions: Revisions = new Revisions(dataSource),
-    @Inject(ReadServer) private readonly readServer: ReadServer | null = null,
   ) {}
-
-  get rules(): number {
-    return this.revisions.rules;
-  }
-
-  get hides(): boolean {
-    return this.revisions.hides;
-  }
 
   get seal(): KeySeal {
     return this.dataSource.seal;
   }
 
-  /** Statements that return their revision run on the server for reading, all others on the primary (docs/adr/0021). */
+  /** Statements that return their revision run on the reader endpoint, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { revisions, readServer, dataSource } = this;
+    const { revisions, dataSource } = this;
     // The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it.
     if (statement.returnsRevision && revisions.isNone && !(await this.isRead(0)))
       throw new NothingReadError();
-    if (readServer !== null && statement.returnsRevision) {
-      const read = await readServer.read<Row>(statement, values, revisions);
+    if (statement.returnsRevision && dataSource.readPool !== null) {
+      const read = await this.readAtEndpoint<Row>(statement, values);
       if (read !== null) return read;
     }
     const rows = await dataSource.statements.read<Row>(statement, values);
@@ -59,11 +50,30 @@ export class Database implements VisibilitySource {
     return rows;
   }
 
+  /**
+   * Null if the primary has to answer: the rows are not of the current revision, which an empty result never proves, or the reader
+   * endpoint failed.
+   * @throws ServiceError TIMEOUT
+   */
+  async readAtEndpoint<Row extends unknown[]>(
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[] | null> {
+    const { known } = this.revisions;
+    if (known === null || performance.now() < this.restsUntil) return null;
+    try {
+      const rows = await this.dataSource.readStatements.read<Row>(statement, values);
+      return revisionOf(statement, rows) === known.id ? rows : null;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
+      if (!(error instanceof NothingReadError)) this.restsUntil = performance.now() + REST_MS;
+      return null;
+    }
+  }
+
   /** Whether viewers from whom rules can hide something get answers: see ifWrittenWith. */
-  async isRead(rules = this.rules): Promise<boolean> {
-    const find = statement(
-      `select ${ifWrittenWith(rules, 'revision_uuid')} from mirror_state where ${IS_COMPLETE}`,
-    );
+  async isRead(rules = this.revisions.rules): Promise<boolean> {
+    const find = statement(`select ${ifWrittenWith(rules, 'revision_uuid')} from mirror_state`);
     const [[id] = [null]] = await this.dataSource.statements.read<[string | null]>(find, []);
     return id !== null;
   }
@@ -82,12 +92,9 @@ export class Database implements VisibilitySource {
     viewer: Viewer = OUTSIDER,
     readsRoles = false,
   ): Promise<Result> {
-    const { previewPool, statements, timeLimits } = this.dataSource;
-    const { seal, rules, hides } = this;
-    const connections = { previewPool, statements, timeLimits, seal, rules, hides };
     for (let attempt = 1; ; attempt++)
       try {
-        return await PreviewTransaction.run(connections, work, viewer, readsRoles);
+        return await PreviewTransaction.run(this.dataSource, this.revisions, work, viewer, readsRoles);
       } catch (error) {
         if (!(error instanceof LostRaceError) || attempt === MAX_ATTEMPTS) throw databaseError(error);
         await sleep(RETRY_PAUSE_MS * attempt);
@@ -96,22 +103,23 @@ export class Database implements VisibilitySource {
 }
 
 /** Reads the mirror for one viewer: every statement sees only what the viewer may see (docs/adr/0038). */
-export class VisibleReader implements PageReader {
+export class VisibleReader implements Reader {
   /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
   isPersonal = false;
 
   constructor(
-    private readonly source: VisibilitySource,
+    private readonly database: Database,
     readonly viewer: Viewer,
   ) {}
 
   get seal(): KeySeal {
-    return this.source.seal;
+    return this.database.seal;
   }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { source, viewer } = this;
-    if (isRestricted(source, viewer) && !seesEverything(viewer)) this.isPersonal = true;
-    return source.read<Row>(...forViewer(asked, values, viewer, source, source.rules));
+    const { database, viewer } = this;
+    const { hides, rules } = database.revisions;
+    if (isRestricted(viewer, hides) && !seesEverything(viewer)) this.isPersonal = true;
+    return database.read<Row>(...forViewer(asked, values, viewer, hides, rules));
   }
 }

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { SEAL_BYTES } from '../common/key-seal.js';
 import { DirectoryDataSource } from './connections/data-source.js';
 import { type MirrorReading, Revisions } from './revisions.js';
 
@@ -9,7 +7,6 @@ const [first, second, third] = [
   { number: 3, id: 'c' },
 ];
 const NONE = { number: null, id: null };
-const cursorKey = randomBytes(SEAL_BYTES).toString('hex');
 const DATABASE = {
   ...{ url: 'postgres:///none', readUrl: null, embedded: null },
   ...{ timeoutSeconds: 5, poolSize: 1, previewPoolSize: 1 },
@@ -25,7 +22,7 @@ beforeEach(() => {
 
 /** The answer to a query that began after so many events. */
 function answer(reading: Partial<MirrorReading>, events = revisions.events): void {
-  revisions.accept({ ...NONE, asOf: 0, age: 0, cursorKey, mark: '', ...reading }, events);
+  revisions.accept({ ...NONE, asOf: 0, age: 0, mark: '', ...reading }, events);
 }
 
 describe('the current revision', () => {

@@ -8,7 +8,7 @@ import { CONFIG } from '../config/config.module.js';
 import { markOfRules, numberOfRules } from '../config/model/mapping.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { SESSION_SETTINGS, timeLimitsFor, unencryptedPassword } from './connections/pool-options.js';
-import { IS_COMPLETE, statement } from './statements/statement.js';
+import { statement } from './statements/statement.js';
 
 /** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
 export interface Revision {
@@ -24,7 +24,6 @@ export interface MirrorReading {
   readonly asOf: number | null;
   /** Seconds since `asOf`, on the clock of the database. */
   readonly age: number | null;
-  readonly cursorKey: string;
   /** The end of the fingerprint: see markOfRules. */
   readonly mark: string;
 }
@@ -39,12 +38,12 @@ export interface MirrorRead {
 /** The channel that announces the id of a new revision. */
 export const REVISION_CHANNEL = 'directory_revision';
 
-/** One JSON value. The key of cursors changes when another database is restored. */
+/** One JSON value. */
 const READ_STATE = `
   select json_build_object('number', revision, 'id', revision_uuid, 'asOf', (extract(epoch from as_of) * 1000)::float8,
-    'age', extract(epoch from clock_timestamp() - as_of)::float8, 'cursorKey', encode(cursor_key, 'hex'),
+    'age', extract(epoch from clock_timestamp() - as_of)::float8,
     'mark', coalesce(substring(source_fingerprint from '[.].*'), '')) as state
-  from mirror_state where ${IS_COMPLETE}`;
+  from mirror_state`;
 
 /** Milliseconds between two queries without a notification, and before a lost connection is opened again. */
 const INTERVAL_MS = 1000;
@@ -245,7 +244,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.state = state;
     this.readAt = performance.now();
     this.isDoubted = false;
-    this.dataSource.useCursorKey(Buffer.from(state.cursorKey, 'hex'));
     if (!isOther) return;
     this.events++;
     for (const listener of this.listeners) listener();

@@ -10,8 +10,7 @@ import {
   type ReferenceField,
   referenceFields,
 } from '../database/fields/projection.js';
-import type { OrderColumn, PageSource } from '../database/paging/page-query.js';
-import { readPages } from '../database/paging/page.js';
+import { type OrderColumn, type PageSource, readPages } from '../database/paging/page.js';
 import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import { isInAudience } from '../database/visibility/conditions.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
@@ -76,10 +75,9 @@ function referringSource(
     ...listed,
     binding: bindCursor(`${from}s by ${field.name}`, order, filter),
     from: `${source.from} join "references" r on r.from_key = ${alias}.key`,
-    parent: 'r.target',
     // All values of a field name others in one form, so one name of the parent is used.
-    parentValue: (key) => `(
-      select n.name from names n where n.key = (select target.key from ${targets} target where target.key = ${key})
+    underParent: `r.target = (
+      select n.name from names n where n.key = (select target.key from ${targets} target where target.key = parent.key)
         and exists (select from "references" o where o.field = '${storedName(field)}' and o.target = n.name) limit 1)`,
     order: { ...source.order, columns },
     conditions: [...source.conditions, ...conditionsOf({ from, field })],

@@ -8,7 +8,7 @@ import {
   type NameColumns,
   type PageOrder,
   type PageSource,
-} from '../database/paging/page-query.js';
+} from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, Group } from './group.model.js';
@@ -47,7 +47,7 @@ export function groupSource(
     binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
-    parent: null,
+    underParent: null,
     order: orderOf(
       orderBy,
       userKey === null ? ['g.sort_name', 'g.key'] : ['m.group_sort_name', 'm.group_key'],
@@ -85,7 +85,7 @@ export function nestedGroupSource(direction: NestingDirection, { columns }: Proj
     binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns,
-    parent: `n.${parent}`,
+    underParent: `n.${parent} = parent.key`,
     order: { columns: byName(['g.sort_name', 'g.key']), direction: 'ASC' },
     conditions: [],
     values: new Values(),

@@ -5,6 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
+import { DataSource } from 'typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
 import { ServiceError } from '../common/errors.js';
@@ -13,8 +14,8 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
 import { Database } from '../database/database.js';
-import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
-import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { statement } from '../database/statements/statement.js';
 import { RejectionError } from '../http/rejection.js';
 import { contentSecurityPolicy } from '../pages/policy.js';
 import { type Client, registeredClients } from './clients.js';
@@ -35,7 +36,7 @@ class IdentityProvider implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly host: HttpAdapterHost,
-    private readonly embeddedKeys: EmbeddedKeys,
+    @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     private readonly embeddedIssuer: EmbeddedIssuer,
     private readonly database: Database,
   ) {}
@@ -52,8 +53,8 @@ class IdentityProvider implements OnModuleInit {
       handle(...given);
     };
     await mount(adapter, mounted, this.config);
-    await this.embeddedKeys.whenOpen(async () => {
-      const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
+    await this.dataSource.whenOpen(async () => {
+      const keys = await this.dataSource.findOrCreateKey<ProviderKeys>('identity-provider', createKeys);
       this.embeddedIssuer.publish(publicKeys(keys));
       handle = this.build(clients, keys);
     });
@@ -108,8 +109,7 @@ type PersonRow = [id: string | null, name: string, ...others: (string | null)[]]
 
 /** Returns one row even if no user has the id. */
 const PERSON_BY_ID = statement(
-  `select u.id, u.name, u.given_name, u.family_name, u.email, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
-   where ${IS_COMPLETE}`,
+  `select u.id, u.name, u.given_name, u.family_name, u.email, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`,
   { returnsRevision: true },
 );
 

@@ -8,7 +8,7 @@ import { Database } from '../database/database.js';
 import { type MirrorRead, Revisions } from '../database/revisions.js';
 import { headersOfRead, readMaxStaleness } from '../database/staleness.js';
 import { NothingReadError } from '../database/statements/database-error.js';
-import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+import { statement } from '../database/statements/statement.js';
 import { ifWrittenWith } from '../database/visibility/rules-in-mirror.js';
 import { matchesEtag } from '../http/entity-tags.js';
 import { PROBLEM_FORM, ReadOnlyGuard, RejectionError, type RejectionForm } from '../http/rejection.js';
@@ -28,8 +28,7 @@ const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
 const digestStatement = (kind: PictureKind, rules: number) =>
   statement(
     `select u.${kind}, ${ifWrittenWith(rules, 's.revision_uuid')} from mirror_state s
-     left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)
-     where ${IS_COMPLETE}`,
+     left join users u on u.id_folded = $1 and (u.visible_to = 0 or $2::boolean)`,
     { returnsRevision: true },
   );
 
@@ -108,7 +107,7 @@ export class MediaController {
    * @throws ServiceUnavailableError when the digest cannot be read
    */
   private async findDigest({ kind, id, isForAudience }: SignedPicture): Promise<[Buffer | null, string]> {
-    const find = digestStatement(kind, this.database.rules);
+    const find = digestStatement(kind, this.database.revisions.rules);
     const [row] = await this.database.read<[Buffer | null, string]>(find, [foldId(id), isForAudience]);
     if (row === undefined) throw new NothingReadError();
     return row;

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { MediaController } from './media.controller.js';
 import { PictureRenderer } from './rendering/picture-renderer.js';
 import { SignedUrls } from './signing/signed-urls.js';
@@ -13,10 +14,10 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
   providers: [
     {
       provide: SIGNING_KEYS,
-      inject: [CONFIG, EmbeddedKeys],
-      useFactory: async (config: Config, embedded: EmbeddedKeys) => {
+      inject: [CONFIG, DataSource],
+      useFactory: async (config: Config, dataSource: DirectoryDataSource) => {
         const keys = {};
-        await embedded.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, embedded)));
+        await dataSource.whenOpen(async () => Object.assign(keys, await readSigningKeys(config, dataSource)));
         return keys;
       },
     },

@@ -5,15 +5,16 @@ import type { PageArguments, PageSelection, SelectedFields } from '../common/pag
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { type PreloadedPage, readPage, readWithParent } from '../database/paging/page.js';
-import { type PageQuery, type PageSource, planPage } from '../database/paging/page-query.js';
 import {
-  IS_COMPLETE,
-  type PageReader,
-  type Reader,
-  type Statement,
-  statement,
-} from '../database/statements/statement.js';
+  Page,
+  type PageQuery,
+  type PageRow,
+  type PageSource,
+  planPage,
+  type PreloadedPage,
+  readPage,
+} from '../database/paging/page.js';
+import { type Reader, type Statement, statement } from '../database/statements/statement.js';
 import type { SelectedList, SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -57,8 +58,7 @@ export abstract class DirectoryObjects<
     // One row even if no object is found, for the revision.
     const among = (condition: string) =>
       statement(
-        `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.${condition}
-         where ${IS_COMPLETE}`,
+        `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.${condition}`,
         { returnsRevision: true },
       );
     this.among = {
@@ -71,7 +71,7 @@ export abstract class DirectoryObjects<
   abstract sourceOf(page: ListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource>;
 
   /** @throws NotFoundError as `sourceOf` */
-  async list(page: ListArguments, selection: PageSelection, reader: PageReader): Promise<Connection<Model>> {
+  async list(page: ListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Model>> {
     const columns = this.projection.select(selection.node);
     const source = await this.sourceOf(page, columns, reader);
     const rows = await readPage(reader, source, page, selection);
@@ -117,7 +117,7 @@ export abstract class DirectoryObjects<
     input: ObjectInput,
     argument: string,
     selected: SelectedObject<MembershipArguments>,
-    reader: PageReader,
+    reader: Reader,
   ): Promise<Model> {
     return (await this.findSelected(input, selected, reader)) ?? this.reject(input, argument);
   }
@@ -130,7 +130,7 @@ export abstract class DirectoryObjects<
   async findSelected(
     input: ObjectInput,
     { fields, list }: SelectedObject<MembershipArguments>,
-    reader: PageReader,
+    reader: Reader,
   ): Promise<Model | null> {
     const { by, value } = lookupOf(this.names, input);
     const plan = list === null ? null : this.planFor(by, fields, list, reader.seal);
@@ -138,10 +138,11 @@ export abstract class DirectoryObjects<
     if (plan === null) return this.find(input, reader);
     const { query, columns, cacheKey, indexOfIdentity } = plan;
     const values = query.values.with(indexOfIdentity, value);
-    const found = await readWithParent(reader, { ...query, values });
-    if (found === null) return null;
-    const model = this.projection.mapRow(found.parent, columns);
-    model.membershipsAhead = { cacheKey, page: found.page };
+    const [row] = await reader.read<PageRow>(query.statement, values);
+    const page = new Page(query, row, reader.seal);
+    if ((page.parent[0] ?? null) === null) return null;
+    const model = this.projection.mapRow(page.parent, columns);
+    model.membershipsAhead = { cacheKey, page };
     return model;
   }
 
@@ -167,13 +168,14 @@ export abstract class DirectoryObjects<
     try {
       const source = this.memberships.sourceOf(page, this.memberships.select(selection));
       const indexOfIdentity = source.values.all.length;
-      const lookup = {
-        from: `${table} ${alias}`,
-        key: `${alias}.key`,
-        condition: lookupCondition(this.names, by, alias, source.values.add(null)),
+      const condition = lookupCondition(this.names, by, alias, source.values.add(null));
+      // One row even if there is no such object. In that row only the revision is not null.
+      const row = `(values (1)) one left join ${table} ${alias} on ${condition}`;
+      const parents = {
+        tables: [`${row} cross join lateral (select ${alias}.key as key) parent`],
         columns: columns.columns,
       };
-      const query = planPage(source, page, selection, lookup, seal);
+      const query = planPage(source, page, selection, parents, seal);
       const plan = { query, columns, cacheKey, indexOfIdentity };
       if (name.length <= LONGEST_KEPT) plans.set(name, plan);
       return plan;

@@ -4,7 +4,7 @@ import type { PageSelection, SelectedFields } from '../common/page.js';
 import { fieldConditions } from '../database/fields/filters.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page-query.js';
+import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { type Group, roleConditionOf, roleOf } from '../groups/group.model.js';
@@ -33,7 +33,7 @@ const SIDES = {
     joined: 'join users u on u.key = m.user_key',
     alias: 'u',
     ofAlias: /(?<!\w)u\./,
-    parent: 'm.group_key',
+    underParent: 'm.group_key = parent.key',
     key: 'm.user_key',
     names: ['m.user_sort_name', 'm.user_key'],
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
@@ -44,7 +44,7 @@ const SIDES = {
     joined: 'join groups g on g.key = m.group_key',
     alias: 'g',
     ofAlias: /(?<!\w)g\./,
-    parent: 'm.user_key',
+    underParent: 'm.user_key = parent.key',
     key: 'm.group_key',
     names: ['m.group_sort_name', 'm.group_key'],
     total: '(select counted.group_count from users counted where counted.key = parent.key)',
@@ -99,7 +99,7 @@ export class MembershipList {
     only: number | null = null,
   ): PageSource {
     const { origin = MembershipOrigin.ANY } = filter ?? {};
-    const { binding, joined, ofAlias, parent, total, key } = SIDES[this.side];
+    const { binding, joined, ofAlias, underParent, total, key } = SIDES[this.side];
     const columns = [...roleColumns.columns, ...node.columns];
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
@@ -112,7 +112,7 @@ export class MembershipList {
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,
-      parent,
+      underParent,
       order,
       conditions,
       values,

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { Incident } from '../common/incident.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
-import { IS_COMPLETE, readClock } from '../database/statements/statement.js';
+import { readClock } from '../database/statements/statement.js';
 import { LdapError, LockingRejectionError } from '../ldap/client/ldap-error.js';
 import { type Directory, HintQueue, OtherServerError, ServerBehindError } from '../sources/directory.js';
 import { openDirectory, readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
@@ -124,7 +124,7 @@ export class Follower {
   private async followOnce(onScan: () => void): Promise<void> {
     const { session, signal } = this.term;
     const [known] = await session.query<{ csns: string[] }[]>(
-      `select context_csns as csns from mirror_state where ${IS_COMPLETE}`,
+      'select context_csns as csns from mirror_state',
     );
     if (known === undefined) throw new Error('The mirror has no state');
     const directory = await openDirectory(this.dependencies.config, known.csns, signal);

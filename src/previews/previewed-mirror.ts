@@ -5,7 +5,6 @@ import { type DirectoryMapping, mappingOf, type MemberForm } from '../config/mod
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import { statement } from '../database/statements/statement.js';
-import { withCreated, withForgotten, withJoined, withNamed } from '../database/visibility/viewer.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type GroupInput, type GroupRole, roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
@@ -232,7 +231,7 @@ export class PreviewedMirror {
     if (hidden.length > 0) await transaction.query(RENAME, [hidden]);
     // Entries that the viewer may not see can name the DN.
     if (hidden.length > 0 || (principal.limitedTo ?? null) !== null) {
-      transaction.changeViewer((viewer) => withForgotten(viewer, key));
+      transaction.addToViewer({ forgotten: [key] });
       await transaction.query(DELETE_FORGOTTEN('"references"'), [[key]]);
     }
     if (!canReadAll(principal) && (await transaction.read(IS_NAMED, [key])).length > 0) throw isTaken();
@@ -264,8 +263,9 @@ export class PreviewedMirror {
   ): Promise<ChangeRecord> {
     const { record, attributes } = groupRecords.changeNames(group, named, before, after, this.mapping);
     await this.change({ ...group, attributes }, named.key);
-    if (named.kind === 'person')
-      this.transaction.changeViewer((viewer) => withNamed(viewer, named.key, group.key));
+    // A viewer whom the change adds to a group sees this membership, and no other one that follows from it.
+    if (named.kind === 'person' && named.key === this.transaction.viewerKey)
+      this.transaction.addToViewer({ ownOf: [group.key] });
     return record;
   }
 
@@ -302,12 +302,14 @@ export class PreviewedMirror {
     await writeEntries({ writer: transaction, mapping, isFirst: false, now: new Date() });
     const [written] = await transaction.query<{ key: number }[]>('select key from staged');
     const key = entry.key === 0 ? (written?.key ?? 0) : entry.key;
-    if (entry.key === 0) transaction.changeViewer((viewer) => withCreated(viewer, { key, uuid }));
+    // Viewers see a group that they create, and who belongs to it, even if a rule hides it or they are limited to other groups.
+    if (entry.key === 0)
+      transaction.addToViewer({ memberOf: [key], adminOf: [key], ownOf: [key], limitedTo: [uuid] });
     // Users whom the change adds to a group that the viewer administers do not become visible to the viewer.
     const { administeredGroups: groups } = transaction;
     if (groups.length === 0) return key;
     const [joined] = await transaction.query<{ users: number[] | null }[]>(SELECT_JOINED, [groups]);
-    transaction.changeViewer((viewer) => withJoined(viewer, joined?.users ?? []));
+    transaction.addToViewer({ joined: joined?.users ?? [] });
     return key;
   }
 }

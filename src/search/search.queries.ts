@@ -2,7 +2,7 @@ import { bindCursor } from '../common/cursor.js';
 import { foldId } from '../common/identity.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import type { PageSource } from '../database/paging/page-query.js';
+import type { PageSource } from '../database/paging/page.js';
 import {
   beginsWords,
   lettersOf,
@@ -62,7 +62,7 @@ export class SearchQuery {
       binding: bindCursor('search', {}, { id, folded: search.folded, wanted }),
       ...tablesOf(matches),
       columns: ['r.kind', ...KINDS.flatMap((kind) => columns[kind].columns)],
-      parent: null,
+      underParent: null,
       order: {
         columns: [
           { sql: 'r.distance', type: 'number' },

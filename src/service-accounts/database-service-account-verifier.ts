@@ -10,14 +10,14 @@ import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
-import { IS_COMPLETE, statement } from '../database/statements/statement.js';
+import { statement } from '../database/statements/statement.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
 import { hashSecret } from './service-accounts.service.js';
 
 /**
  * Service accounts by their ids, and the hashes of their valid secrets. An unknown, expired or revoked account also gives a
  * row, without an id and with the same amount of data, because the duration of a rejection must not reveal which accounts
- * exist.
+ * exist. The view mirror_state rejects the statement while the database is being restored.
  */
 const FIND_LIVE = statement(`
   select asked.id, account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
@@ -28,7 +28,7 @@ const FIND_LIVE = statement(`
   from unnest($1::text[]) as asked (id)
   left join service_accounts account on account.id = asked.id
     and account.revoked_at is null and (account.expires_at is null or account.expires_at > $2)
-  where ${IS_COMPLETE}`);
+  where exists (select from mirror_state)`);
 
 type LiveRow = [
   asked: string,

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { ownScopes } from '../config/scopes.js';
 import { DEMO_ACCOUNT } from '../config/settings/service.js';
-import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { buildToken, newSecret, ServiceAccountsService } from './service-accounts.service.js';
 
 /** The service account of the demonstration, for installations with the embedded identity provider. */
@@ -15,7 +16,7 @@ export class DemoServiceAccount {
 
   constructor(
     private readonly accounts: ServiceAccountsService,
-    private readonly keys: EmbeddedKeys,
+    @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -26,7 +27,8 @@ export class DemoServiceAccount {
   async ensure(): Promise<string | null> {
     if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
     const scopes = this.scopes();
-    const { secret } = await this.keys.findOrCreate('demo-service-account', () => ({ secret: newSecret() }));
+    const create = () => ({ secret: newSecret() });
+    const { secret } = await this.dataSource.findOrCreateKey('demo-service-account', create);
     const description = 'To try the service with.';
     const account = { id: DEMO_ACCOUNT, name: 'Demonstration', description, scopes, expiresAt: null };
     try {

@@ -3,7 +3,7 @@ import type { Field } from '../common/field.js';
 import { listConditions } from '../database/fields/filters.js';
 import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, byTime, type OrderColumn, type PageSource } from '../database/paging/page-query.js';
+import { byName, byTime, type OrderColumn, type PageSource } from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
@@ -43,7 +43,7 @@ export function userSource(
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
-    parent: null,
+    underParent: null,
     order: {
       columns:
         ORDERS[field] ??

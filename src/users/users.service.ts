@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey } from '../database/fields/object-table.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
-import type { PageSource } from '../database/paging/page-query.js';
+import type { PageSource } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { MembershipList } from '../memberships/membership-list.js';

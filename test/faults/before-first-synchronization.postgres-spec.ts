@@ -1,7 +1,8 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { importJWK, SignJWT } from 'jose';
+import { DataSource } from 'typeorm';
 import { nodeIdOf } from '../../src/common/identity.js';
-import { EmbeddedKeys } from '../../src/database/embedded/embedded-keys.js';
+import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { createKeys, type ProviderKeys } from '../../src/identity-provider/provider.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
@@ -46,7 +47,8 @@ const ANSWERING: Record<string, string> = {
 
 /** A token for a user as the embedded provider would issue it, while it cannot find the user. */
 async function issueToken({ app, config }: TestService, sub: string): Promise<string> {
-  const { jwks } = await app.get(EmbeddedKeys).findOrCreate<ProviderKeys>('identity-provider', createKeys);
+  const dataSource = app.get<unknown, DirectoryDataSource>(DataSource);
+  const { jwks } = await dataSource.findOrCreateKey<ProviderKeys>('identity-provider', createKeys);
   const [key] = jwks.keys;
   if (key === undefined) throw new Error('The provider has no key');
   const token = await new SignJWT({ client_id: 'app', scope: 'read profile write directory' })

@@ -1,4 +1,4 @@
-import { ReadServer } from '../../src/database/connections/read-server.js';
+import { Database } from '../../src/database/database.js';
 import { MonotonicReader, directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
 import { dataOf, post, send } from '../support/clients/http.js';
@@ -24,7 +24,7 @@ let twin: TwinService;
 let alone: TwinService;
 let authorization: string;
 let revision = 1;
-const asked = jest.spyOn(ReadServer.prototype, 'read');
+const asked = jest.spyOn(Database.prototype, 'readAtEndpoint');
 
 beforeAll(async () => {
   servers = await ReplicatedPostgres.start();
@@ -40,7 +40,6 @@ beforeAll(async () => {
   await stopFollowing(service);
   twin = await TwinService.start(service, environment);
   alone = await TwinService.start(service);
-  expect(alone.app.get(ReadServer)).toBeNull();
   authorization = await service.serviceAccount('read', 'directory');
 });
 

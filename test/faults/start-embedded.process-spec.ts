@@ -4,7 +4,6 @@ import {
   cpSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -17,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
 import { embeddedAddressOf } from '../../src/config/settings/database.js';
-import { callOf, restoreLinks } from '../../src/database/embedded/postgres-programs.js';
+import { callOf, restoreLinks } from '../../src/database/embedded/embedded-server.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
@@ -89,14 +88,6 @@ describe('a directory that cannot be the embedded database', () => {
         directory = join(directory, 'data');
       },
       /cannot be used: ENOTDIR: /,
-    ],
-    [
-      'has a database of PGlite',
-      () => {
-        mkdirSync(join(directory, 'mirror'), { recursive: true });
-        writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
-      },
-      /data\/mirror holds a database of PGlite.* Delete it.*Service accounts/,
     ],
     [
       'has a path that is too long for a socket',

@@ -9,6 +9,15 @@ import { createDatabase } from '../support/servers/store.js';
 const NAME = '{ user(user: {id: "p1"}) { name } }';
 const PARENTS = '{ group(group: {id: "all"}) { parents(first: 1) { totalCount nodes { id } } } }';
 
+/** The first revision creates indexes, which only the owner of a table may. */
+const ownTables = (role: string) => `
+  do $$ declare each record;
+  begin
+    for each in select tablename as name from pg_tables where schemaname = 'public' loop
+      execute format('alter table %I owner to ${role}', each.name);
+    end loop;
+  end $$`;
+
 async function run(url: string, ...statements: string[]): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -41,6 +50,7 @@ describe('a role without the privilege to read one of the tables', () => {
       `grant all on schema public to ${role}`,
       `grant all on all tables in schema public to ${role}`,
       `grant all on all sequences in schema public to ${role}`,
+      ownTables(role),
     );
     const url = new URL(database.url);
     url.username = role;

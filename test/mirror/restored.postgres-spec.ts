@@ -65,6 +65,19 @@ describe('a database that is restored under a running service', () => {
     expect(await apply()).toBe(lost);
     await expectBoth(directory);
   });
+
+  it('is unavailable until all tables are filled', async () => {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('refresh materialized view database_complete with no data');
+    for (const each of [service, twin]) {
+      const { status, body } = await post(each, { query: QUESTION }, { authorization });
+      expect([status, body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
+    }
+    await client.query('refresh materialized view database_complete');
+    await client.end();
+    await expectBoth(directory);
+  });
 });
 
 /** Like a restore and another revision between two heartbeats, with these statements. */

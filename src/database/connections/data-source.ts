@@ -13,13 +13,13 @@ import { keepValueIndexes, type ValueIndexes } from '../fields/filters.js';
 import { Initial1763683200100 } from '../migrations/0001-initial.js';
 import {
   databaseError,
-  isIncomplete,
   DatabaseAwayError,
   DatabaseStartError,
+  NothingReadError,
   reasonOf,
 } from '../statements/database-error.js';
+import { type Statement, statementChannel } from '../statements/statement.js';
 import { createPool, poolOptions, type DatabaseTimeLimits, timeLimitsFor } from './pool-options.js';
-import { StatementPool } from './statement-pool.js';
 
 /** All migrations, in their order. */
 export const MIGRATIONS = [Initial1763683200100];
@@ -27,8 +27,79 @@ export const MIGRATIONS = [Initial1763683200100];
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
 
+/** Milliseconds to open a connection to the reader endpoint: few, because the primary can answer instead. */
+const READ_CONNECTION_MS = 500;
+/** Milliseconds for which a check waits for the answer of the reader endpoint. */
+const READ_CHECK_MS = 2000;
 /** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
 const INDEX_TIMEOUT_MS = 60_000;
+
+/** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
+const MAX_PREPARED = 100;
+
+/**
+ * Runs statements on the connections of a pool. A statement is prepared from its second use on, because most selections are used
+ * once. A connection with many prepared statements is replaced, because the driver cannot close single ones.
+ */
+class StatementPool {
+  private readonly used = new WeakSet<Statement>();
+  private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
+
+  constructor(
+    private readonly pool: () => pg.Pool,
+    private readonly limits: DatabaseTimeLimits,
+  ) {}
+
+  /**
+   * Runs one statement on a connection of the pool.
+   * @throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError
+   */
+  async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const connecting = this.pool().connect();
+    const client = await connecting.catch((error: unknown) => Promise.reject(databaseError(error)));
+    let failure: Error | undefined;
+    try {
+      return await this.readOn<Row>(client, statement, values);
+    } catch (error) {
+      if (!(error instanceof NothingReadError)) failure = error as Error;
+      throw error;
+    } finally {
+      client.release(failure ?? this.isExhausted(client));
+    }
+  }
+
+  /** Runs one statement on a connection that the caller holds; it throws as `read` does. */
+  async readOn<Row extends unknown[]>(
+    client: pg.ClientBase,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    const { name, text, returnsRevision } = statement;
+    const kind = this.prepares(client, statement) ? { name } : { queryMode: 'extended' };
+    const query = { ...kind, text, values: [...values], rowMode: 'array', query_timeout: this.limits.result };
+    try {
+      const sent = () => client.query(query) as unknown as Promise<pg.QueryArrayResult<Row>>;
+      const { rows } = await statementChannel.tracePromise(sent, { name, text, values });
+      if (returnsRevision && rows[0]?.at(-1) === null) throw new NothingReadError();
+      return rows;
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  /** Whether the connection has the most prepared statements and must be replaced. */
+  isExhausted(client: pg.ClientBase): boolean {
+    return (this.prepared.get(client)?.size ?? 0) >= MAX_PREPARED;
+  }
+
+  private prepares(client: pg.ClientBase, statement: Statement): boolean {
+    const names = this.prepared.get(client) ?? new Set();
+    this.prepared.set(client, names);
+    if (this.used.has(statement) && names.size < MAX_PREPARED) names.add(statement.name);
+    this.used.add(statement);
+    return names.has(statement.name);
+  }
+}
 
 /** The TypeORM data source. It migrates the database, and starts the server of an `embedded:` URL. */
 export class DirectoryDataSource extends DataSource {
@@ -38,12 +109,14 @@ export class DirectoryDataSource extends DataSource {
   readonly timeLimits: DatabaseTimeLimits;
   /** Runs statements on the connections of TypeORM. */
   readonly statements: StatementPool;
+  /** Runs statements on the reader endpoint, if there is one. */
+  readonly readStatements: StatementPool;
   private previews: pg.Pool | null = null;
+  private reads: pg.Pool | null = null;
   /** The last attempt to open the database. */
   opening: Promise<this> | null = null;
-  private cursorKey: Buffer = randomBytes(SEAL_BYTES);
-  /** Seals the numbers of rows in cursors. */
-  seal = new KeySeal(this.cursorKey);
+  /** Seals the numbers of rows in cursors, with the key of the database. */
+  seal = new KeySeal(randomBytes(SEAL_BYTES));
 
   /** @param migrates otherwise nothing is changed in the database */
   constructor(
@@ -66,6 +139,7 @@ export class DirectoryDataSource extends DataSource {
       if (this.isInitialized && this.waiting === null) return this.pool;
       throw new ServiceUnavailableError('The database is not open');
     }, limits);
+    this.readStatements = new StatementPool(() => this.readPool ?? this.pool, limits);
   }
 
   override initialize(): Promise<this> {
@@ -95,8 +169,8 @@ export class DirectoryDataSource extends DataSource {
 
   override async destroy(): Promise<void> {
     const main = this.isInitialized ? super.destroy() : undefined;
-    const closing = Promise.all([this.previews?.end(), main]);
-    this.previews = null;
+    const closing = Promise.all([this.previews?.end(), this.reads?.end(), main]);
+    this.previews = this.reads = null;
     try {
       // A statement of a server that hangs would never end.
       if (await settlesWithin(this.timeLimits.result, closing)) await closing;
@@ -117,6 +191,29 @@ export class DirectoryDataSource extends DataSource {
     return (this.previews ??= createPool(this.url, { ...options, query_timeout: this.timeLimits.result }));
   }
 
+  /** The pool of the reader endpoint, DATABASE_READ_URL. Null: there is none (docs/adr/0021). */
+  get readPool(): pg.Pool | null {
+    const { readUrl, poolSize } = this.database;
+    if (readUrl === null) return null;
+    if (this.reads !== null) return this.reads;
+    const options = poolOptions(poolSize, this.timeLimits);
+    return (this.reads = createPool(readUrl, { ...options, connectionTimeoutMillis: READ_CONNECTION_MS }));
+  }
+
+  /** Why the reader endpoint cannot be read; null if it has a revision of the primary. */
+  async checkReadPool(pool: pg.Pool): Promise<string | null> {
+    const query = { text: 'select revision_uuid as id from mirror_state', query_timeout: READ_CHECK_MS };
+    try {
+      const { rows } = await pool.query<{ id: string | null }>(query);
+      const known = await this.query<object[]>('select from revisions where uuid = $1', [
+        rows[0]?.id ?? null,
+      ]);
+      return known.length === 0 ? 'it has no revision of the primary' : null;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
   /** For sessions of their own. */
   get url(): string {
     return this.database.url;
@@ -127,11 +224,22 @@ export class DirectoryDataSource extends DataSource {
     await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, wanted, signal));
   }
 
-  /** The key of cursors differs after the restore of another database. */
-  useCursorKey(key: Buffer): void {
-    if (key.equals(this.cursorKey)) return;
-    this.cursorKey = key;
-    this.seal = new KeySeal(key);
+  /** Returns a key that the installation creates once, for all processes. If two create it at once, the first wins. */
+  async findOrCreateKey<Key extends object>(name: string, make: () => Promise<Key> | Key): Promise<Key> {
+    const find = 'select value from embedded_keys where name = $1';
+    const [found] = await this.query<{ value: Key }[]>(find, [name]);
+    if (found !== undefined) return found.value;
+    const text = 'insert into embedded_keys (name, value) values ($1, $2) on conflict do nothing';
+    await this.query(text, [name, JSON.stringify(await make())]);
+    return this.findOrCreateKey(name, make);
+  }
+
+  /** Returns false if the present key is another one. */
+  async replaceKey(name: string, present: object, key: object): Promise<boolean> {
+    const text = 'update embedded_keys set value = $3 where name = $1 and value = $2::jsonb';
+    const values = [name, JSON.stringify(present), JSON.stringify(key)];
+    const [, count] = await this.query<[rows: unknown[], count: number]>(text, values);
+    return count === 1;
   }
 
   private async migrate(): Promise<void> {
@@ -141,8 +249,7 @@ export class DirectoryDataSource extends DataSource {
       executor.transaction = 'each';
       await executor.executePendingMigrations();
       const [state] = (await runner.query('select cursor_key as key from mirror_state')) as { key: Buffer }[];
-      // A database that is being restored has no row yet.
-      if (state !== undefined) this.useCursorKey(state.key);
+      if (state !== undefined) this.seal = new KeySeal(state.key);
     });
   }
 
@@ -164,7 +271,7 @@ export class DirectoryDataSource extends DataSource {
 function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
   const message = `The ${nameDatabase(database)} cannot be used: ${reasonOf(error)}`;
-  // A temporary failure can be retried; a wrong password or a missing table cannot.
-  const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
+  // A temporary failure can be retried; a wrong password cannot.
+  const isAway = databaseError(error) instanceof ServiceUnavailableError;
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
 }

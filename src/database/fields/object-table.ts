@@ -2,7 +2,7 @@ import { NotFoundError } from '../../common/errors.js';
 import type { FieldAudience } from '../../common/field.js';
 import { type NodeType, type LookupKey, lookupOf, type ObjectInput } from '../../common/identity.js';
 import { isInAudience } from '../visibility/conditions.js';
-import { IS_COMPLETE, type Reader, type Statement, statement } from '../statements/statement.js';
+import { type Reader, type Statement, statement } from '../statements/statement.js';
 
 export interface TableNames {
   readonly table: 'users' | 'groups';
@@ -71,8 +71,7 @@ export function notFound(
 export function findObject(names: TableNames, by: LookupKey, columns: string): Statement {
   const { table, alias } = names;
   return statement(
-    `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
-     where ${IS_COMPLETE}`,
+    `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}`,
     { returnsRevision: true },
   );
 }

@@ -28,13 +28,6 @@ function sqlOfField(field: Field, alias: string): string {
   return reader === 'integer' || reader === 'number' ? `(${value})` : `(${text})`;
 }
 
-/** SQL for the value of a field, null for viewers that do not see it. */
-function visibleSql(field: Field, alias: string): string {
-  const sql = sqlOfField(field, alias);
-  if (field.visibleTo === undefined) return sql;
-  return `case when ${isInAudience(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)} then ${sql} end`;
-}
-
 /** Where the properties of a user or a group are read from. */
 interface PropertyTable {
   readonly alias: string;
@@ -55,13 +48,16 @@ function propertyColumns(
     entryUuid: `${alias}.entry_uuid`,
   };
   for (const field of fields.filter(({ reader }) => reader !== 'reference')) {
+    const { name, reader, visibleTo } = field;
     const prefix = field.isCarried === true ? carriedAs : undefined;
-    const own = prefix === undefined ? sqlOfField(field, alias) : `${prefix}${carriedName(field)}`;
-    if (field.reader !== 'picture')
-      columns[field.name] = prefix === undefined ? visibleSql(field, alias) : own;
-    else if (prefix === undefined)
-      columns[levelOf(field)] = `case when ${own} is not null then ${alias}.visible_to end`;
-    else columns[levelOf(field)] = `case when ${own} then ${prefix}visible_to end`;
+    const sql = prefix === undefined ? sqlOfField(field, alias) : `${prefix}${carriedName(field)}`;
+    if (reader === 'picture') {
+      const exists = prefix === undefined ? `${sql} is not null` : sql;
+      columns[levelOf(field)] = `case when ${exists} then ${prefix ?? `${alias}.`}visible_to end`;
+    } else if (visibleTo === undefined) columns[name] = sql;
+    else
+      columns[name] =
+        `case when ${isInAudience(visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)} then ${sql} end`;
   }
   return columns;
 }

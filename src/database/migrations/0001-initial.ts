@@ -12,130 +12,7 @@ export class Initial1763683200100 implements MigrationInterface {
   }
 }
 
-/** The entries of the directory, and what they name. */
-const ENTRIES = [
-  `create table entries (
-    key integer generated always as identity constraint entries_pk primary key,
-    uuid uuid not null constraint entries_uuid_unique unique,
-    kind text not null constraint entries_kind_known check (kind in ('person', 'group')),
-    dn text not null,
-    dn_key uuid not null,
-    id_folded text collate "C",
-    stamp text not null,
-    attributes jsonb not null,
-    content bytea not null,
-    digest bytea not null,
-    reason text,
-    notes jsonb
-  )`,
-  // The keys by which entries are named: of their DNs, and where the model has such forms, of ids and others.
-  `create table names (
-    name uuid not null constraint names_pk primary key,
-    key integer not null
-  )`,
-  `create table "references" (
-    from_key integer not null,
-    field text collate "C" not null,
-    target uuid not null,
-    named_as smallint not null constraint references_named_as_known check (named_as between 0 and 511),
-    from_sort_name text collate "C",
-    constraint references_pk primary key (from_key, field, target)
-  )`,
-  `create table pictures (
-    sha256 bytea not null constraint pictures_pk primary key,
-    bytes bytea not null,
-    constraint pictures_sha256_length check (octet_length(sha256) = 32)
-  )`,
-  // Compressing JPEG data again costs time and saves no space.
-  'alter table pictures alter column bytes set storage external',
-];
-
-const level = (table: string, column: string) =>
-  `${column} smallint not null default 0 constraint ${table}_${column}_known check (${column} between 0 and 2)`;
-
-/**
- * What queries read. Foreign keys to users and groups, each checked for itself, would take longer than everything else: a revision
- * deletes what belongs to a deleted entry. A page of users keeps space free, so that a new version of a row fits on the page of the old one. */
-const OBJECTS = [
-  `create table users (
-    key integer constraint users_pk primary key constraint users_entry_fk references entries on delete cascade,
-    entry_uuid uuid not null constraint users_entry_uuid_unique unique,
-    id text not null,
-    id_folded text collate "C" not null,
-    name text not null,
-    given_name text,
-    family_name text,
-    email text,
-    school_year text collate "C",
-    school_year_compared text collate "C",
-    photo bytea constraint users_photo_fk references pictures,
-    picture bytea constraint users_picture_fk references pictures,
-    field_values jsonb,
-    is_active boolean not null,
-    family_sort_name text collate "C" not null,
-    sort_name text collate "C" not null,
-    name_letters text collate "C" not null default '',
-    search_text text collate "C" not null,
-    search_pairs text[] collate "C" not null,
-    group_count integer not null default 0,
-    ${level('users', 'visible_to')},
-    created_at timestamptz(3) not null,
-    updated_at timestamptz(3) not null,
-    constraint users_id_unique unique (id_folded) deferrable initially deferred
-  ) with (fillfactor = 80)`,
-  `create table groups (
-    key integer constraint groups_pk primary key constraint groups_entry_fk references entries on delete cascade,
-    entry_uuid uuid not null constraint groups_entry_uuid_unique unique,
-    id text not null,
-    id_folded text collate "C" not null,
-    name text not null,
-    description text,
-    website text,
-    email text,
-    field_values jsonb,
-    sort_name text collate "C" not null,
-    name_letters text collate "C" not null default '',
-    search_text text collate "C" not null,
-    search_pairs text[] collate "C" not null,
-    member_count integer not null default 0,
-    ${level('groups', 'visible_to')},
-    ${level('groups', 'members_visible_to')},
-    created_at timestamptz(3) not null,
-    updated_at timestamptz(3) not null,
-    shown_updated_at timestamptz(3),
-    constraint groups_id_unique unique (id_folded) deferrable initially deferred
-  )`,
-  `create table nestings (
-    outer_key integer not null,
-    inner_key integer not null,
-    role smallint not null constraint nestings_role_known check (role between 1 and 3),
-    constraint nestings_pk primary key (outer_key, inner_key),
-    constraint nestings_not_itself check (outer_key <> inner_key)
-  )`,
-  `create table effective_memberships (
-    group_key integer not null,
-    user_key integer not null,
-    role smallint not null constraint effective_memberships_role_known check (role between 1 and 3),
-    direct_role smallint,
-    inherited_from integer[] not null,
-    user_sort_name text collate "C" not null,
-    group_sort_name text collate "C" not null,
-    user_id text not null,
-    user_name text not null,
-    user_school_year text collate "C",
-    user_has_photo boolean not null,
-    user_has_picture boolean not null,
-    group_id text not null,
-    group_name text not null,
-    user_visible_to smallint not null default 0,
-    group_visible_to smallint not null default 0,
-    group_members_visible_to smallint not null default 0,
-    constraint effective_memberships_pk primary key (group_key, user_key),
-    constraint effective_memberships_direct_role_known check (direct_role between 1 and role),
-    constraint effective_memberships_origin
-      check ((direct_role is not distinct from role) = (cardinality(inherited_from) = 0))
-  )`,
-];
+const level = (column: string) => `${column} smallint not null default 0 check (${column} between 0 and 2)`;
 
 /**
  * The indexes of the mirror. The first revision creates them when it has written its rows, which takes a tenth of the time of adding
@@ -178,8 +55,124 @@ export const MIRROR_INDEXES = [
      where group_visible_to > 0 or group_members_visible_to > 0`,
 ].map((definition) => `create index if not exists ${definition}`);
 
-/** Revisions, the log of changes, and the state of the mirror. The log has no foreign keys: its rows outlive users and groups. */
-const LOG = [
+const STATEMENTS = [
+  'create extension if not exists pg_trgm',
+  // The entries of the directory, and what they name.
+  `create table entries (
+    key integer generated always as identity constraint entries_pk primary key,
+    uuid uuid not null constraint entries_uuid_unique unique,
+    kind text not null check (kind in ('person', 'group')),
+    dn text not null,
+    dn_key uuid not null,
+    id_folded text collate "C",
+    stamp text not null,
+    attributes jsonb not null,
+    content bytea not null,
+    digest bytea not null,
+    reason text,
+    notes jsonb
+  )`,
+  // The keys by which entries are named: of their DNs, and where the model has such forms, of ids and others.
+  `create table names (
+    name uuid not null constraint names_pk primary key,
+    key integer not null
+  )`,
+  `create table "references" (
+    from_key integer not null,
+    field text collate "C" not null,
+    target uuid not null,
+    named_as smallint not null check (named_as between 0 and 511),
+    from_sort_name text collate "C",
+    constraint references_pk primary key (from_key, field, target)
+  )`,
+  `create table pictures (
+    sha256 bytea not null constraint pictures_pk primary key,
+    bytes bytea not null,
+    check (octet_length(sha256) = 32)
+  )`,
+  // Compressing JPEG data again costs time and saves no space.
+  'alter table pictures alter column bytes set storage external',
+  // What queries read. Foreign keys to users and groups, each checked for itself, would take longer than everything else: a revision
+  // deletes what belongs to a deleted entry. A page of users keeps space free, so that a new version of a row fits on the page of the
+  // old one.
+  `create table users (
+    key integer constraint users_pk primary key constraint users_entry_fk references entries on delete cascade,
+    entry_uuid uuid not null constraint users_entry_uuid_unique unique,
+    id text not null,
+    id_folded text collate "C" not null,
+    name text not null,
+    given_name text,
+    family_name text,
+    email text,
+    school_year text collate "C",
+    school_year_compared text collate "C",
+    photo bytea constraint users_photo_fk references pictures,
+    picture bytea constraint users_picture_fk references pictures,
+    field_values jsonb,
+    is_active boolean not null,
+    family_sort_name text collate "C" not null,
+    sort_name text collate "C" not null,
+    name_letters text collate "C" not null default '',
+    search_text text collate "C" not null,
+    search_pairs text[] collate "C" not null,
+    group_count integer not null default 0,
+    ${level('visible_to')},
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    constraint users_id_unique unique (id_folded) deferrable initially deferred
+  ) with (fillfactor = 80)`,
+  `create table groups (
+    key integer constraint groups_pk primary key constraint groups_entry_fk references entries on delete cascade,
+    entry_uuid uuid not null constraint groups_entry_uuid_unique unique,
+    id text not null,
+    id_folded text collate "C" not null,
+    name text not null,
+    description text,
+    website text,
+    email text,
+    field_values jsonb,
+    sort_name text collate "C" not null,
+    name_letters text collate "C" not null default '',
+    search_text text collate "C" not null,
+    search_pairs text[] collate "C" not null,
+    member_count integer not null default 0,
+    ${level('visible_to')},
+    ${level('members_visible_to')},
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    shown_updated_at timestamptz(3),
+    constraint groups_id_unique unique (id_folded) deferrable initially deferred
+  )`,
+  `create table nestings (
+    outer_key integer not null,
+    inner_key integer not null,
+    role smallint not null check (role between 1 and 3),
+    constraint nestings_pk primary key (outer_key, inner_key),
+    check (outer_key <> inner_key)
+  )`,
+  `create table effective_memberships (
+    group_key integer not null,
+    user_key integer not null,
+    role smallint not null check (role between 1 and 3),
+    direct_role smallint,
+    inherited_from integer[] not null,
+    user_sort_name text collate "C" not null,
+    group_sort_name text collate "C" not null,
+    user_id text not null,
+    user_name text not null,
+    user_school_year text collate "C",
+    user_has_photo boolean not null,
+    user_has_picture boolean not null,
+    group_id text not null,
+    group_name text not null,
+    user_visible_to smallint not null default 0,
+    group_visible_to smallint not null default 0,
+    group_members_visible_to smallint not null default 0,
+    constraint effective_memberships_pk primary key (group_key, user_key),
+    check (direct_role between 1 and role),
+    check ((direct_role is not distinct from role) = (cardinality(inherited_from) = 0))
+  )`,
+  // Revisions, the log of changes, and the state of the mirror. The log has no foreign keys: its rows outlive users and groups.
   `create table revisions (
     id integer generated always as identity constraint revisions_pk primary key,
     uuid uuid not null default gen_random_uuid() constraint revisions_uuid_unique unique,
@@ -195,16 +188,16 @@ const LOG = [
     id bigint generated always as identity constraint changes_pk primary key,
     revision integer not null,
     at timestamptz(3) not null,
-    kind smallint not null constraint changes_kind_known check (kind between 1 and 9),
+    kind smallint not null check (kind between 1 and 9),
     user_key integer,
     user_id text,
     user_uuid uuid,
     group_key integer,
     group_id text,
     group_uuid uuid,
-    role_before smallint constraint changes_role_before_known check (role_before between 1 and 3),
-    role_after smallint constraint changes_role_after_known check (role_after between 1 and 3),
-    id_before text constraint changes_id_before_of_update check (kind in (2, 5) or id_before is null),
+    role_before smallint check (role_before between 1 and 3),
+    role_after smallint check (role_after between 1 and 3),
+    id_before text check (kind in (2, 5) or id_before is null),
     id_folded text collate "C",
     user_visible_to smallint not null default 0,
     group_visible_to smallint not null default 0,
@@ -212,13 +205,10 @@ const LOG = [
     outside_of smallint not null default 0,
     audience integer[],
     admin_audience integer[],
-    constraint changes_of_user
-      check ((kind not in (4, 5, 6)) = (user_key is not null) and (user_key is null) = (user_id is null)),
-    constraint changes_of_group
-      check ((kind not in (1, 2, 3)) = (group_key is not null) and (group_key is null) = (group_id is null)),
-    constraint changes_of_role
-      check ((kind in (8, 9)) = (role_before is not null) and (kind in (7, 9)) = (role_after is not null)),
-    constraint changes_of_deleted check ((kind in (3, 6)) = (id_folded is not null))
+    check ((kind not in (4, 5, 6)) = (user_key is not null) and (user_key is null) = (user_id is null)),
+    check ((kind not in (1, 2, 3)) = (group_key is not null) and (group_key is null) = (group_id is null)),
+    check ((kind in (8, 9)) = (role_before is not null) and (kind in (7, 9)) = (role_after is not null)),
+    check ((kind in (3, 6)) = (id_folded is not null))
   )`,
   'create index changes_by_time on changes (at, id)',
   'create index changes_by_kind on changes (kind, id)',
@@ -230,10 +220,9 @@ const LOG = [
   `create index changes_hidden on changes (id)
      where user_visible_to > 0 or group_visible_to > 0 or members_visible_to > 0 or outside_of > 0`,
   // The key encrypts the numbers of rows in cursors (docs/adr/0038).
-  `create table mirror_state (
-    only_row boolean not null default true constraint mirror_state_pk primary key,
-    state text not null constraint mirror_state_known
-      check (state in ('NEVER_RUN', 'IDLE', 'RUNNING', 'FAILING', 'BLOCKED')),
+  `create table mirror (
+    only_row boolean not null default true constraint mirror_pk primary key,
+    state text not null check (state in ('NEVER_RUN', 'IDLE', 'RUNNING', 'FAILING', 'BLOCKED')),
     as_of timestamptz(3),
     reason text,
     blocked_plan text,
@@ -245,23 +234,24 @@ const LOG = [
     leader bigint not null default 0,
     user_count integer not null default 0,
     group_count integer not null default 0,
-    revision integer constraint mirror_state_revision_fk references revisions,
+    revision integer constraint mirror_revision_fk references revisions,
     revision_uuid uuid,
     change_count integer not null default 0,
     changes_pruned_to bigint not null default 0,
-    cursor_key bytea not null constraint mirror_state_cursor_key_length check (octet_length(cursor_key) = 16)
+    cursor_key bytea not null check (octet_length(cursor_key) = 16)
       default substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16),
-    constraint mirror_state_one_row check (only_row)
+    check (only_row)
   )`,
+  // pg_restore fills materialized views last, after all tables and constraints, also with several jobs. PostgreSQL rejects every
+  // statement that reads or writes the state of the mirror before (object_not_in_prerequisite_state).
+  'create materialized view database_complete as select true as is_complete',
+  'create view mirror_state as select * from mirror where (select is_complete from database_complete)',
   CREATE_IS_LED_WITH_OTHER_RULES,
   // Ids of changes start above those of every earlier database, unless it had more than a million changes per second. A cursor of
   // an earlier log is therefore never valid in this one.
-  `insert into mirror_state (state, changes_pruned_to) values ('NEVER_RUN',
+  `insert into mirror (state, changes_pruned_to) values ('NEVER_RUN',
      setval(pg_get_serial_sequence('changes', 'id'), (extract(epoch from clock_timestamp()) * 1000000)::bigint))`,
-];
-
-/** Data of the service itself. */
-const SERVICE = [
+  // Data of the service itself.
   `create table service_accounts (
     id text not null constraint service_accounts_pk primary key,
     name text not null,
@@ -304,14 +294,4 @@ const SERVICE = [
     disabled_at timestamptz(3),
     failure text
   )`,
-];
-
-const STATEMENTS = [
-  'create extension if not exists pg_trgm',
-  ...ENTRIES,
-  ...OBJECTS,
-  ...LOG,
-  ...SERVICE,
-  // pg_restore fills it last, after all tables and constraints, also with several jobs: see IS_COMPLETE.
-  'create materialized view database_complete as select true as is_complete',
 ];

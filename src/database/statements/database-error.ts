@@ -18,7 +18,7 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
  */
 const UNAVAILABLE =
   /^(08|53|57P|E(CONN|HOST|NET|PIPE|TIMEDOUT|NOENT|NOTFOUND|AI_AGAIN)|(25006|25P03|26000|42P05)$)/;
-/** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
+/** SQLSTATEs undefined_table and object_not_in_prerequisite_state: during a restore (docs/adr/0032). */
 const INCOMPLETE = /^(42P01|55000)$/;
 /** A lock that was not available in time. */
 const BUSY = '55P03';
@@ -39,11 +39,6 @@ export class NothingReadError extends ServiceUnavailableError {
 
 /** Another transaction changes the same rows: the whole transaction has to run again. */
 export class LostRaceError extends ServiceUnavailableError {}
-
-/** Whether a statement failed because tables are missing or not filled yet, as during a restore. */
-export function isIncomplete(error: unknown): boolean {
-  return INCOMPLETE.test(driverErrorOf(error).code ?? '');
-}
 
 /** TypeORM wraps the driver's error; the pool does not. */
 function driverErrorOf(error: unknown): { readonly code?: string; readonly constraint?: string } {

@@ -1,24 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { PoolClient, QueryResult } from 'pg';
 import type { KeySeal } from '../../common/key-seal.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError, NothingReadError } from './database-error.js';
-import type { StatementPool } from '../connections/statement-pool.js';
-import type { DatabaseTimeLimits } from '../connections/pool-options.js';
-import { IS_COMPLETE, type PageReader, type Statement, type Writer } from './statement.js';
-import { type FixedViewer, READ_ROLES, seesEverything, type Viewer } from '../visibility/viewer.js';
+import type { DirectoryDataSource } from '../connections/data-source.js';
+import type { Reader, Statement, Writer } from './statement.js';
+import type { Revisions } from '../revisions.js';
+import * as viewers from '../visibility/viewer.js';
 import { ifWrittenWith } from '../visibility/rules-in-mirror.js';
-import { forViewer, isRestricted, type VisibilitySource } from '../visibility/visible-statement.js';
-
-/** The connections of previews, the pool that runs their statements, and the mirror that they read. */
-interface PreviewConnections extends Pick<VisibilitySource, 'seal' | 'rules' | 'hides'> {
-  readonly previewPool: Pool;
-  readonly statements: StatementPool;
-  readonly timeLimits: DatabaseTimeLimits;
-}
+import { forViewer } from '../visibility/visible-statement.js';
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
-export class PreviewTransaction implements PageReader, Writer {
+export class PreviewTransaction implements Reader, Writer {
   /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
   /** Why no statement is sent: after an error, the server rejects all further ones until a rollback to the savepoint. */
@@ -31,13 +24,15 @@ export class PreviewTransaction implements PageReader, Writer {
   revision: string | null = null;
   counter: { statements: number } | null = null;
   /** The viewer of statements; null if they do not depend on it. The preview itself does not change what it sees. */
-  private fixedViewer: FixedViewer | null = null;
+  private fixedViewer: viewers.FixedViewer | null = null;
 
+  /** @param hides whether rules can hide something in what the transaction sees */
   private constructor(
     private readonly connection: PoolClient,
-    private readonly connections: PreviewConnections,
+    private readonly dataSource: DirectoryDataSource,
+    private readonly hides: boolean,
   ) {
-    this.latest = performance.now() + connections.timeLimits.preview;
+    this.latest = performance.now() + dataSource.timeLimits.preview;
   }
 
   /**
@@ -48,14 +43,16 @@ export class PreviewTransaction implements PageReader, Writer {
    * @throws ServiceError TIMEOUT if it takes too long
    */
   static async run<Result>(
-    connections: PreviewConnections,
+    dataSource: DirectoryDataSource,
+    { rules, hides }: Pick<Revisions, 'rules' | 'hides'>,
     work: (transaction: PreviewTransaction) => Promise<Result>,
-    viewer: Viewer,
+    viewer: viewers.Viewer,
     readsRoles: boolean,
   ): Promise<Result> {
-    const transaction = new PreviewTransaction(await connections.previewPool.connect(), connections);
+    const connection = await dataSource.previewPool.connect();
+    const transaction = new PreviewTransaction(connection, dataSource, hides);
     try {
-      await transaction.send(() => transaction.begin(viewer, readsRoles));
+      await transaction.send(() => transaction.begin(viewer, readsRoles, rules));
       const result = await work(transaction);
       if (transaction.race !== null) throw transaction.race;
       return result;
@@ -67,20 +64,20 @@ export class PreviewTransaction implements PageReader, Writer {
   }
 
   read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const { fixedViewer, connections } = this;
+    const { fixedViewer, hides } = this;
     if (fixedViewer === null && asked.readsViewer) throw new Error('The roles of the viewer were not read');
     const [statement, all] =
-      fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, connections);
-    return this.send(() => connections.statements.readOn<Row>(this.connection, statement, all));
+      fixedViewer === null ? [asked, values] : forViewer(asked, values, fixedViewer, hides);
+    return this.send(() => this.dataSource.statements.readOn<Row>(this.connection, statement, all));
   }
 
   get seal(): KeySeal {
-    return this.connections.seal;
+    return this.dataSource.seal;
   }
 
   /** Whether its statements run for its viewer, so that other viewers may get other rows. */
   get isPersonal(): boolean {
-    return this.fixedViewer !== null && !seesEverything(this.fixedViewer);
+    return this.fixedViewer !== null && !viewers.seesEverything(this.fixedViewer);
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
@@ -117,7 +114,7 @@ export class PreviewTransaction implements PageReader, Writer {
 
   /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
   get administeredGroups(): readonly number[] {
-    return this.fixedViewer?.roles.adminOf ?? [];
+    return this.fixedViewer?.adminOf ?? [];
   }
 
   /** The keys of DNs that fields and users do not name in the preview. */
@@ -125,27 +122,31 @@ export class PreviewTransaction implements PageReader, Writer {
     return this.fixedViewer?.forgotten ?? [];
   }
 
-  /** A change in the preview never shows the viewer more than before. That of a failed change is undone. */
-  changeViewer(change: (viewer: FixedViewer) => FixedViewer): void {
-    this.fixedViewer &&= change(this.fixedViewer);
+  /** The key of the user for whom the preview is read. Null: there is none, or statements do not depend on it. */
+  get viewerKey(): number | null {
+    return this.fixedViewer?.key ?? null;
   }
 
-  private async begin(viewer: Viewer, readsRoles: boolean): Promise<void> {
-    const { timeLimits, rules } = this.connections;
+  /** A change in the preview shows the viewer nothing more than before, except this. That of a failed change is undone. */
+  addToViewer(added: Partial<viewers.ViewerLists>): void {
+    this.fixedViewer &&= viewers.withAdded(this.fixedViewer, added);
+  }
+
+  private async begin(viewer: viewers.Viewer, readsRoles: boolean, rules: number): Promise<void> {
     const revision = ifWrittenWith(viewer.seesHidden ? 0 : rules, 'revision_uuid');
     // All statements see one revision.
-    const begin = `begin isolation level repeatable read; set local lock_timeout = ${timeLimits.lock}`;
-    const text = `${begin}; select ${revision} as id from mirror_state where ${IS_COMPLETE}`;
+    const begin = `begin isolation level repeatable read; set local lock_timeout = ${this.dataSource.timeLimits.lock}`;
+    const text = `${begin}; select ${revision} as id from mirror_state`;
     // The driver returns one result for each statement of a text; its types say otherwise.
     const results: unknown = await this.connection.query(text);
     const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
     this.revision = state?.id ?? null;
     if (this.revision === null) throw new NothingReadError();
-    if (!isRestricted(this.connections, viewer) && !readsRoles) return;
-    const { rows } = await this.connection.query<FixedViewer['roles']>(READ_ROLES, [viewer.id]);
+    if (!viewers.isRestricted(viewer, this.hides) && !readsRoles) return;
+    const { rows } = await this.connection.query<viewers.FixedViewer>(viewers.FIX_VIEWER, [viewer.id]);
     const [roles] = rows;
     if (roles === undefined) throw new Error('The roles of the viewer were not read');
-    this.fixedViewer = { ...viewer, roles, ownOf: roles.memberOf ?? [], joined: [], forgotten: [] };
+    this.fixedViewer = { ...roles, ...viewer };
   }
 
   private async end(): Promise<void> {
@@ -153,7 +154,7 @@ export class PreviewTransaction implements PageReader, Writer {
     await this.last;
     try {
       await this.connection.query('rollback');
-      this.connection.release(this.connections.statements.isExhausted(this.connection));
+      this.connection.release(this.dataSource.statements.isExhausted(this.connection));
     } catch {
       // The server rolls back a transaction whose connection is closed.
       this.connection.release(true);

@@ -24,14 +24,8 @@ export function revisionOf(
   return returnsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
 }
 
-/**
- * SQL condition that always holds. While the database is being restored, tables may be empty or filled in
- * part; PostgreSQL then rejects a statement that has this condition (object_not_in_prerequisite_state).
- */
-export const IS_COMPLETE = '(select is_complete from database_complete)';
-
 /** SQL for the id of the revision that a statement sees. */
-export const REVISION = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
+export const REVISION = '(select revision_uuid from mirror_state)';
 
 const known = new LRUCache<string, Statement>({
   maxSize: 8_000_000,
@@ -66,26 +60,19 @@ export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   readonly error?: unknown;
 }
 
-/** Reads tables, without regard to what a viewer may see. */
-export interface RawReader {
+/**
+ * Reads the mirror for a viewer, either its committed state or the state inside of one preview. The database itself is none, so
+ * that nothing can read users, groups or memberships without a viewer.
+ */
+export interface Reader {
   /**
    * Runs one named prepared statement. Rows are arrays, which are cheaper than objects (docs/adr/0004).
    * @throws ServiceUnavailableError; ServiceError TIMEOUT
    */
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-}
-
-/**
- * Reads the mirror for a viewer, either its committed state or the state inside of one preview. The database itself is none, so
- * that nothing can read users, groups or memberships without a viewer.
- */
-export interface Reader extends RawReader {
   /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
   readonly isPersonal: boolean;
-}
-
-/** Reads pages, whose cursors have the keys of rows sealed. */
-export interface PageReader extends Reader {
+  /** Seals the keys of rows in cursors. */
   readonly seal: KeySeal;
 }
 

@@ -10,15 +10,14 @@ export interface Viewer {
   readonly limitedTo: readonly string[] | null;
 }
 
-/** A viewer as a preview began, because the preview may change roles. */
+/** A viewer as a preview began, because the preview may change roles, with what it adds: see withAdded. */
 export interface FixedViewer extends Viewer {
-  /** The keys of groups by the role of the viewer in them, who is at least ADMIN in `adminOf`. Null: none. */
-  readonly roles: {
-    readonly key: number | null;
-    readonly memberOf: readonly number[] | null;
-    readonly adminOf: readonly number[] | null;
-    readonly ownerOf: readonly number[] | null;
-  };
+  /** The key of the user. Null: none. */
+  readonly key: number | null;
+  /** The keys of groups by the role of the viewer in them, who is at least ADMIN in `adminOf`. */
+  readonly memberOf: readonly number[];
+  readonly adminOf: readonly number[];
+  readonly ownerOf: readonly number[];
   /** The groups whose membership the viewer sees because it is the viewer's own. */
   readonly ownOf: readonly number[];
   /** The keys of users who belong to a group in which the viewer is at least ADMIN only in the preview. */
@@ -27,35 +26,29 @@ export interface FixedViewer extends Viewer {
   readonly forgotten: readonly string[];
 }
 
-/** A user whom a preview adds to a group that the viewer administers does not become visible to the viewer. */
-export function withJoined(viewer: FixedViewer, users: readonly number[]): FixedViewer {
-  return { ...viewer, joined: [...viewer.joined, ...users] };
-}
+/** The lists to which a preview adds. */
+export type ViewerLists = Omit<FixedViewer, 'key' | 'id' | 'seesHidden' | 'ownerOf'>;
 
-/** A viewer whom a preview adds to a group sees this membership, and no other one that follows from it. */
-export function withNamed(viewer: FixedViewer, user: number, group: number): FixedViewer {
-  return viewer.roles.key === user ? { ...viewer, ownOf: [...viewer.ownOf, group] } : viewer;
-}
-
-export function withForgotten(viewer: FixedViewer, dnKey: string): FixedViewer {
-  return { ...viewer, forgotten: [...viewer.forgotten, dnKey] };
-}
-
-/** Viewers see a group that they create, and who belongs to it, even if a rule hides it or they are limited to other groups. */
-export function withCreated(viewer: FixedViewer, { key, uuid }: { key: number; uuid: string }): FixedViewer {
-  const { roles, limitedTo } = viewer;
-  const withKey = (keys: readonly number[] | null) => [...(keys ?? []), key];
-  return {
-    ...viewer,
-    limitedTo: limitedTo === null ? null : [...limitedTo, uuid],
-    roles: { ...roles, memberOf: withKey(roles.memberOf), adminOf: withKey(roles.adminOf) },
-    ownOf: withKey(viewer.ownOf),
-  };
+/** Adds to lists of a viewer. A viewer without a limit remains without one. */
+export function withAdded(viewer: FixedViewer, added: Partial<ViewerLists>): FixedViewer {
+  const lists = Object.entries(added).map(([name, list]) => {
+    const present: readonly (number | string)[] | null = viewer[name as keyof ViewerLists];
+    return [name, present && [...present, ...(list ?? [])]];
+  });
+  return { ...viewer, ...(Object.fromEntries(lists) as Partial<ViewerLists>) };
 }
 
 /** Whether neither rules nor a limit restrict the viewer, so that all such viewers with the same scopes get the same responses. */
 export function seesEverything({ seesHidden, limitedTo }: Viewer): boolean {
   return seesHidden && limitedTo === null;
+}
+
+/**
+ * Whether statements for a viewer have relations in front of all tables. Otherwise only the audiences of fields apply.
+ * @param hides whether rules can hide something from some viewers
+ */
+export function isRestricted({ limitedTo }: Viewer, hides: boolean): boolean {
+  return hides || limitedTo !== null;
 }
 
 /** Outside every audience. */
@@ -71,7 +64,8 @@ export function selectRoles(id: string): string {
         from effective_memberships m where m.user_key = u.key) r`;
 }
 
-/** SQL for the roles of the user with the folded id $1, as a FixedViewer has them. */
-export const READ_ROLES = `
-  select key, member_of as "memberOf", admin_of as "adminOf", owner_of as "ownerOf"
+/** SQL for a FixedViewer with the folded id $1. */
+export const FIX_VIEWER = `
+  select key, coalesce(member_of, '{}') as "memberOf", coalesce(admin_of, '{}') as "adminOf", coalesce(owner_of, '{}') as "ownerOf",
+    coalesce(member_of, '{}') as "ownOf", '{}'::integer[] as joined, '{}'::text[] as forgotten
   from (${selectRoles('$1::text')}) roles`;

@@ -1,21 +1,7 @@
-import type { KeySeal } from '../../common/key-seal.js';
-import { type RawReader, type Statement, statement } from '../statements/statement.js';
+import { type Statement, statement } from '../statements/statement.js';
 import { ALWAYS, type Conditions, conditionsFor } from './conditions.js';
 import { ifWrittenWith } from './rules-in-mirror.js';
-import { type FixedViewer, selectRoles, type Viewer } from './viewer.js';
-
-/** The mirror, and whether its rules can hide something from some viewers. */
-export interface VisibilitySource extends RawReader {
-  readonly hides: boolean;
-  /** The number of the rules with which the mirror has to be written; 0: there are none. */
-  readonly rules: number;
-  readonly seal: KeySeal;
-}
-
-/** Whether statements for a viewer have relations in front of all tables. Otherwise only the audiences of fields apply. */
-export function isRestricted({ hides }: Pick<VisibilitySource, 'hides'>, { limitedTo }: Viewer): boolean {
-  return hides || limitedTo !== null;
-}
+import { type FixedViewer, isRestricted, selectRoles, type Viewer } from './viewer.js';
 
 /** What the relations in front of a statement depend on. */
 interface ViewerKind {
@@ -41,14 +27,14 @@ export function forViewer(
   asked: Statement,
   values: readonly unknown[],
   viewer: Viewer | FixedViewer,
-  source: Pick<VisibilitySource, 'hides'>,
+  hides: boolean,
   rules = 0,
 ): [Statement, readonly unknown[]] {
   const { seesHidden, limitedTo } = viewer;
-  const restricts = isRestricted(source, viewer);
+  const restricts = isRestricted(viewer, hides);
   if (!restricts && !asked.readsViewer && !asked.readsLog) return [asked, values];
   const kind: ViewerKind = {
-    ...{ seesHidden, isFixed: 'roles' in viewer, hasRules: restricts && !seesHidden },
+    ...{ seesHidden, isFixed: 'joined' in viewer, hasRules: restricts && !seesHidden },
     ...{ isLimited: limitedTo !== null, rules: seesHidden ? 0 : rules },
   };
   const known = variants.get(asked) ?? new Map<string, Statement>();
@@ -63,7 +49,7 @@ export function forViewer(
     variant = statement(`${tables}${text}`, { returnsRevision });
     known.set(name, variant);
   }
-  return [variant, [...values, ...rolesOf(viewer), ...(limitedTo === null ? [] : [limitedTo])]];
+  return [variant, [...values, ...(limitedTo === null ? [] : [limitedTo]), ...rolesOf(viewer)]];
 }
 
 /** The columns of the relation `viewer` after the key, as rolesOf has their values. */
@@ -71,9 +57,9 @@ const ROLES = ['member_of', 'admin_of', 'owner_of', 'own_of', 'joined'];
 
 function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
   if (viewer.seesHidden) return [];
-  if (!('roles' in viewer)) return [viewer.id];
-  const { key, memberOf, adminOf, ownerOf } = viewer.roles;
-  return [key, memberOf, adminOf, ownerOf, viewer.ownOf, viewer.joined];
+  if (!('joined' in viewer)) return [viewer.id];
+  const { key, memberOf, adminOf, ownerOf, ownOf, joined } = viewer;
+  return [key, memberOf, adminOf, ownerOf, ownOf, joined];
 }
 
 /**
@@ -83,12 +69,10 @@ function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
  * @param first the number of the first of the values of the viewer
  */
 function visibleTables(kind: ViewerKind, first: number): Relation[] {
-  const { seesHidden, isFixed, hasRules, isLimited } = kind;
-  const width = isFixed ? 1 + ROLES.length : 1;
-  const behind = first + (seesHidden ? 0 : width);
+  const { hasRules, isLimited } = kind;
   return [
-    relation('viewer', viewerOf(first, kind), true),
-    ...(isLimited ? [limitedRelation(behind, conditionsFor(hasRules, false))] : []),
+    relation('viewer', viewerOf(isLimited ? first + 1 : first, kind), true),
+    ...(isLimited ? [limitedRelation(first, conditionsFor(hasRules, false))] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
     ...tablesOf(conditionsFor(hasRules, isLimited), kind),

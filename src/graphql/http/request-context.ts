@@ -2,10 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import type { KeySeal } from '../../common/key-seal.js';
 import type { Principal } from '../../auth/principal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
-import type { PageReader, Statement } from '../../database/statements/statement.js';
+import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
-import { VisibleReader } from '../../database/database.js';
-import type { VisibilitySource } from '../../database/visibility/visible-statement.js';
+import { type Database, VisibleReader } from '../../database/database.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationRequest } from '../analysis/operation-policy.js';
 import DataLoader from 'dataloader';
@@ -17,7 +16,7 @@ export class Batches {
   private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
 
   /** @param reader source of all reads */
-  constructor(private readonly reader: PageReader) {}
+  constructor(private readonly reader: Reader) {}
 
   /**
    * Loads the value of a key, batched with all calls of the same turn that have the same name.
@@ -27,7 +26,7 @@ export class Batches {
   load<Key extends number | string, Value>(
     name: string,
     key: Key,
-    read: (keys: readonly Key[], reader: PageReader) => Promise<Value[]>,
+    read: (keys: readonly Key[], reader: Reader) => Promise<Value[]>,
   ): Promise<Value> {
     let loader = this.loaders.get(name) as DataLoader<Key, Value> | undefined;
     if (loader === undefined) {
@@ -46,8 +45,8 @@ export interface Withheld {
 }
 
 /** The context of the resolvers of one operation. It records the revisions that they read. */
-export class RequestContext implements PageReader {
-  reader: PageReader = this;
+export class RequestContext implements Reader {
+  reader: Reader = this;
   batches = new Batches(this);
   /** Null before the operation was charged. */
   cost: OperationCost | null = null;
@@ -60,7 +59,7 @@ export class RequestContext implements PageReader {
 
   constructor(
     readonly request: FastifyRequest,
-    database: VisibilitySource,
+    database: Database,
     viewer: Viewer,
   ) {
     this.visible = new VisibleReader(database, viewer);

@@ -1,11 +1,11 @@
 import { nextStep, readSigningKeys } from './signing-keys.js';
 
 const emptyStore = {
-  findOrCreate: <Value>(_name: string, make: () => Promise<Value> | Value) => Promise.resolve(make()),
+  findOrCreateKey: <Value>(_name: string, make: () => Promise<Value> | Value) => Promise.resolve(make()),
 };
 
 function storeWith(kept: unknown) {
-  return { findOrCreate: <Value>() => Promise.resolve(kept as Value) };
+  return { findOrCreateKey: <Value>() => Promise.resolve(kept as Value) };
 }
 
 describe('the signing keys', () => {

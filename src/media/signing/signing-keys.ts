@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../../config/config.js';
-import type { EmbeddedKeys } from '../../database/embedded/embedded-keys.js';
+import type { DirectoryDataSource } from '../../database/connections/data-source.js';
 
 /** Injection token of the keys of signed URLs. */
 export const SIGNING_KEYS = Symbol('SIGNING_KEYS');
@@ -43,11 +43,11 @@ export type RotationWay = 'steps' | 'once' | 'replace';
  */
 export async function readSigningKeys(
   config: Pick<Config, 'urlSigningKeys'>,
-  embeddedKeys: Pick<EmbeddedKeys, 'findOrCreate'>,
+  dataSource: Pick<DirectoryDataSource, 'findOrCreateKey'>,
 ): Promise<SigningKeys> {
   const [first, ...others] = config.urlSigningKeys ?? [];
   if (first !== undefined) return { signing: first, verifyingAt: () => [first, ...others] };
-  const { hex, next, former } = await readGenerated(embeddedKeys);
+  const { hex, next, former } = await readGenerated(dataSource);
   const signing = Buffer.from(hex, 'hex');
   const always = [signing, ...(next === undefined ? [] : [Buffer.from(next, 'hex')])];
   if (former === undefined) return { signing, verifyingAt: () => always };
@@ -61,12 +61,12 @@ export async function readSigningKeys(
  * @throws Error when the key in the database is invalid, or another rotation is in progress
  */
 export async function rotateGenerated(
-  embeddedKeys: Pick<EmbeddedKeys, 'findOrCreate' | 'replace'>,
+  dataSource: Pick<DirectoryDataSource, 'findOrCreateKey' | 'replaceKey'>,
   way: RotationWay,
 ): Promise<RotationStep> {
-  const kept = await readGenerated(embeddedKeys);
+  const kept = await readGenerated(dataSource);
   const { step, key } = nextStep(kept, way, generate().hex, Date.now());
-  if (!(await embeddedKeys.replace(NAME, kept, key)))
+  if (!(await dataSource.replaceKey(NAME, kept, key)))
     throw new Error('The key was changed meanwhile: run the command again');
   return step;
 }
@@ -89,8 +89,10 @@ export function nextStep(
 
 const generate = (): GeneratedKey => ({ hex: randomBytes(KEY_BYTES).toString('hex') });
 
-async function readGenerated(embeddedKeys: Pick<EmbeddedKeys, 'findOrCreate'>): Promise<GeneratedKey> {
-  const { data } = GeneratedKey.safeParse(await embeddedKeys.findOrCreate<GeneratedKey>(NAME, generate));
+async function readGenerated(
+  dataSource: Pick<DirectoryDataSource, 'findOrCreateKey'>,
+): Promise<GeneratedKey> {
+  const { data } = GeneratedKey.safeParse(await dataSource.findOrCreateKey<GeneratedKey>(NAME, generate));
   if (data !== undefined) return data;
   throw new Error(
     `The key ${NAME} in the table embedded_keys is damaged. Delete its row and start again: the service then ` +

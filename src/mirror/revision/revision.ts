@@ -3,7 +3,7 @@ import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { MIRROR_INDEXES } from '../../database/migrations/0001-initial.js';
 import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
-import { IS_COMPLETE, NOW, type Writer } from '../../database/statements/statement.js';
+import { NOW, type Writer } from '../../database/statements/statement.js';
 import { fingerprintOf, type Identity } from '../../sources/directory.js';
 import { writeChanges } from './change-log.js';
 import { sweepPictures, writeEntries } from './entries.js';
@@ -83,7 +83,7 @@ interface State {
 
 const READ_STATE = `
   select s.revision_uuid as id, s.state, s.blocked_plan as "blockedPlan", s.source_fingerprint as fingerprint, s.leader, ${NOW} as now
-  from mirror_state s where ${IS_COMPLETE}`;
+  from mirror_state s`;
 
 /**
  * Writes one revision: stages, compares, checks and applies, in one transaction (docs/adr/0016). Readers see all of it or nothing.

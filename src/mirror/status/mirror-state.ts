@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type DirectoryMapping, hasRules, markOfRules, numberOfRules } from '../../config/model/mapping.js';
 import { Database } from '../../database/database.js';
-import { IS_COMPLETE, NOW, statement, type Writer } from '../../database/statements/statement.js';
+import { NOW, statement, type Writer } from '../../database/statements/statement.js';
 import type { HintMode } from '../../sources/directory.js';
 import { DataSource } from 'typeorm';
 
@@ -57,9 +57,7 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   now: NOW,
 };
 
-const READ_STATUS = statement(
-  `select ${Object.values(COLUMNS).join(', ')} from mirror_state where ${IS_COMPLETE}`,
-);
+const READ_STATUS = statement(`select ${Object.values(COLUMNS).join(', ')} from mirror_state`);
 
 /**
  * Returns a public reason why the data is not getting more current, or null. Unlike `reason`, it contains no

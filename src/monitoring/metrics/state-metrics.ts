@@ -1,4 +1,4 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { TokenCache } from '../../auth/oauth.guard.js';
@@ -7,7 +7,6 @@ import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { DirectoryDataSource } from '../../database/connections/data-source.js';
-import { ReadServer } from '../../database/connections/read-server.js';
 import { Database } from '../../database/database.js';
 import { Revisions } from '../../database/revisions.js';
 import { statement } from '../../database/statements/statement.js';
@@ -49,17 +48,16 @@ export class DatabaseMetrics implements MetricGroup {
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    @Optional() @Inject(ReadServer) private readonly reader: ReadServer | null,
     private readonly limits: Limits,
   ) {}
 
   private pools(): NamedPool[] {
     // The data source is closed while the service shuts down.
     if (!this.dataSource.isInitialized) return [];
-    const { pool, previewPool } = this.dataSource;
+    const { pool, previewPool, readPool } = this.dataSource;
     const pools: NamedPool[] = [[{ server: 'primary', use: 'reads' }, pool]];
     if (previewPool !== pool) pools.push([{ server: 'primary', use: 'previews' }, previewPool]);
-    if (this.reader !== null) pools.push([{ server: 'standby', use: 'reads' }, this.reader.pool]);
+    if (readPool !== null) pools.push([{ server: 'standby', use: 'reads' }, readPool]);
     return pools;
   }
 }

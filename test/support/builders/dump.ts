@@ -63,7 +63,7 @@ export async function restore(url: string, backup: Backup): Promise<void> {
 
 async function drop(query: Query): Promise<void> {
   const tables = (await query(TABLES)) as { name: string }[];
-  await query('drop materialized view database_complete');
+  await query('drop materialized view database_complete cascade');
   await query(`drop table ${tables.map(({ name }) => name).join(', ')} cascade`);
   const functions = (await query(FUNCTIONS)) as { name: string }[];
   await query(`drop function ${functions.map(({ name }) => name).join(', ')} cascade`);

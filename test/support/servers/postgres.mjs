@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { findFreePort } from '../ports.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
-import { callOf, findServerAccount, isRoot } from '../../../dist/database/embedded/postgres-programs.js';
+import { callOf, findServerAccount, isRoot } from '../../../dist/database/embedded/embedded-server.js';
 
 export { findFreePort };
 
