@@ -29,7 +29,6 @@ addCommand(
   program,
   'serve',
   'answer requests, and keep the mirror up to date',
-  ['serve', 'Start with the settings of the environment and of .env'],
   ['serve --json', 'Print an error code if the start fails'],
 ).action(async () => {
   await run(readUsableConfig());

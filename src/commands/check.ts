@@ -14,7 +14,6 @@ import { checkReadServer } from '../database/connections/read-server.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { TrustedDocuments } from '../graphql/http/persisted-documents.js';
-import { readClients } from '../identity-provider/clients.js';
 import { SharedCounts } from '../limits/shared-counts.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import {
@@ -24,6 +23,7 @@ import {
   type MirrorStatus,
   SyncState,
 } from '../mirror/status/mirror-state.js';
+import { readUsableConfig } from '../processes.js';
 import { buildServedSchema } from '../schema.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
@@ -44,7 +44,7 @@ import { expiresSoon } from './service-accounts.js';
 
 /** Checks the settings, and a token or everything that they name. */
 export async function check({ token }: { token?: string }): Promise<void> {
-  const config = await readRecognizedConfig().catch((error: unknown) => {
+  const config = await readRecognizedConfig(readUsableConfig).catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
     throw error;
   });
@@ -110,7 +110,6 @@ const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promis
   ['Checking the database', checkDatabase],
   ['Checking Redis', checkRedis],
   ['Checking the identity provider', checkIssuer],
-  ['Checking the signing keys', checkSigningKeys],
 ];
 
 /** A failed check does not prevent the other checks. */
@@ -260,13 +259,9 @@ async function checkRedis({ redis }: Config): Promise<Finding[]> {
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
 }
 
-async function checkIssuer({ auth, scopes }: Config): Promise<Finding[]> {
+async function checkIssuer({ auth }: Config): Promise<Finding[]> {
   const { issuer: url, introspection } = auth;
-  if (url === null) {
-    const what = 'clients of the embedded identity provider';
-    const problems = configProblems(() => readClients(auth.embeddedClients, scopes));
-    return problems.length === 0 ? [ok(what)] : problems.map((each) => problem(what, each));
-  }
+  if (url === null) return [];
   const issuer = new ExternalIssuer(url, auth);
   const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
   return [
@@ -304,11 +299,4 @@ function reasonOf(error: unknown): string {
   if (error.cause instanceof Error) return reasonOf(error.cause);
   // The message is empty when a host name has several addresses and none of them responds.
   return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
-}
-
-function checkSigningKeys({ urlSigningKeys, production }: Config): Finding[] {
-  const what = 'signing keys';
-  if (urlSigningKeys !== null) return [ok(what, `${urlSigningKeys.length}, of which the first signs`)];
-  const text = 'none is set: the service generates one, and keeps it in the database';
-  return [production ? warning(what, text) : ok(what, text)];
 }

@@ -93,8 +93,8 @@ export async function readKind({ directory }: Config): Promise<PresetName | null
 }
 
 /** Reads the configuration, with the preset of the server if it is recognized. */
-export async function readRecognizedConfig(): Promise<Config> {
-  const config = readConfig();
+export async function readRecognizedConfig(read: () => Config = readConfig): Promise<Config> {
+  const config = read();
   const kind = await readKind(config);
   return kind === null ? config : configFor(config, kind);
 }

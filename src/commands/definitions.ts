@@ -88,7 +88,6 @@ export function addCommands(program: Command): void {
     program,
     'status',
     'show the state and age of the mirror, its processes, and its last changes',
-    ['status', 'Show whether the mirror is current, and who writes it'],
     ['status --json | jq .ageSeconds', 'Print its age for a monitoring system'],
   ).action(lazy(async () => (await import('./status.js')).printStatus));
   addSync(program);
@@ -140,7 +139,6 @@ function addServiceAccounts(program: Command): void {
     'update <id>',
     'change an account; its token stays valid',
     ['service-account update reports --expires 90d', 'Extend an account; its token stays valid'],
-    ['service-account update reports --scopes read', 'Take a scope from an account'],
   );
   addAboutOptions(update, false)
     .addOption(new Option('--all-groups', 'end the limit to groups').conflicts('groups'))
@@ -149,7 +147,6 @@ function addServiceAccounts(program: Command): void {
     accounts,
     'list',
     'list the accounts that are not revoked, by expiry',
-    ['service-account list', 'List the accounts and their expiry'],
     [
       "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
       'Print the accounts that expire within 14 days',
@@ -199,7 +196,6 @@ function addSigningKey(program: Command): void {
     'rotate',
     'take the next step to another key; the output names what follows',
     ['signing-key rotate', 'Take the next step to another key'],
-    ['signing-key rotate --now', 'Replace a key that was disclosed'],
   )
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
     .action(lazy(async () => (await import('./signing-key.js')).rotateSigningKey));
@@ -210,7 +206,6 @@ function addAccessLog(program: Command): void {
     program,
     'access-log',
     'print which principals read which fields of how many users, for each day',
-    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
     ['access-log --principal reports', 'Print the accesses of one program'],
     [
       "access-log --json | jq '.counts[] | select(.users > 10000)'",
@@ -248,7 +243,6 @@ function addSchema(program: Command): void {
     program,
     'schema',
     'print the GraphQL schema',
-    ['schema > schema.graphql', 'Print the schema, for a code generator'],
     ['schema --write', 'Record the schema of the model at a release'],
     ['schema --check', 'Compare it, in continuous integration'],
   )
@@ -284,7 +278,6 @@ function addModel(program: Command): void {
     program,
     'model',
     'print the model of the directory: what is read, and where each value comes from',
-    ['model', 'Print the effective model, with the defaults of the preset'],
     ['model --suggest > model.yaml', 'Propose a model file for the directory of the settings'],
     ['model --json-schema > model.schema.json', 'Write the schema for an editor'],
   )

@@ -83,33 +83,24 @@ function fixOfConnection(server: string, cause: string): string | undefined {
 
 /** What to do by the beginning of the name of the failed check, where the cause decides nothing. */
 const GENERAL: Readonly<Record<string, string>> = {
-  settings:
-    'Correct the variable, its line in .env, or the model file: docs/settings.md and docs/model.md describe them',
-  'trusted documents':
-    'Create the file of TRUSTED_DOCUMENTS again, with the schema that `./directory schema` prints',
+  settings: 'Correct the variable, its line in .env, or the model file: docs/settings.md, docs/model.md',
+  'trusted documents': 'Create the file of TRUSTED_DOCUMENTS again, for what `./directory schema` prints',
   'directory file': 'Set DIRECTORY_URL to a whole LDIF file that this user may read',
   'directory password': WITH_TLS,
-  'directory account': 'Check that DIRECTORY_BIND_DN and its password belong to an account with read access',
+  'directory account': 'Set DIRECTORY_BIND_DN and its password to those of an account with read access',
   'directory bases': `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
   'directory server': 'Check that the servers of DIRECTORY_URL are reachable from here, and are replicas',
-  'database password':
-    'Add ?sslmode=verify-full to DATABASE_URL, and &sslrootcert=FILE with a private certificate authority',
-  database:
-    'Check that DATABASE_URL names a running server, a separate database, and a role that may create tables in it',
-  'reader endpoint':
-    'Check that DATABASE_READ_URL leads to a standby of the server of DATABASE_URL, or remove the setting',
+  'database password': 'Add ?sslmode=verify-full to DATABASE_URL, and &sslrootcert=FILE with the authority',
+  database: 'Set DATABASE_URL to a running server, a separate database, and a role that may create tables',
+  'reader endpoint': 'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
   mirror: 'Run `./directory sync --dry-run`, which prints the plan of a run or the reason of its failure',
   'service accounts': 'Extend it: `./directory service-account update ID --expires 90d`',
   webhook: 'Correct the receiver: docs/clients.md describes what it answers, and how it continues',
   Redis: 'Check that REDIS_URL names a running server and its password, and REDIS_CA_FILE its authority',
-  'clients of': 'Correct the file that AUTH_EMBEDDED_CLIENTS names',
   encryption: 'Set AUTH_URL and AUTH_INTROSPECTION_URL to the https URLs of the identity provider',
-  'identity provider':
-    'Check that AUTH_URL equals the issuer in the metadata of the identity provider, and that it is reachable from here',
-  introspection:
-    'See that AUTH_INTROSPECTION_CLIENT_ID and its secret are of a client that may introspect, and AUTH_INTROSPECTION_URL is where',
-  token: 'docs/identity-providers.md describes the settings for the tokens of each provider (AUTH_PROVIDER)',
-  'signing keys': 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints',
+  'identity provider': 'Check that AUTH_URL equals the issuer in its metadata, and is reachable from here',
+  introspection: 'Set AUTH_INTROSPECTION_CLIENT_ID and its secret to those of a client that may introspect',
+  token: 'docs/identity-providers.md describes the settings for each provider (AUTH_PROVIDER)',
 };
 /** For the rights, the limits and the mapping of what the directory has. */
 const OTHERWISE = 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file';
