@@ -25,12 +25,10 @@ const program = new Command('directory')
   .showHelpAfterError('(--help lists the commands and options)')
   .addHelpText('after', EXIT_CODES);
 
-addCommand(
-  program,
-  'serve',
-  'answer requests, and keep the mirror up to date',
-  ['serve --json', 'Print an error code if the start fails'],
-).action(async () => {
+addCommand(program, 'serve', 'answer requests, and keep the mirror up to date', [
+  'serve --json',
+  'Print an error code if the start fails',
+]).action(async () => {
   await run(readUsableConfig());
 });
 addExamples(

@@ -12,7 +12,7 @@ interface AccessLogOptions {
   principal?: string;
 }
 
-export async function printAccessLog({ principal = null, ...days }: AccessLogOptions): Promise<void> {
+export async function printAccessLog({ principal, ...days }: AccessLogOptions): Promise<void> {
   const config = readConfig();
   const now = new Date();
   const kept = keptSince(now, config.accessLogDays);
@@ -24,7 +24,8 @@ export async function printAccessLog({ principal = null, ...days }: AccessLogOpt
     // Including revoked accounts, because the log still names them.
     const accounts = await dataSource.getRepository(ServiceAccountEntity).find();
     const named = new Map(accounts.map((account) => [`service-account:${account.id}`, account]));
-    const found = await listCounts(dataSource.getRepository(AccessLogEntity), { from, to, principal });
+    const wanted = { from, to, principal: principal ?? null };
+    const found = await listCounts(dataSource.getRepository(AccessLogEntity), wanted);
     return found.map((count) => {
       const { contact = null, purpose = null } = named.get(count.principal) ?? {};
       return { ...count, contact, purpose };

@@ -42,7 +42,10 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
   }
 }
 
-async function introspected(external: ExternalIssuer, token: string): Promise<{ header: null; claims: Claims }> {
+async function introspected(
+  external: ExternalIssuer,
+  token: string,
+): Promise<{ header: null; claims: Claims }> {
   if (!external.canIntrospect)
     throw new Error('it is not a JWT, and AUTH_INTROSPECTION_CLIENT_ID is not set');
   const { active, ...claims } = await external.introspect(token);
@@ -73,7 +76,10 @@ async function checkUser(config: Config, value: string): Promise<Finding> {
       ? warning(what, `${said} is the ${userField} of no user, or of several`)
       : ok(what, `${said} is the ${userField} of ${id}`);
   } catch {
-    return warning(what, `${said} the service looks up as ${userField}: the database cannot be read from here`);
+    return warning(
+      what,
+      `${said} the service looks up as ${userField}: the database cannot be read from here`,
+    );
   }
 }
 

@@ -14,6 +14,7 @@ import { checkReadServer } from '../database/connections/read-server.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
 import { TrustedDocuments } from '../graphql/http/persisted-documents.js';
+import { readClients } from '../identity-provider/clients.js';
 import { SharedCounts } from '../limits/shared-counts.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import {
@@ -23,7 +24,6 @@ import {
   type MirrorStatus,
   SyncState,
 } from '../mirror/status/mirror-state.js';
-import { readUsableConfig } from '../processes.js';
 import { buildServedSchema } from '../schema.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
@@ -44,7 +44,7 @@ import { expiresSoon } from './service-accounts.js';
 
 /** Checks the settings, and a token or everything that they name. */
 export async function check({ token }: { token?: string }): Promise<void> {
-  const config = await readRecognizedConfig(readUsableConfig).catch((error: unknown) => {
+  const config = await readRecognizedConfig().catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
     throw error;
   });
@@ -104,7 +104,7 @@ function shownText(what: string, text: string): string {
 }
 
 /** What is checked, in this order, and what the progress says meanwhile. */
-const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promise<Finding[]> | Finding[]])[] = [
+const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promise<Finding[]>])[] = [
   ['Checking the directory', checkSource],
   ['Checking the trusted documents', checkDocuments],
   ['Checking the database', checkDatabase],
@@ -259,9 +259,12 @@ async function checkRedis({ redis }: Config): Promise<Finding[]> {
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
 }
 
-async function checkIssuer({ auth }: Config): Promise<Finding[]> {
+async function checkIssuer({ auth, scopes }: Config): Promise<Finding[]> {
   const { issuer: url, introspection } = auth;
-  if (url === null) return [];
+  if (url === null) {
+    const problems = configProblems(() => readClients(auth.embeddedClients, scopes));
+    return problems.map((each) => problem('clients of the embedded identity provider', each));
+  }
   const issuer = new ExternalIssuer(url, auth);
   const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
   return [

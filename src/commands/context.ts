@@ -20,21 +20,14 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
   return styleText(style, text, { stream });
 }
 
-/** Cuts a line to the columns of a terminal, and marks the cut. Other outputs have all of it. */
-function cut(line: string, { isTTY, columns }: NodeJS.WriteStream): string {
-  const signs = [...line];
-  const isWide = isTTY && columns > 0 && signs.length > columns;
-  return isWide ? `${signs.slice(0, columns - 1).join('')}…` : line;
-}
-
 /** Formats rows with cells of equal widths as lines for a terminal. */
 export function linesOf(rows: readonly (readonly string[])[]): string[] {
   const safe = rows.map((row) => row.map(printable));
-  const widthOf = (column: number) => Math.max(...safe.map((row) => row[column]?.length ?? 0));
-  return safe.map((row) => {
-    const line = row.map((cell, column) => cell.padEnd(widthOf(column))).join('  ');
-    return cut(line.trimEnd(), process.stdout);
-  });
+  const widths: number[] = [];
+  for (const row of safe)
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  const lines = safe.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return lines.map((line) => line.trimEnd());
 }
 
 /** Prints the result of a command. */
@@ -43,7 +36,11 @@ export function print(result: object, describe: () => string): void {
 }
 
 /** Prints the result of a command that has written to the database, and which database that is. */
-export function printWritten({ database }: Config, result: object, describe: (where: string) => string): void {
+export function printWritten(
+  { database }: Config,
+  result: object,
+  describe: (where: string) => string,
+): void {
   const name = nameDatabase(database);
   print({ ...result, database: name }, () => describe(`in the ${name}`));
 }
@@ -67,7 +64,7 @@ export async function withProgress<Result>(work: (show: Show) => Promise<Result>
     cursorTo(stream, 0);
     clearLine(stream, 0);
     // A line that is wider than the terminal could not be erased.
-    stream.write(cut(text, stream));
+    stream.write(text.slice(0, (stream.columns || 80) - 1));
   };
   const timer = setTimeout(() => {
     isDue = true;
@@ -93,8 +90,8 @@ export async function readKind({ directory }: Config): Promise<PresetName | null
 }
 
 /** Reads the configuration, with the preset of the server if it is recognized. */
-export async function readRecognizedConfig(read: () => Config = readConfig): Promise<Config> {
-  const config = read();
+export async function readRecognizedConfig(): Promise<Config> {
+  const config = readConfig();
   const kind = await readKind(config);
   return kind === null ? config : configFor(config, kind);
 }

@@ -84,12 +84,10 @@ const CREATES = ['--new', 'create the embedded database if no service has used i
 
 /** Adds every command but `serve` and the completion. */
 export function addCommands(program: Command): void {
-  addCommand(
-    program,
-    'status',
-    'show the state and age of the mirror, its processes, and its last changes',
-    ['status --json | jq .ageSeconds', 'Print its age for a monitoring system'],
-  ).action(lazy(async () => (await import('./status.js')).printStatus));
+  addCommand(program, 'status', 'show the state and age of the mirror, its processes, and its last changes', [
+    'status --json | jq .ageSeconds',
+    'Print its age for a monitoring system',
+  ]).action(lazy(async () => (await import('./status.js')).printStatus));
   addSync(program);
   addServiceAccounts(program);
   addSigningKey(program);
@@ -134,24 +132,17 @@ function addServiceAccounts(program: Command): void {
     )
     .option(...CREATES)
     .action(lazy(async () => (await import('./service-accounts.js')).createAccount));
-  const update = addCommand(
-    accounts,
-    'update <id>',
-    'change an account; its token stays valid',
-    ['service-account update reports --expires 90d', 'Extend an account; its token stays valid'],
-  );
+  const update = addCommand(accounts, 'update <id>', 'change an account; its token stays valid', [
+    'service-account update reports --expires 90d',
+    'Extend an account; its token stays valid',
+  ]);
   addAboutOptions(update, false)
     .addOption(new Option('--all-groups', 'end the limit to groups').conflicts('groups'))
     .action(lazy(async () => (await import('./service-accounts.js')).updateAccount));
-  addCommand(
-    accounts,
-    'list',
-    'list the accounts that are not revoked, by expiry',
-    [
-      "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
-      'Print the accounts that expire within 14 days',
-    ],
-  ).action(lazy(async () => (await import('./service-accounts.js')).listAccounts));
+  addCommand(accounts, 'list', 'list the accounts that are not revoked, by expiry', [
+    "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
+    'Print the accounts that expire within 14 days',
+  ]).action(lazy(async () => (await import('./service-accounts.js')).listAccounts));
   addCommand(accounts, 'show <id>', 'show one account', [
     'service-account show reports',
     'Show everything that is known about an account',
@@ -191,12 +182,10 @@ function addAboutOptions(command: Command, isNew: boolean): Command {
 
 function addSigningKey(program: Command): void {
   const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
-  addCommand(
-    keys,
-    'rotate',
-    'take the next step to another key; the output names what follows',
-    ['signing-key rotate', 'Take the next step to another key'],
-  )
+  addCommand(keys, 'rotate', 'take the next step to another key; the output names what follows', [
+    'signing-key rotate',
+    'Take the next step to another key',
+  ])
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
     .action(lazy(async () => (await import('./signing-key.js')).rotateSigningKey));
 }
@@ -228,12 +217,10 @@ function addWebhooks(program: Command): void {
     'webhook list',
     'Show which receivers fail, and why',
   ]).action(lazy(async () => (await import('./webhooks.js')).listWebhooks));
-  addCommand(
-    webhooks,
-    'enable <id>',
-    'send changes to a receiver that was disabled, from where it stopped',
-    ['webhook enable reports', 'Continue where a receiver stopped'],
-  )
+  addCommand(webhooks, 'enable <id>', 'send changes to a receiver that was disabled, from where it stopped', [
+    'webhook enable reports',
+    'Continue where a receiver stopped',
+  ])
     .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
     .action(lazy(async () => (await import('./webhooks.js')).enableReceiver));
 }

@@ -97,13 +97,15 @@ const GENERAL: Readonly<Record<string, string>> = {
   'service accounts': 'Extend it: `./directory service-account update ID --expires 90d`',
   webhook: 'Correct the receiver: docs/clients.md describes what it answers, and how it continues',
   Redis: 'Check that REDIS_URL names a running server and its password, and REDIS_CA_FILE its authority',
+  'clients of': 'Correct the file that AUTH_EMBEDDED_CLIENTS names',
   encryption: 'Set AUTH_URL and AUTH_INTROSPECTION_URL to the https URLs of the identity provider',
   'identity provider': 'Check that AUTH_URL equals the issuer in its metadata, and is reachable from here',
   introspection: 'Set AUTH_INTROSPECTION_CLIENT_ID and its secret to those of a client that may introspect',
   token: 'docs/identity-providers.md describes the settings for each provider (AUTH_PROVIDER)',
 };
 /** For the rights, the limits and the mapping of what the directory has. */
-const OTHERWISE = 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file';
+const OTHERWISE =
+  'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file';
 
 /** What an operator does about a finding. */
 export function fixFor({ what, cause = '' }: Finding): string {

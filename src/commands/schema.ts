@@ -7,6 +7,8 @@ import {
   findBreakingChanges as findBreaks,
   findDangerousChanges,
   getDirectiveValues,
+  type GraphQLField,
+  type GraphQLInputField,
   type GraphQLSchema,
 } from 'graphql';
 import { ConfigError, readConfig } from '../config/config.js';
@@ -120,21 +122,21 @@ function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): st
   });
 }
 
+type AnyField = Pick<GraphQLField<unknown, unknown> | GraphQLInputField, 'astNode'>;
+
 /** What the directives of each field say, by `Type.field`. */
 function accessIn(schema: GraphQLSchema) {
-  const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
-    'getFields' in type
-      ? Object.entries(type.getFields()).map(([name, { astNode }]) => [`${type.name}.${name}`, astNode] as const)
-      : [],
-  );
-  return new Map(
-    fields.map(([what, astNode]) => {
-      const valuesOf = (name: string) => {
-        const directive = schema.getDirective(name);
-        return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
-      };
-      const scopes = (valuesOf('access')?.['scopes'] ?? []) as readonly string[];
-      return [what, { scopes, audience: valuesOf('visibleTo')?.['audience'] }];
-    }),
-  );
+  const access = new Map<string, { scopes: readonly string[]; audience: unknown }>();
+  const valuesOf = (name: string, { astNode }: AnyField) => {
+    const directive = schema.getDirective(name);
+    return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
+  };
+  for (const type of Object.values(schema.getTypeMap())) {
+    const fields: Readonly<Record<string, AnyField>> = 'getFields' in type ? type.getFields() : {};
+    for (const [name, field] of Object.entries(fields)) {
+      const scopes = (valuesOf('access', field)?.['scopes'] ?? []) as readonly string[];
+      access.set(`${type.name}.${name}`, { scopes, audience: valuesOf('visibleTo', field)?.['audience'] });
+    }
+  }
+  return access;
 }

@@ -54,7 +54,10 @@ export async function updateAccount(id: string, given: AboutOptions): Promise<vo
 }
 
 /** What the options change. @throws BadUserInputError if a scope is unknown */
-function changesOf({ allGroups, expires, json: _, ...others }: AboutOptions, { scopes }: Config): AccountChanges {
+function changesOf(
+  { allGroups, expires, json: _, ...others }: AboutOptions,
+  { scopes }: Config,
+): AccountChanges {
   const { scopes: asked } = others;
   const names = scopes.map(({ name }) => name);
   if (asked !== undefined && (asked.length === 0 || !asked.every((name) => names.includes(name))))
@@ -71,7 +74,8 @@ function changesOf({ allGroups, expires, json: _, ...others }: AboutOptions, { s
 function requireAnswerable(about: Pick<AboutOptions, 'contact' | 'purpose'>): void {
   const first = (['contact', 'purpose'] as const).find((name) => about[name] === undefined);
   if (first === undefined) return;
-  const reason = 'in production, --contact says whom to ask about the account, and --purpose what it reads data of users for';
+  const reason =
+    'in production, --contact says whom to ask about the account, and --purpose what it reads data of users for';
   throw new BadUserInputError(`--${first} is needed: ${reason}`, first);
 }
 

@@ -73,7 +73,10 @@ function describeStatus(status: Status & { database: string }): string {
     ['follows', status.mode === null ? 'a file, or nothing yet' : MODES[status.mode]],
     ['content', `${counted(status.users, 'user')}, ${counted(status.groups, 'group')}`],
     ['revision', String(status.revision ?? 'none')],
-    ['leader', leader === null ? 'none' : `${leader.address ?? 'local'}, since ${leader.since.toISOString()}`],
+    [
+      'leader',
+      leader === null ? 'none' : `${leader.address ?? 'local'}, since ${leader.since.toISOString()}`,
+    ],
     ['processes', String(status.processes)],
     ['database', status.database],
   ]);

@@ -93,7 +93,10 @@ export function usualClasses(entries: readonly Entry[]): string[] {
   const lists = entries.map((entry) => entry.text('objectClass').filter(isClass).join(' '));
   const countOf = (list: string) => lists.filter((each) => each === list).length;
   const [most = ''] = lists.toSorted((left, right) => countOf(right) - countOf(left));
-  return most.split(' ').filter((name) => name !== '').slice(0, 20);
+  return most
+    .split(' ')
+    .filter((name) => name !== '')
+    .slice(0, 20);
 }
 
 const isClass = (name: string) => /^(?!top$)[A-Za-z][A-Za-z0-9-]*$/i.test(name);
@@ -107,9 +110,9 @@ function anyOf(names: readonly string[]): string {
 }
 
 /** Attributes with the identity and the times of entries, which servers return only if they are named. */
-const REQUESTED: readonly string[] = PRESET_NAMES.map((name) => buildMapping({ server: name }, '').users).flatMap(
-  ({ uuid, createdAt, modifiedAt }) => [uuid, createdAt, modifiedAt],
-);
+const REQUESTED: readonly string[] = PRESET_NAMES.map(
+  (name) => buildMapping({ server: name }, '').users,
+).flatMap(({ uuid, createdAt, modifiedAt }) => [uuid, createdAt, modifiedAt]);
 
 /** The largest number of users, and of groups, that are read whole. */
 const MOST_ENTRIES = 200;

@@ -76,20 +76,19 @@ export function suggestModel(evidence: Evidence): string {
   const users = entriesOf('users', []);
   const groups = entriesOf('groups', memberAttributesOf(roles));
   const scopes = SCOPES.filter(([scope]) => users.own.some(([, { access }]) => access === scope));
-  const classes = usualClasses(evidence.groups.entries);
+  const operational = (['uuid', 'createdAt', 'modifiedAt'] as const).map((key) => {
+    const candidates = usual.map((mapping) => mapping.users[key]);
+    return [key, mostUsed(candidates, found.users)] as const;
+  });
+  const ofRoles = Object.entries(roles).map(([role, forms]) => [role, written(forms)] as const);
   const document = new Document({
     ...(preset !== undefined && { server: preset }),
     // Attributes that are not found are left to the preset.
-    ...valuesOf({
-      uuid: mostUsed(usual.map((mapping) => mapping.users.uuid), found.users),
-      createdAt: mostUsed(usual.map((mapping) => mapping.users.createdAt), found.users),
-      modifiedAt: mostUsed(usual.map((mapping) => mapping.users.modifiedAt), found.users),
-    }),
+    ...valuesOf(operational),
     users: describeEntries('users', evidence, users),
     groups: {
       ...describeEntries('groups', evidence, groups),
-      ...valuesOf({ members: written(roles.members), admins: written(roles.admins), owners: written(roles.owners) }),
-      ...valuesOf({ classes: oneOrList(classes) }),
+      ...valuesOf([...ofRoles, ['classes', oneOrList(usualClasses(evidence.groups.entries))]]),
     },
     ...(scopes.length > 0 && { scopes: Object.fromEntries(scopes.map(([scope, text]) => [scope, text])) }),
   });
@@ -102,23 +101,27 @@ export function suggestModel(evidence: Evidence): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-function describeEntries(kind: Kind, evidence: Evidence, guessed: GuessedEntries & { own: OwnField[] }): object {
+function describeEntries(
+  kind: Kind,
+  evidence: Evidence,
+  guessed: GuessedEntries & { own: OwnField[] },
+): object {
   const { bases, entries } = evidence[kind];
   const { id, name, builtIn, own } = guessed;
-  const fields = Object.fromEntries([...builtIn, ...own]);
+  const fields = Object.fromEntries<unknown>([...builtIn, ...own]);
   if (entries.length === 0) return {};
-  return valuesOf({
-    base: oneOrList(bases),
-    filter: filterOf(kind === 'users' ? 'person' : 'group', entries),
-    id,
-    name: oneOrList(name),
-    fields: Object.keys(fields).length === 0 ? null : fields,
-  });
+  return valuesOf([
+    ['base', oneOrList(bases)],
+    ['filter', filterOf(kind === 'users' ? 'person' : 'group', entries)],
+    ['id', id],
+    ['name', oneOrList(name)],
+    ['fields', Object.keys(fields).length === 0 ? null : fields],
+  ]);
 }
 
 /** Without what is null. */
-function valuesOf(values: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+function valuesOf(values: readonly (readonly [key: string, value: unknown])[]): object {
+  return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 
 function oneOrList<Value>(values: readonly Value[]): Value | readonly Value[] | null {
@@ -154,7 +157,11 @@ function guessEntries(kind: Kind, found: Found, usual: readonly DirectoryMapping
     const attribute = mostUsed(attributesOf(field), found);
     return attribute === null ? [] : [[field, attribute] as const];
   });
-  return { id: mostUsed(attributesOf('id'), found), name: present(attributesOf('name'), found).slice(0, 2), builtIn };
+  return {
+    id: mostUsed(attributesOf('id'), found),
+    name: present(attributesOf('name'), found).slice(0, 2),
+    builtIn,
+  };
 }
 
 /** The attributes that the entries have, each once. */
@@ -173,7 +180,10 @@ function mostUsed(candidates: readonly string[], found: Found): string | null {
 function guessRoles(found: Found, usual: readonly DirectoryMapping[]) {
   const named = (role: 'members' | 'admins' | 'owners'): RoleMapping => {
     const forms = usual.flatMap(({ groups }) => groups[role]);
-    const attributes = present(forms.flatMap((form) => form.attributes), found);
+    const attributes = present(
+      forms.flatMap((form) => form.attributes),
+      found,
+    );
     return attributes.length === 0 ? [] : [{ attributes, by: 'dn' }];
   };
   // The members of posixGroup (RFC 2307).
@@ -189,12 +199,14 @@ function ownAttributes(
 ): FoundAttribute[] {
   const used = [id ?? '', ...name, ...builtIn.map(([, attribute]) => attribute), ...ofRoles];
   const keys = new Set(used.map((each) => each.toLowerCase()));
-  return [...found.values()]
-    // Values with options, such as mail;lang-fr, are values of the attribute, too.
-    .filter(({ key }) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, '')))
-    .filter(isUsable)
-    .sort((left, right) => right.count - left.count)
-    .slice(0, MOST_FIELDS);
+  return (
+    [...found.values()]
+      // Values with options, such as mail;lang-fr, are values of the attribute, too.
+      .filter(({ key }) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, '')))
+      .filter(isUsable)
+      .sort((left, right) => right.count - left.count)
+      .slice(0, MOST_FIELDS)
+  );
 }
 
 /** A type, its reader, and the form of values that are of the type and not of a text that looks like it. */
@@ -311,12 +323,7 @@ function nameTaker(): TakeName {
 type OwnField = [name: string, field: CustomField];
 
 /** Proposes a field for an attribute. */
-function guessField(
-  kind: Kind,
-  found: FoundAttribute,
-  evidence: Evidence,
-  takeName: TakeName,
-): OwnField {
+function guessField(kind: Kind, found: FoundAttribute, evidence: Evidence, takeName: TakeName): OwnField {
   const { key, name, isMultiple } = found;
   const type = guessType(found, evidence);
   const wanted = nameOf(found);
