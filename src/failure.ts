@@ -8,6 +8,9 @@ export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 export const EXIT_CLOSED_PIPE = 128 + 13;
 
+/** Whether the command line asks for JSON, also that of the process that has started this one. It is known before it is parsed. */
+export const AS_JSON = process.argv.includes('--json');
+
 /** The reason why a process cannot continue. */
 interface StartFailure {
   /** A code from docs/operations.md or docs/http.md. */
@@ -26,25 +29,15 @@ export function printErrors(problems: readonly string[], remedy?: string): void 
   for (const line of remedy?.split('\n') ?? []) console.error(`       → ${line}`);
 }
 
-/** Writes to standard error why the process cannot continue. Returns the exit code. */
-function explainFailure(error: unknown): number {
-  const { problems, remedy, exitCode } = describeFailure(error);
-  printErrors(problems, remedy);
-  return exitCode;
-}
-
-/** Writes the same as JSON to standard output, for programs. */
-function explainFailureAsJson(error: unknown): number {
+/** Says why the process cannot continue: on standard error, or as JSON on standard output. Returns the exit code. */
+export function explain(error: unknown): number {
   const failure = describeFailure(error);
-  printFailure(failure);
+  if (AS_JSON) printFailure(failure);
+  else printErrors(failure.problems, failure.remedy);
   return failure.exitCode;
 }
 
-/** As the command line asks, also that of the process that has started this one. */
-export const explain: (error: unknown) => number = process.argv.includes('--json')
-  ? explainFailureAsJson
-  : explainFailure;
-
+/** Prints an error for programs. */
 export function printFailure({ code, problems }: Pick<StartFailure, 'code' | 'problems'>): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }

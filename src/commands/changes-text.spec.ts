@@ -1,7 +1,9 @@
 import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/revision/listed-changes.js';
-import { describeChanges, describeLeftOut } from './changes-text.js';
+import { describeChanges } from './changes-text.js';
 
 const NONE: ListedChanges = { entries: [], memberships: [], quarantined: [], dangling: [] };
+/** The last line, if nothing is left out. */
+const NOTHING_LEFT = 'Left out: 0 quarantined, 0 dangling';
 const [MEMBER, ADMIN, OWNER] = [1, 2, 3] as const;
 
 function listed(
@@ -45,6 +47,7 @@ describe('the changes of a dry run as text', () => {
       '  ~ ben  The ben  uid=ben (was benjamin): id, photo',
       '  ~ cleo  The cleo  uid=cleo: no visible attribute',
       '  - dan  The dan  uid=dan',
+      NOTHING_LEFT,
     ]);
   });
 
@@ -60,6 +63,7 @@ describe('the changes of a dry run as text', () => {
       'Members',
       '  band: + anna ADMIN',
       '  club: - ben (was ADMIN), + anna MEMBER, cleo MEMBER → OWNER, + @team MEMBER',
+      NOTHING_LEFT,
     ]);
   });
 
@@ -68,13 +72,15 @@ describe('the changes of a dry run as text', () => {
     expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
       'Users',
       '  + a\\u001b[2J  The a\\u001b[2J  Ann\\u202ea\\u000ab',
+      NOTHING_LEFT,
     ]);
     const left = { kind: 'person', attribute: 'mail', reason: 'is not UTF-8' } as const;
     const dangling = [
       { dn: 'cn=\u0007', names: 2 },
       { dn: 'cn=b', names: 1 },
     ];
-    expect(describeLeftOut({ quarantined: [{ ...left, dn: 'uid=\u0007' }], dangling }, 20)).toEqual([
+    const quarantined = [{ ...left, dn: 'uid=\u0007' }];
+    expect(describeChanges({ ...NONE, quarantined, dangling }, 20)).toEqual([
       'Left out: 1 quarantined, 3 dangling',
       '  ! mail of uid=\\u0007 is not UTF-8',
       '  ! 2 members of cn=\\u0007 without an entry',

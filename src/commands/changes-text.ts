@@ -4,79 +4,49 @@ import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/rev
 import { printable } from '../common/printable.js';
 
 const SIGNS = { created: '+', updated: '~', deleted: '-' } as const;
+const CHANGES = ['created', 'updated', 'deleted'] as const;
 
-/** Formats the changes of a dry run (pure), with at most `limit` of each kind. The others are only counted. */
-export function describeChanges({ entries, memberships }: ListedChanges, limit: number): string[] {
+/** Formats the changes of a dry run, and what the mirror leaves out, with at most `limit` of each kind. The others are only counted. */
+export function describeChanges(changes: ListedChanges, limit: number): string[] {
+  const { entries, memberships, quarantined, dangling } = changes;
   const groups = new Map<string, ListedMembership[]>();
   for (const each of memberships) groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
-  const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : [title, ...lines]);
   const ofKind = (kind: ListedEntry['kind']) =>
-    (['created', 'updated', 'deleted'] as const).flatMap((change) =>
-      cut(
-        entries
-          .filter((each) => each.kind === kind && each.change === change)
-          .map((each) => describeEntry(each, groups.get(each.id)?.length ?? 0)),
-        limit,
-        `  ${SIGNS[change]} `,
-      ),
-    );
-  const sections = [...section('Users', ofKind('person')), ...section('Groups', ofKind('group'))];
+    CHANGES.flatMap((change) => {
+      const found = entries.filter((each) => each.kind === kind && each.change === change);
+      const lines = found.map((each) => describeEntry(each, groups.get(each.id)?.length ?? 0));
+      return cut(lines, limit, `  ${SIGNS[change]} `);
+    });
+  const [users, ofGroups] = [ofKind('person'), ofKind('group')];
   // The members of a deleted group are only counted, because their names would hide all other changes.
   for (const { kind, change, id } of entries) if (kind === 'group' && change === 'deleted') groups.delete(id);
-  const members = [...groups].map(
-    ([group, changes]) => `  ${printable(group)}: ${describeRoles(changes, limit)}`,
+  const members = [...groups].map(([group, each]) => `  ${printable(group)}: ${describeRoles(each, limit)}`);
+  const left = quarantined.map(({ dn, attribute, reason }) => {
+    const what = attribute === null ? printable(dn) : `${attribute} of ${printable(dn)}`;
+    return `  ! ${what} ${reason}`;
+  });
+  const unknown = dangling.map(
+    ({ names, dn }) => `  ! ${counted(names, 'member')} of ${printable(dn)} without an entry`,
   );
-  return [...sections, ...section('Members', cut(members, limit, '  '))];
-}
-
-type LeftOut = Pick<ListedChanges, 'quarantined' | 'dangling'>;
-
-/** Formats what the mirror leaves out as lines for a terminal (pure). */
-export function describeLeftOut({ quarantined, dangling }: LeftOut, limit: number): string[] {
-  const lines = quarantined.map(
-    ({ dn, attribute, reason }) =>
-      `  ! ${attribute === null ? '' : `${attribute} of `}${printable(dn)} ${reason}`,
-  );
-  const names = dangling.map(
-    (each) => `  ! ${counted(each.names, 'member')} of ${printable(each.dn)} without an entry`,
-  );
-  const total = dangling.reduce((sum, each) => sum + each.names, 0);
+  const total = dangling.reduce((sum, { names }) => sum + names, 0);
   return [
-    `Left out: ${lines.length} quarantined, ${total} dangling`,
-    ...cut(lines, limit, '  '),
-    ...cut(names, limit, '  '),
+    ...section('Users', users),
+    ...section('Groups', ofGroups),
+    ...section('Members', cut(members, limit, '  ')),
+    `Left out: ${quarantined.length} quarantined, ${total} dangling`,
+    ...cut(left, limit, '  '),
+    ...cut(unknown, limit, '  '),
   ];
 }
 
-/** Returns the changes of a dry run by kind, for programs (pure). A role is null where there is none. */
-export function groupedChanges({ entries, memberships }: ListedChanges): object {
-  const ofKind = (wanted: ListedEntry['kind']) => {
-    const ofChange = (change: ListedEntry['change']) =>
-      entries
-        .filter((each) => each.kind === wanted && each.change === change)
-        .map(({ id, name, formerId, dn, fields }) => ({
-          id,
-          name,
-          dn,
-          ...(change === 'updated' && { formerId: formerId ?? id, fields }),
-        }));
-    return { created: ofChange('created'), updated: ofChange('updated'), deleted: ofChange('deleted') };
-  };
-  const roles = (isGroup: boolean) =>
-    memberships
-      .filter((each) => each.isGroup === isGroup)
-      .map(({ group, member, before, after }) => ({
-        group,
-        [isGroup ? 'subgroup' : 'user']: member,
-        before: toRole(before),
-        after: toRole(after),
-      }));
-  return {
-    users: ofKind('person'),
-    groups: ofKind('group'),
-    memberships: roles(false),
-    nestings: roles(true),
-  };
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines];
+}
+
+/** @param indent text before the count of the lines that are not shown */
+function cut(lines: readonly string[], limit: number, indent = ''): string[] {
+  if (lines.length <= limit) return [...lines];
+  return [...lines.slice(0, limit), `${indent}… and ${lines.length - limit} more`];
 }
 
 /** @param members number of memberships that change in the group */
@@ -94,24 +64,42 @@ function describeEntry(
 /** Removals are first, so that many additions do not hide them. */
 function describeRoles(roles: readonly ListedMembership[], limit: number): string {
   const isRemoval = ({ after }: ListedMembership) => Number(after === null);
-  const sorted = [...roles].sort((left, right) => isRemoval(right) - isRemoval(left));
-  return cut(sorted.map(describeRole), limit).join(', ');
+  const sorted = roles.toSorted((left, right) => isRemoval(right) - isRemoval(left));
+  const texts = sorted.map(({ member, isGroup, ...ranks }) => {
+    const who = printable(isGroup ? `@${member}` : member);
+    const [before, after] = [roleIn(ranks.before), roleIn(ranks.after)];
+    if (before === null) return `+ ${who} ${after ?? ''}`;
+    return after === null ? `- ${who} (was ${before})` : `${who} ${before} → ${after}`;
+  });
+  return cut(texts, limit).join(', ');
 }
 
-function describeRole({ member, isGroup, before, after }: ListedMembership): string {
-  const who = printable(isGroup ? `@${member}` : member);
-  if (before === null) return `+ ${who} ${toRole(after) ?? ''}`;
-  return after === null
-    ? `- ${who} (was ${toRole(before) ?? ''})`
-    : `${who} ${toRole(before) ?? ''} → ${toRole(after) ?? ''}`;
-}
-
-function toRole(rank: number | null): GroupRole | null {
+function roleIn(rank: number | null): GroupRole | null {
   return rank === null ? null : roleOf(rank);
 }
 
-/** @param indent text before the count of the lines that are not shown */
-function cut(lines: readonly string[], limit: number, indent = ''): string[] {
-  if (lines.length <= limit) return [...lines];
-  return [...lines.slice(0, limit), `${indent}… and ${lines.length - limit} more`];
+/** The changes of a dry run by kind, for programs. A role is null where there is none. */
+export function groupedChanges({ entries, memberships, quarantined, dangling }: ListedChanges): object {
+  const ofKind = (wanted: ListedEntry['kind']) => {
+    const ofChange = (change: ListedEntry['change']) =>
+      entries
+        .filter((each) => each.kind === wanted && each.change === change)
+        .map(({ id, name, formerId, dn, fields }) => ({
+          ...{ id, name, dn },
+          ...(change === 'updated' && { formerId: formerId ?? id, fields }),
+        }));
+    return Object.fromEntries(CHANGES.map((change) => [change, ofChange(change)]));
+  };
+  const rolesOf = (isNested: boolean) =>
+    memberships
+      .filter(({ isGroup }) => isGroup === isNested)
+      .map(({ group, member, before, after }) => ({
+        ...{ group, [isNested ? 'subgroup' : 'user']: member },
+        ...{ before: roleIn(before), after: roleIn(after) },
+      }));
+  return {
+    ...{ users: ofKind('person'), groups: ofKind('group') },
+    ...{ memberships: rolesOf(false), nestings: rolesOf(true) },
+    ...{ quarantined, dangling },
+  };
 }

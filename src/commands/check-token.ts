@@ -1,16 +1,13 @@
-import { openSync, readSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createLocalJWKSet } from 'jose';
 import { findIdBy } from '../auth/token-users.js';
-import { expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
+import { type Claims, expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/issuer-keys.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
 import { withDatabase } from './context.js';
-
-/** No header of HTTP is longer. */
-const LONGEST_TOKEN = 16_384;
 
 /**
  * Explains what the service makes of a token, claim by claim. Neither the token nor its signature is part of a finding.
@@ -19,21 +16,20 @@ const LONGEST_TOKEN = 16_384;
 export async function checkToken(config: Config, file: string): Promise<Finding[]> {
   const { issuer } = config.auth;
   if (issuer === null) return [problem('token', 'AUTH_URL is empty: no external issuer is configured')];
-  const token = readToken(file);
-  if (token === null) return [problem('token', `no token can be read from ${file}`)];
+  // No header of HTTP is longer.
+  const [, token] =
+    /^\s*(?:bearer\s+)?(\S{1,16384})\s*$/i.exec(readFileSync(file === '-' ? 0 : file, 'latin1')) ?? [];
+  if (token === undefined) return [problem('token', `there is no token in ${file}`)];
   const expected = expectedOf(config);
   const external = new ExternalIssuer(issuer, config.auth);
   try {
-    const isSigned = isJwt(token);
-    const { header, claims } = isSigned ? decode(token) : await introspected(external, token);
-    const judgments = judgeClaims(header, claims, expected, Date.now() / 1000);
-    const findings = judgments.map(({ claim, isRight, text }) =>
-      (isRight ? ok : problem)(`token: ${claim}`, text),
-    );
-    if (isSigned) findings.push(await checkSignature(external, token));
+    const { header, claims } = isJwt(token) ? decode(token) : await introspected(external, token);
     const { kind, clientId, user, whyNoUser, scopes } = readMeaning(claims, expected);
     return [
-      ...findings,
+      ...judgeClaims(header, claims, expected, Date.now() / 1000).map(({ claim, isRight, text }) =>
+        (isRight ? ok : problem)(`token: ${claim}`, text),
+      ),
+      ...(header === null ? [] : [await checkSignature(external, token)]),
       ok('token: kind of principal', kind),
       clientId === null ? warning('token: client', 'it names no client') : ok('token: client', clientId),
       scopes.length === 0
@@ -42,11 +38,14 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
       user === null ? warning('token: user', `none: ${whyNoUser ?? ''}`) : await checkUser(config, user),
     ];
   } catch (error) {
-    return [problem('token', `it cannot be verified: ${describe(error)}`)];
+    return [problem('token', `it cannot be verified: ${reasonOf(error)}`)];
   }
 }
 
-async function introspected(external: ExternalIssuer, token: string) {
+async function introspected(
+  external: ExternalIssuer,
+  token: string,
+): Promise<{ header: null; claims: Claims }> {
   if (!external.canIntrospect)
     throw new Error('it is not a JWT, and AUTH_INTROSPECTION_CLIENT_ID is not set');
   const { active, ...claims } = await external.introspect(token);
@@ -64,43 +63,28 @@ async function checkSignature(external: ExternalIssuer, token: string): Promise<
 
 async function checkUser(config: Config, value: string): Promise<Finding> {
   const { userClaim, userField } = config.auth.rules;
+  const { fields } = config.directory.mapping.users;
   const what = 'token: user';
-  const said = `${userClaim} is ${value}`;
+  const said = `${userClaim} is ${value}, which`;
   try {
-    const { fields } = config.directory.mapping.users;
     const id = await withDatabase(
       config,
       (dataSource) => findIdBy(new Database(dataSource), userField, value, fields),
       { migrates: false },
     );
     return id === null
-      ? warning(what, `${said}, which is the ${userField} of no user, or of several`)
-      : ok(what, `${said}, which is the ${userField} of ${id}`);
+      ? warning(what, `${said} is the ${userField} of no user, or of several`)
+      : ok(what, `${said} is the ${userField} of ${id}`);
   } catch {
     return warning(
       what,
-      `${said}, which the service looks up as ${userField}: the database cannot be read from here`,
+      `${said} the service looks up as ${userField}: the database cannot be read from here`,
     );
   }
 }
 
-/** Null: it cannot be read, is empty or too long. */
-function readToken(file: string): string | null {
-  try {
-    const descriptor = file === '-' ? 0 : openSync(file, 'r');
-    const buffer = Buffer.alloc(LONGEST_TOKEN + 1);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < buffer.length; length += read)
-      read = readSync(descriptor, buffer, length, buffer.length - length, null);
-    const [, token = null] = /^\s*(?:bearer\s+)?(\S+)\s*$/i.exec(buffer.toString('latin1', 0, length)) ?? [];
-    return length > LONGEST_TOKEN ? null : token;
-  } catch {
-    return null;
-  }
-}
-
 /** Messages of jose can contain parts of the token. */
-function describe(error: unknown): string {
+function reasonOf(error: unknown): string {
   const isOfJose = error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J');
   if (isOfJose || !(error instanceof Error)) return rejectionReason(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -6,9 +6,9 @@ import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
 import { loadEnvironmentFile } from '../config/environment-file.js';
 import { dataDirectoryOf } from '../config/settings/database.js';
-import { addExamples } from './help.js';
+import { addExamples } from './definitions.js';
 
-// The scripts of the library evaluate what was typed in these two shells. These pass it on as arguments.
+// The script of the library evaluates what was typed. This one passes it on as arguments.
 const BASH = `# bash completion for directory
 _directory_complete() {
     local line words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
@@ -21,18 +21,6 @@ _directory_complete() {
 }
 complete -F _directory_complete directory
 `;
-const ZSH = `#compdef directory
-_directory() {
-    local line
-    local -a completions
-    while IFS= read -r line; do
-        [[ $line == :* ]] && continue
-        completions+=("\${\${line//:/\\\\:}/$'\\t'/:}")
-    done < <(directory complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
-    _describe directory completions
-}
-if [[ "\${funcstack[1]}" == _directory ]]; then _directory; else compdef _directory directory; fi
-`;
 
 /** Adds shell completion. It must be called last, because it covers only the commands that already exist. */
 export function addCompletionCommand(program: Command): void {
@@ -42,7 +30,8 @@ export function addCompletionCommand(program: Command): void {
   command.description('print a script for the completion of commands, options and ids');
   completeIds(program, library);
   command.action((shell: string) => {
-    printScript(library, shell);
+    if (shell === 'bash') process.stdout.write(BASH);
+    else library.setup('directory', 'directory', shell);
   });
   addExamples(
     command,
@@ -85,10 +74,4 @@ async function listIds(subject: string): Promise<readonly string[]> {
     { migrates: false },
   );
   return rows.map(({ id }) => id);
-}
-
-function printScript(library: RootCommand, shell: string): void {
-  if (shell === 'bash') process.stdout.write(BASH);
-  else if (shell === 'zsh') process.stdout.write(ZSH);
-  else library.setup('directory', 'directory', shell);
 }

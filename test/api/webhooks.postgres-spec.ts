@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { checkDatabase } from '../../src/commands/check-database.js';
+import { checkDatabase } from '../../src/commands/check.js';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { enableWebhook } from '../../src/webhooks/webhook-state.js';
 import { POSITION_LOST } from '../../src/webhooks/webhook.entity.js';

@@ -123,7 +123,7 @@ describe('directory service-account', () => {
       expect(account?.scopes).toEqual(['read']);
       expect([...(account?.groups ?? [])].sort()).toEqual(['chess', 'choir']);
       expect((await run('service-account', 'list')).stdout).toMatch(
-        /Scores · only (chess, choir|choir, chess)/,
+        /\nscoreboard .* (chess, choir|choir, chess) +Scores /,
       );
       const update = (...more: string[]) => run('service-account', 'update', 'scoreboard', ...more, '--json');
       expect((await update('--scopes', 'read,directory', '--groups', 'choir')).code).toBe(0);

@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -88,6 +89,14 @@ describe('a directory that cannot be the embedded database', () => {
         directory = join(directory, 'data');
       },
       /cannot be used: ENOTDIR: /,
+    ],
+    [
+      'has a database of PGlite',
+      () => {
+        mkdirSync(join(directory, 'mirror'), { recursive: true });
+        writeFileSync(join(directory, 'mirror', 'PG_VERSION'), '18\n');
+      },
+      /data\/mirror holds a database of PGlite.* Delete it.*Service accounts/,
     ],
     [
       'has a path that is too long for a socket',

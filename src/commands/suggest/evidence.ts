@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs';
+import { buildMapping } from '../../config/model/build-mapping.js';
+import { PRESET_NAMES } from '../../config/model/presets/presets.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import {
   type LdapConnection,
@@ -64,15 +66,7 @@ const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {
 /** The object class of computers of Active Directory, which have a class of people. */
 const NO_PERSON = 'computer';
 
-/**
- * A filter that finds the entries of a kind on any server, and others. It has no negation, because that of a class that
- * the server does not know matches nothing (RFC 4511 §4.5.1.7).
- */
-function filterOfKind(kind: EntryKind): string {
-  return anyOf(CLASSES[kind]);
-}
-
-/** The kind of an entry by its object classes (pure). Null: neither. */
+/** The kind of an entry by its object classes. Null: neither. */
 function kindOf(entry: Entry): EntryKind | null {
   const classes = classesOf(entry);
   const has = (names: readonly string[]) => names.some((name) => classes.has(name.toLowerCase()));
@@ -80,7 +74,7 @@ function kindOf(entry: Entry): EntryKind | null {
   return has(CLASSES.person) && !classes.has(NO_PERSON) ? 'person' : null;
 }
 
-/** The shortest filter by object classes that selects all entries (pure). */
+/** The shortest filter by object classes that selects all entries. */
 export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
   const needed = new Set<string>();
   for (const entry of entries) {
@@ -94,18 +88,18 @@ export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
   return needed.has('user') && hasComputers ? `(&${filter}(!(objectClass=${NO_PERSON})))` : filter;
 }
 
-/** The object classes that most groups have, without `top`, as a new group gets them (pure). */
+/** The object classes that most groups have, without `top`, as a new group gets them. */
 export function usualClasses(entries: readonly Entry[]): string[] {
-  const counts = new Map<string, number>();
-  for (const entry of entries) {
-    const classes = entry.text('objectClass').filter((name) => /^[A-Za-z][A-Za-z0-9-]*$/.test(name));
-    const named = classes.filter((name) => name.toLowerCase() !== 'top').join(' ');
-    counts.set(named, (counts.get(named) ?? 0) + 1);
-  }
-  const [most] = [...counts].sort(([, left], [, right]) => right - left);
-  const names = (most?.[0] ?? '').split(' ').filter((name) => name !== '');
-  return names.slice(0, 20);
+  const lists = entries.map((entry) => entry.text('objectClass').filter(isClass).join(' '));
+  const countOf = (list: string) => lists.filter((each) => each === list).length;
+  const [most = ''] = lists.toSorted((left, right) => countOf(right) - countOf(left));
+  return most
+    .split(' ')
+    .filter((name) => name !== '')
+    .slice(0, 20);
 }
+
+const isClass = (name: string) => /^(?!top$)[A-Za-z][A-Za-z0-9-]*$/i.test(name);
 
 function classesOf(entry: Entry): Set<string> {
   return new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
@@ -115,24 +109,10 @@ function anyOf(names: readonly string[]): string {
   return `(|${names.map((name) => `(objectClass=${name})`).join('')})`;
 }
 
-/** Attributes with the identity and the times of entries. */
-export const UUIDS: readonly string[] = ['entryUUID', 'objectGUID', 'nsUniqueId', 'ipaUniqueID'];
-export const CREATED: readonly string[] = ['createTimestamp', 'whenCreated', 'creationDate'];
-export const MODIFIED: readonly string[] = ['modifyTimestamp', 'whenChanged'];
-
-/** An attribute that locks or disables an account, and the filter of the accounts that are not active. */
-export const DISABLED: readonly (readonly [string, string])[] = [
-  ['userAccountControl', '(userAccountControl:1.2.840.113556.1.4.803:=2)'],
-  ['nsAccountLock', '(nsAccountLock=TRUE)'],
-  ['loginDisabled', '(loginDisabled=TRUE)'],
-  ['pwdAccountLockedTime', '(pwdAccountLockedTime=000001010000Z)'],
-];
-
-/** Attributes that are requested by name, because servers return them only then. */
-const REQUESTED: readonly string[] = [
-  ...[...UUIDS, ...CREATED, ...MODIFIED],
-  ...DISABLED.map(([name]) => name),
-];
+/** Attributes with the identity and the times of entries, which servers return only if they are named. */
+const REQUESTED: readonly string[] = PRESET_NAMES.map(
+  (name) => buildMapping({ server: name }, '').users,
+).flatMap(({ uuid, createdAt, modifiedAt }) => [uuid, createdAt, modifiedAt]);
 
 /** The largest number of users, and of groups, that are read whole. */
 const MOST_ENTRIES = 200;
@@ -142,7 +122,7 @@ const FEW_ENTRIES = 5;
 const MOST_VALUES = 1000;
 const LONGEST = 10_000;
 
-/** Counts the attributes of entries, in the order of their keys (pure). */
+/** Counts the attributes of entries, in the order of their keys. */
 export function countAttributes(
   entries: readonly Entry[],
   names: Evidence['names'],
@@ -238,12 +218,9 @@ async function readFile(file: string, baseDn: string, progress: Progress) {
 }
 
 function rdnText(rdn: ReturnType<typeof parseDn>[number]): string {
-  return rdn
-    .map(({ type, value }) => {
-      const text = typeof value === 'string' ? escapeDnValue(value) : `#${value.toString('hex')}`;
-      return `${type}=${text}`;
-    })
-    .join('+');
+  const textOf = (value: string | Buffer) =>
+    typeof value === 'string' ? escapeDnValue(value) : `#${value.toString('hex')}`;
+  return rdn.map(({ type, value }) => `${type}=${textOf(value)}`).join('+');
 }
 
 /** Keeps how the lines spell the names of attributes, which entries have in lower case. */
@@ -257,10 +234,10 @@ async function* withNames(chunks: AsyncIterable<Buffer>, names: Map<string, stri
 }
 
 const CONTAINERS = parseFilter(
-  `(|${'organizationalUnit organization locality domain dcObject container nsContainer builtinDomain'
-    .split(' ')
-    .map((name) => `(objectClass=${name})`)
-    .join('')})`,
+  anyOf([
+    ...['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject'],
+    ...['container', 'nsContainer', 'builtinDomain'],
+  ]),
 );
 /** The largest number of containers in which entries are searched. */
 const MOST_CONTAINERS = 200;
@@ -280,8 +257,9 @@ async function readServer(source: LdapSourceConfig, baseDn: string, progress: Pr
     for (const kind of KINDS) {
       const read = async (place: string, scope: 'one' | 'sub') => {
         const base = place === '' ? baseDn : `${place},${baseDn}`;
-        const filter = parseFilter(filterOfKind(kind));
-        const request = { base, scope, filter, attributes: ['*', ...REQUESTED] };
+        // Without a negation, because that of a class that the server does not know matches nothing (RFC 4511 §4.5.1.7).
+        const filter = parseFilter(anyOf(CLASSES[kind]));
+        const request = { base, scope, filter, attributes: ['*', ...new Set(REQUESTED)] };
         const isOfKind = (entry: Entry) => kindOf(entry) === kind;
         // Entries can have large photos.
         const most = count < 3 * MOST_ENTRIES ? MOST_ENTRIES : FEW_ENTRIES;

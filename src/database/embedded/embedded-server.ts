@@ -43,7 +43,7 @@ export class EmbeddedServer {
 
   /** Whether there is a database in a directory, also one that cannot be opened. */
   static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory));
+    return existsSync(dataDirectoryOf(directory)) || findPGlite(directory) !== undefined;
   }
 
   /** @throws DatabaseStartError */
@@ -126,6 +126,7 @@ export class EmbeddedServer {
     let seen = 0;
     try {
       refuseLongName(this.directory);
+      refusePGlite(this.directory);
       if (!existsSync(this.data)) await this.create();
       seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
       await this.spawn(log);
@@ -201,6 +202,20 @@ export class EmbeddedServer {
       fs.rmSync(created, { recursive: true, force: true });
     }
   }
+}
+
+/** A database of PGlite, in the directory or by default in `mirror` below it. */
+function findPGlite(directory: string): string | undefined {
+  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
+}
+
+function refusePGlite(directory: string): void {
+  const found = findPGlite(directory);
+  if (found !== undefined)
+    throw new DatabaseStartError(
+      `The directory ${found} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
+        'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
+    );
 }
 
 /** The path of a Unix socket has at most 107 bytes on Linux, and 103 on other systems. */

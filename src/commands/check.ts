@@ -1,0 +1,306 @@
+import { randomUUID } from 'node:crypto';
+import { access } from 'node:fs/promises';
+import { ZodError } from 'zod';
+import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
+import { counted } from '../common/counted.js';
+import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
+import { printable } from '../common/printable.js';
+import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
+import { type Config, ConfigError, configProblems } from '../config/config.js';
+import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { unencryptedPassword } from '../database/connections/pool-options.js';
+import { Database } from '../database/database.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
+import { TrustedDocuments } from '../graphql/http/persisted-documents.js';
+import { readClients } from '../identity-provider/clients.js';
+import { SharedCounts } from '../limits/shared-counts.js';
+import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
+import {
+  AWAITS_RULES,
+  awaitsRules,
+  MirrorState,
+  type MirrorStatus,
+  SyncState,
+} from '../mirror/status/mirror-state.js';
+import { buildServedSchema } from '../schema.js';
+import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
+import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
+import { POSITION_LOST, WebhookEntity } from '../webhooks/webhook.entity.js';
+import { checkToken } from './check-token.js';
+import {
+  entriesRead,
+  isMissing,
+  paint,
+  print,
+  readRecognizedConfig,
+  type Show,
+  withDatabase,
+  withProgress,
+} from './context.js';
+import { fixFor } from './remedies.js';
+import { expiresSoon } from './service-accounts.js';
+
+/** Checks the settings, and a token or everything that they name. */
+export async function check({ token }: { token?: string }): Promise<void> {
+  const config = await readRecognizedConfig().catch((error: unknown) => {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  });
+  const isUsable = !(config instanceof ConfigError);
+  const found = isUsable
+    ? [ok('settings'), ...(await (token === undefined ? checkAll(config) : checkToken(config, token)))]
+    : config.problems.map((each) => problem('settings', each));
+  const findings = found.map(reported);
+  const countOf = (wanted: Finding['result']) => findings.filter(({ result }) => result === wanted).length;
+  const sum = { ok: countOf('ok'), warning: countOf('warning'), problem: countOf('problem') };
+  print({ sum, findings, settings: describeSettings() }, () => toText(findings, sum));
+  if (!isUsable) process.exitCode = EXIT_WRONG_USE;
+  else if (sum.problem > 0) process.exitCode = EXIT_FAILED;
+}
+
+type Reported = Pick<Finding, 'what' | 'result' | 'text'> & { readonly fix: string | null };
+
+/** A finding with its remedy, and without user information: messages of libraries can contain URLs. */
+function reported(finding: Finding): Reported {
+  const { what, result, text } = finding;
+  const fix = result === 'ok' ? null : fixFor(finding);
+  const shown = text === null ? null : hideUserInformation(text);
+  return { what: hideUserInformation(what), result, text: shown, fix };
+}
+
+const SIGNS = {
+  problem: ['red', 'PROBLEM '],
+  warning: ['yellow', 'WARNING '],
+  ok: ['green', 'ok      '],
+} as const;
+
+/** Problems are first, and last what only describes: the settings that differ from their defaults. */
+function toText(findings: readonly Reported[], sum: Record<Finding['result'], number>): string {
+  const parts = [`${sum.ok} ok`, counted(sum.warning, 'warning'), counted(sum.problem, 'problem')];
+  const style = sum.problem > 0 ? 'red' : sum.warning > 0 ? 'yellow' : 'green';
+  const sorted = (['problem', 'warning', 'ok'] as const).flatMap((wanted) =>
+    findings.filter(({ result }) => result === wanted),
+  );
+  const lines = sorted.flatMap(({ what, result, text, fix }, index) => {
+    const [color, sign] = SIGNS[result];
+    const line = `${paint(color, sign)} ${what}${text === null ? '' : `: ${shownText(what, text)}`}`;
+    // The remedy of several findings is printed after the last of them.
+    return fix === null || sorted[index + 1]?.fix === fix ? [line] : [line, `         → ${fix}`];
+  });
+  const changed = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
+  return [
+    paint(style, `${findings.length} checked: ${parts.join(', ')}`),
+    ...lines,
+    ...(changed.length === 0 ? [] : ['Settings other than the defaults:']),
+    ...changed.map((line) => paint('dim', line)),
+  ].join('\n');
+}
+
+/** Problems of settings can end with lines to copy. Other texts can be from the directory, where a line feed would begin a false finding. */
+function shownText(what: string, text: string): string {
+  return what === 'settings' ? text.split('\n').map(printable).join('\n') : printable(text);
+}
+
+/** What is checked, in this order, and what the progress says meanwhile. */
+const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promise<Finding[]>])[] = [
+  ['Checking the directory', checkSource],
+  ['Checking the trusted documents', checkDocuments],
+  ['Checking the database', checkDatabase],
+  ['Checking Redis', checkRedis],
+  ['Checking the identity provider', checkIssuer],
+];
+
+/** A failed check does not prevent the other checks. */
+function checkAll(config: Config): Promise<Finding[]> {
+  return withProgress(async (show) => {
+    const findings: Finding[] = [];
+    for (const [text, run] of CHECKS) {
+      show(text);
+      findings.push(...(await run(config, show)));
+    }
+    return findings;
+  });
+}
+
+async function checkSource({ directory }: Config, show: Show): Promise<Finding[]> {
+  const { source } = directory;
+  const progress = (entries: number) => {
+    show(`Checking the directory: ${entriesRead(entries)}`);
+  };
+  if (source.kind === 'ldap')
+    return checkDirectory(directory, source, new AbortController().signal, progress);
+  const isThere = await access(source.file).then(
+    () => true,
+    () => false,
+  );
+  return isThere
+    ? checkFile(directory, source, progress)
+    : [problem('directory file', `it cannot be read: ${source.file}`)];
+}
+
+/** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */
+async function checkDocuments(config: Config): Promise<Finding[]> {
+  if (config.trustedDocuments === null) return [];
+  const schema = await buildServedSchema(config);
+  const what = 'trusted documents';
+  const problems = configProblems(() => {
+    new TrustedDocuments(config).check(schema);
+  });
+  return problems.length > 0
+    ? problems.map((each) => problem(what, each))
+    : [ok(what, String(config.trustedDocuments.documents.size))];
+}
+
+/** Checks the database, and changes nothing in it: the service creates and migrates the tables. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const { embedded } = config.database;
+  if (isMissing(config)) return [ok('database', `none yet: the first start creates it in ${embedded ?? ''}`)];
+  const risk = unencryptedPassword(config.database);
+  const risks = risk === null ? [] : [warning('database password', risk)];
+  try {
+    const work = (dataSource: DirectoryDataSource) => checkOpenDatabase(config, dataSource);
+    return [...(await withDatabase(config, work, { migrates: false })), ...risks];
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return [problem('database', text, codeOf(error)), ...risks];
+  }
+}
+
+async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  const { readUrl } = config.database;
+  const tables = await checkTables(dataSource);
+  const reader = readUrl === null ? [] : await checkReader(readUrl, dataSource);
+  // The tables of an earlier release are not read: some may be missing.
+  if (tables !== null) return [tables, ...reader];
+  const status = await new MirrorState(new Database(dataSource), dataSource).get();
+  return [
+    ok('database'),
+    ...reader,
+    describeMirror(status, config.directory),
+    await checkAccounts(dataSource),
+    ...(await checkWebhooks(config, dataSource)),
+  ];
+}
+
+/** Null: the tables are those of this release. */
+async function checkTables({ manager, migrations }: DirectoryDataSource): Promise<Finding | null> {
+  const [rights] = await manager.query<{ has: boolean; may: boolean | null }[]>(`
+    select to_regclass('migrations') is not null as has,
+      has_schema_privilege(current_schema(), 'create') and (
+        exists (select from pg_extension where extname = 'pg_trgm')
+        or has_database_privilege(current_database(), 'create')
+      ) as may`);
+  const applied =
+    rights?.has === true ? await manager.query<{ name: string }[]>('select name from migrations') : [];
+  const names = new Set(applied.map(({ name }) => name));
+  const pending = migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
+  if (pending.length === 0) return null;
+  if (rights?.may !== true)
+    return problem('database', 'the role may not create its tables, or the extension pg_trgm', '42501');
+  return names.size === 0
+    ? ok('database', 'empty: the first start creates the tables')
+    : ok('database', `of an earlier release: the next start migrates it (${pending.length} steps)`);
+}
+
+async function checkReader(url: string, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  const { readPool } = dataSource;
+  if (readPool === null) return [];
+  const what = `reader endpoint ${new URL(url).host}`;
+  const failure = await dataSource.checkReadPool(readPool);
+  return [failure === null ? ok(what) : problem(what, failure)];
+}
+
+function describeMirror(status: MirrorStatus, directory: Config['directory']): Finding {
+  const { state, asOf, reason, blockedPlan } = status;
+  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}`;
+  switch (state) {
+    case SyncState.BLOCKED:
+      return problem(
+        'mirror',
+        `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`,
+      );
+    case SyncState.FAILING:
+      return problem('mirror', `${stands}. ${reason ?? ''}`);
+    default:
+      return awaitsRules(status, directory)
+        ? warning('mirror', `${stands}. ${AWAITS_RULES}`)
+        : ok('mirror', stands);
+  }
+}
+
+async function checkAccounts(dataSource: DirectoryDataSource): Promise<Finding> {
+  const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
+  const ending = accounts.filter(expiresSoon).map(({ id }) => id);
+  if (ending.length === 0) return ok('service accounts', String(accounts.length));
+  return warning('service accounts', `within 14 days, or already, these end: ${ending.join(', ')}`);
+}
+
+/** Reports the receivers of changes that fail or are disabled. */
+async function checkWebhooks({ webhooks }: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  const states = await dataSource.getRepository(WebhookEntity).find();
+  return webhooks.map(({ id }) => {
+    const what = `webhook ${id}`;
+    const state = states.find((each) => each.id === id);
+    const reason = state?.failure ?? '';
+    if (state === undefined) return ok(what, 'nothing was sent yet');
+    if (state.disabledAt !== null) {
+      const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
+      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
+    }
+    if (state.attempts === 0) return ok(what);
+    return warning(what, `it has failed for ${state.failedSeconds} seconds: ${reason}`);
+  });
+}
+
+async function checkRedis({ redis }: Config): Promise<Finding[]> {
+  if (redis === null) return [];
+  const failure = await new SharedCounts(redis).examine();
+  if (failure === null) return [ok('Redis', `keys begin with ${redis.prefix}:`)];
+  return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
+}
+
+async function checkIssuer({ auth, scopes }: Config): Promise<Finding[]> {
+  const { issuer: url, introspection } = auth;
+  if (url === null) {
+    const problems = configProblems(() => readClients(auth.embeddedClients, scopes));
+    return problems.map((each) => problem('clients of the embedded identity provider', each));
+  }
+  const issuer = new ExternalIssuer(url, auth);
+  const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
+  return [
+    ...checkEncryption('AUTH_URL', url),
+    ...checkEncryption('AUTH_INTROSPECTION_URL', introspection?.url ?? null),
+    keys,
+    // The service never issued this token. An issuer that accepts the client reports the token as not active.
+    ...(introspection === null || keys.result !== 'ok'
+      ? []
+      : [await checkBy('introspection', null, () => issuer.introspect(randomUUID()))]),
+  ];
+}
+
+/** An attacker who replaces keys in transit can sign accepted tokens, and sees tokens and the client secret. */
+function checkEncryption(name: string, value: string | null): Finding[] {
+  const url = value === null ? null : new URL(value);
+  if (url?.protocol !== 'http:' || isLoopback(hostOf(url))) return [];
+  const reason = `${name} is plain http: keys and tokens cross the network to ${url.host} unencrypted`;
+  return [warning('encryption of the identity provider', reason)];
+}
+
+async function checkBy(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await ask();
+    return ok(what, text);
+  } catch (error) {
+    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '), codeOf(error));
+  }
+}
+
+/** Returns the message of the innermost cause. The outer errors name only the peer. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ZodError) return 'its answer is not what an OpenID provider says';
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  // The message is empty when a host name has several addresses and none of them responds.
+  return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+}

@@ -1,0 +1,40 @@
+import { configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
+import { describeModel } from '../config/model/describe-model.js';
+import { modelJsonSchema } from '../config/model/model.schema.js';
+import { AS_JSON } from '../failure.js';
+import { entriesRead, readKind, withProgress } from './context.js';
+import { suggestFor } from './suggest/suggest-model.js';
+
+interface ModelOptions {
+  suggest?: true;
+  jsonSchema?: true;
+}
+
+export async function printModel({ jsonSchema, suggest }: ModelOptions): Promise<void> {
+  if (jsonSchema === true) {
+    console.log(JSON.stringify(modelJsonSchema(), null, 2));
+    return;
+  }
+  const { file, model } = await (suggest === true ? proposeModel() : readEffectiveModel());
+  process.stdout.write(AS_JSON ? `${JSON.stringify({ file, model })}\n` : model);
+}
+
+/** A proposal is made where there is no model, or while it is being written. */
+async function proposeModel() {
+  const { directory } = readConfigWithoutModel();
+  const model = await withProgress((show) => {
+    const progress = (entries: number) => {
+      show(`Reading a part of the directory: ${entriesRead(entries)}`);
+    };
+    return suggestFor(directory, progress, new AbortController().signal);
+  });
+  return { file: null, model };
+}
+
+/** @throws ConfigError if the model does not go with the server */
+async function readEffectiveModel() {
+  const config = readConfig();
+  const kind = await readKind(config);
+  if (kind !== null) configFor(config, kind);
+  return { file: config.modelFile, model: describeModel(config.modelFile, kind) };
+}
