@@ -77,11 +77,12 @@ async function begin(
   isKnown: boolean,
   ending: AbortSignal,
 ): Promise<PresetName | null> {
+  const isEnding = () => ending.aborted;
   // What needs the database then waits for it.
   await app.init();
   const connecting = connect(app, config, isKnown, ending);
   await Promise.race([connecting, sleep(SOON_MS, undefined, { ref: false })]);
-  if (ending.aborted) return null;
+  if (isEnding()) return null;
   adapter.onlyRoutes = PROBE_ROUTES;
   // The port may be in use, which is the first reason.
   connecting.catch(() => undefined);
@@ -92,7 +93,7 @@ async function begin(
   if (cluster.isWorker) notify('serves');
   const following = app.get(MirrorFollowing);
   await following.start();
-  if (ending.aborted) return null;
+  if (isEnding()) return null;
   if (cluster.isPrimary) {
     const account = app.get(DemoServiceAccount);
     const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;

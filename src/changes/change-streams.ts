@@ -191,7 +191,10 @@ function readParameters(query: unknown, lastEventId: string | string[] | undefin
   const { data, error } = PARAMETERS.safeParse(query);
   if (error) {
     const [{ path, message } = { path: [], message: '' }] = error.issues;
-    throw new BadUserInputError(bounded([...path, message].map(String).join(': ')), String(path[0] ?? 'query'));
+    throw new BadUserInputError(
+      bounded([...path, message].map(String).join(': ')),
+      String(path[0] ?? 'query'),
+    );
   }
   const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : (data.after ?? null);
   if (after !== null && !isChangeCursor(after))

@@ -108,14 +108,6 @@ export function resolveFields(
   });
 }
 
-/** Returns the attributes besides the first one that a preview deletes to remove the value of a field. */
-export function otherAttributesOf({ attributes, attribute, change }: Field): string[] {
-  if (change?.isRemovable !== true || attributes.length === 1) return [];
-  const names = new Map(attributes.map((name) => [name.toLowerCase(), name]));
-  names.delete(attribute.toLowerCase());
-  return [...names.values()];
-}
-
 /** Readers of values that do not come from an attribute of the field. */
 const UNMAPPED: ReadonlySet<FieldReader> = new Set(['identity', 'none', 'activity'] as const);
 
@@ -139,14 +131,6 @@ export function propertyFields(fields: readonly Field[]): Field[] {
 
 export function pictureFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader === 'picture');
-}
-
-/**
- * Whether `search` finds objects by the field. A search requires no scope of a field, so fields that require one or that
- * only some viewers see are not searched.
- */
-export function isSearched({ isSearchable, scopes, visibleTo }: FieldDefinition): boolean {
-  return isSearchable === true && scopes === undefined && visibleTo === undefined;
 }
 
 /** Name of the member of a filter that has several values of a field, one of which an object has. */

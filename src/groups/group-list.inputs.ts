@@ -47,7 +47,7 @@ const USE_WITH_MEMBER = 'Use `withMember`.';
   }),
 ])
 @InputType({ description: 'Selects groups. All conditions must hold.' })
-export class GroupFilter {
+class GroupFilter {
   [field: string]: unknown;
 
   @Field(() => String, {
@@ -101,7 +101,7 @@ export class GroupFilter {
 }
 
 @InputType({ description: 'The order of groups.' })
-export class GroupOrder {
+class GroupOrder {
   @Field(() => GroupOrderField, { defaultValue: GroupOrderField.NAME, description: 'Sort field.' })
   field!: GroupOrderField;
 

@@ -42,14 +42,13 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
   }
 
   /** @throws NotFoundError when the parent or the user of the filter does not exist; BadUserInputError */
-  async sourceOf(
-    page: GroupListArguments,
-    columns: ProjectedColumns,
-    reader: Reader,
-  ): Promise<PageSource> {
+  async sourceOf(page: GroupListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
     const { withMember, hasMember, parent, role } = page.filter ?? {};
     if (withMember && (hasMember ?? role))
-      throw new BadUserInputError('The filter withMember takes the place of hasMember and role', 'withMember');
+      throw new BadUserInputError(
+        'The filter withMember takes the place of hasMember and role',
+        'withMember',
+      );
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
     const user = withMember?.user ?? hasMember;
     const argument = withMember ? 'withMember' : 'hasMember';

@@ -76,10 +76,10 @@ export abstract class MembershipFilter {
 
 @DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
 @InputType({ description: 'Selects the users in a group. All conditions must hold.' })
-export class UserMemberFilter extends MembershipFilter {}
+class UserMemberFilter extends MembershipFilter {}
 
 @InputType({ description: 'Selects the groups of a user. All conditions must hold.' })
-export class UserGroupFilter extends MembershipFilter {}
+class UserGroupFilter extends MembershipFilter {}
 
 @InputType({ description: 'The order of memberships.' })
 export class MembershipOrder {

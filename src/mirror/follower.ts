@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { backOff } from '../common/back-off.js';
 import { Incident } from '../common/incident.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
@@ -38,6 +37,9 @@ const IN_FLIGHT_MS = 250;
  */
 const REJECTED_INTERVAL_MS = 600_000;
 const LONG_REJECTED_INTERVAL_MS = 2_100_000;
+/** Milliseconds of the longest pause after a failure (random up to that, «full jitter»): doubled after each further one, up to the last. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
 
 /** Milliseconds between two log lines about a long run. */
 const PROGRESS_INTERVAL = 2000;
@@ -112,7 +114,10 @@ export class Follower {
     if (source.kind === 'ldap' && rejection instanceof LockingRejectionError) {
       const longest = failures === 1 ? REJECTED_INTERVAL_MS : LONG_REJECTED_INTERVAL_MS;
       await waitForPassword(source, password, longest, signal);
-    } else await sleep(backOff(failures, Math.random()), undefined, { signal }).catch(() => undefined);
+    } else {
+      const span = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      await sleep(Math.random() * span, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   /** @param onScan called after each scan */

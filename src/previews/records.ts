@@ -1,7 +1,7 @@
 import { hasScopes } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import { type Field, otherAttributesOf, storedName } from '../common/field.js';
+import { type Field, storedName } from '../common/field.js';
 import { type Match, prepareValue } from '../common/match.js';
 import { type DirectoryMapping, mappingOf } from '../config/model/mapping.js';
 import type { GroupRole } from '../groups/group.model.js';
@@ -265,4 +265,12 @@ export function changesOfRoles(before: Roles, after: Roles): PreviewedChange[] {
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   return typeof value === 'string' ? value : JSON.stringify(value).replace(/^"(.*)"$/, '$1');
+}
+
+/** Returns the attributes besides the first one that a preview deletes to remove the value of a field. */
+function otherAttributesOf({ attributes, attribute, change }: Field): string[] {
+  if (change?.isRemovable !== true || attributes.length === 1) return [];
+  const names = new Map(attributes.map((name) => [name.toLowerCase(), name]));
+  names.delete(attribute.toLowerCase());
+  return [...names.values()];
 }

@@ -13,7 +13,7 @@ import { RequireScopes } from '../auth/access.js';
   implements: () => [Node],
   description: 'The fields that a person has both as a user and as the profile of a token.',
 })
-export abstract class Person {}
+abstract class Person {}
 
 /** The field with the e-mail addresses of users or groups. */
 export function addressField(fields: readonly MirroredField[]): MirroredField | undefined {

@@ -48,7 +48,7 @@ registerEnumType(TokenKind, {
 });
 
 @ObjectType({ description: 'The token of this request.' })
-export class CurrentToken {
+class CurrentToken {
   constructor(readonly principal: Principal) {
     this.kind = TokenKind[principal.kind];
     this.scopes = grantedScopes(principal);

@@ -32,11 +32,7 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
   }
 
   /** @throws NotFoundError when the group of the filter does not exist; BadUserInputError */
-  async sourceOf(
-    page: UserListArguments,
-    columns: ProjectedColumns,
-    reader: Reader,
-  ): Promise<PageSource> {
+  async sourceOf(page: UserListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
     const { inGroup, memberOf, role } = page.filter ?? {};
     if (inGroup && (memberOf ?? role))
       throw new BadUserInputError('The filter inGroup takes the place of memberOf and role', 'inGroup');

@@ -9,7 +9,6 @@ import {
 import { LONGEST_ID } from '../../common/identity.js';
 import { inOneLine } from '../../common/printable.js';
 import { faultOfWebsite, parseUrl } from '../../common/url.js';
-import type { Steps } from '../../common/steps.js';
 import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
 import { attributeKey, decodeUtf8, type Entry } from '../../ldap/entry.js';
@@ -20,6 +19,7 @@ import {
   referenceKeyOf,
   type RoleSum,
 } from '../../sources/references.js';
+import type { Steps } from './steps.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;

@@ -1,4 +1,3 @@
-import { atOnce, type Steps } from '../../common/steps.js';
 import {
   AUDIENCE_LEVELS,
   type AudienceLevel,
@@ -8,6 +7,7 @@ import {
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 import { type EntryIdentity, EntryReader, type Mapped } from './entry-reader.js';
+import { atOnce, type Steps } from './steps.js';
 import {
   groupKeysOf,
   NAMED_AS_ADMIN,

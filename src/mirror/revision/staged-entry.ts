@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { arraysOf } from '../../common/chunks.js';
-import { type Field, isSearched, pictureFields, storedName } from '../../common/field.js';
+import { type Field, type FieldDefinition, pictureFields, storedName } from '../../common/field.js';
 import { fold } from '../../common/fold.js';
 import { foldId } from '../../common/identity.js';
-import { inSteps, type Steps } from '../../common/steps.js';
 import {
   type DirectoryMapping,
   mappingOf,
@@ -29,6 +28,7 @@ import {
   mapPerson,
   NAMED_GROUPS,
 } from '../map/map.js';
+import { inSteps, type Steps } from '../map/steps.js';
 
 /** The field of the references that are the members of a group. */
 export const MEMBERS = ':';
@@ -337,4 +337,12 @@ export class PictureStore {
       arraysOf(batch, 'sha256', 'bytes'),
     );
   }
+}
+
+/**
+ * Whether `search` finds objects by the field. A search requires no scope of a field, so fields that require one or that
+ * only some viewers see are not searched.
+ */
+function isSearched({ isSearchable, scopes, visibleTo }: FieldDefinition): boolean {
+  return isSearchable === true && scopes === undefined && visibleTo === undefined;
 }

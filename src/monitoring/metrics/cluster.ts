@@ -78,14 +78,14 @@ function send(worker: Worker, message: Message): void {
  */
 export function joinMetrics(readOwn: () => Promise<MetricFamilies>): () => Promise<string> {
   const waiting: ((text: string) => void)[] = [];
-  const tell = (message: Message) => process.send?.(message, undefined, undefined, () => undefined);
+  const sendToFirst = (message: Message) => process.send?.(message, undefined, undefined, () => undefined);
   process.on('message', ({ metrics }: Message) => {
-    if (metrics === 'ask') void readOwn().then((families) => tell({ metrics: families }));
+    if (metrics === 'ask') void readOwn().then((families) => sendToFirst({ metrics: families }));
     else if (metrics !== undefined && 'text' in metrics) waiting.shift()?.(metrics.text);
   });
   return () =>
     new Promise((resolve) => {
       waiting.push(resolve);
-      tell({ metrics: 'ask' });
+      sendToFirst({ metrics: 'ask' });
     });
 }
