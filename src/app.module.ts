@@ -85,11 +85,8 @@ export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
  * Builds the HTTP application, which does not listen yet.
  * @param opensLater whether the database is opened later
  */
-export async function createApp(
-  config: Config,
-  adapter = new HttpAdapter(config, REJECTION_FORMS),
-  opensLater = false,
-): Promise<NestFastifyApplication> {
+export async function createApp(config: Config, opensLater = false): Promise<NestFastifyApplication> {
+  const adapter = new HttpAdapter(config, REJECTION_FORMS);
   const module = AppModule.forRoot(config, opensLater);
   const options = { logger: NestLog.of(config), abortOnError: false };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);

@@ -56,7 +56,7 @@ export class Cluster {
     return new Promise((resolve) => {
       worker.on('message', (notice: Notice) => {
         // With the contents of all files that settings name, so that all processes have the same.
-        if (notice === 'starts') worker.send(config);
+        if (notice === 'starts') worker.send({ config });
         if (notice === 'reload') this.reload();
         if (notice !== 'serves') return;
         this.serving.set(worker, config);

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import cluster from 'node:cluster';
-import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { deepFreeze } from './common/deep-freeze.js';
 import type { Config } from './config/config.js';
@@ -33,9 +32,12 @@ function readOwnConfig(): Config {
   return readUsableConfig();
 }
 
-/** The answer of the first process: see src/cluster.ts. A message before the question would be lost. */
-async function receiveConfig(): Promise<Config> {
-  notify('starts');
-  const [config] = (await once(process, 'message')) as [Config];
-  return deepFreeze(config);
+/** The answer of the first process: see src/cluster.ts. It may ask for metrics before it answers. */
+function receiveConfig(): Promise<Config> {
+  return new Promise((resolve) => {
+    process.on('message', ({ config }: { config?: Config }) => {
+      if (config !== undefined) resolve(deepFreeze(config));
+    });
+    notify('starts');
+  });
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
-import { createApp, REJECTION_FORMS } from './app.module.js';
+import { createApp } from './app.module.js';
 import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
 import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
@@ -13,7 +13,7 @@ import type { DirectoryDataSource } from './database/connections/data-source.js'
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { ProcessIndicator } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
-import { HttpAdapter } from './http/http-adapter.js';
+import type { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
@@ -52,12 +52,11 @@ export async function serve(config: Config): Promise<void> {
  * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
  */
 async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal): Promise<PresetName | null> {
-  const adapter = new HttpAdapter(config, REJECTION_FORMS);
-  const app = await createApp(config, adapter, true);
+  const app = await createApp(config, true);
   const dataSource = app.get<DirectoryDataSource>(DataSource);
   const ended = once(ending, 'abort').then(() => null);
   try {
-    return ending.aborted ? null : await Promise.race([begin(app, adapter, config, isKnown, ending), ended]);
+    return ending.aborted ? null : await Promise.race([begin(app, config, isKnown, ending), ended]);
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
     app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
@@ -72,11 +71,11 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
 /** Listens, and connects in the background if it takes long. Returns as `serveKind`, and not at all otherwise. */
 async function begin(
   app: NestFastifyApplication,
-  adapter: HttpAdapter,
   config: Config,
   isKnown: boolean,
   ending: AbortSignal,
 ): Promise<PresetName | null> {
+  const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
   const isEnding = () => ending.aborted;
   // What needs the database then waits for it.
   await app.init();

@@ -6,20 +6,14 @@ const STEP_MS = 50;
 /**
  * Whether a promise settles within a time. It waits in steps, so that a blocked event loop costs one step, and
  * events that arrived in the meantime count as in time.
- * @param signal ends the wait early
  */
-export async function settlesWithin(
-  milliseconds: number,
-  work: Promise<unknown>,
-  signal?: AbortSignal,
-): Promise<boolean> {
+export async function settlesWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   const settled = new AbortController();
   const settle = () => {
     settled.abort();
   };
   work.then(settle, settle);
-  const isOver = () => settled.signal.aborted || signal?.aborted === true;
-  for (let left = milliseconds; left > 0 && !isOver(); left -= STEP_MS) {
+  for (let left = milliseconds; left > 0 && !settled.signal.aborted; left -= STEP_MS) {
     await sleep(Math.min(STEP_MS, left), undefined, { signal: settled.signal }).catch(() => undefined);
   }
   // After the last step, pending socket events have not been processed yet.

@@ -47,7 +47,7 @@ const USE_WITH_MEMBER = 'Use `withMember`.';
   }),
 ])
 @InputType({ description: 'Selects groups. All conditions must hold.' })
-class GroupFilter {
+export class GroupFilter {
   [field: string]: unknown;
 
   @Field(() => String, {

@@ -11,7 +11,7 @@ import {
 } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf, type RoleFilter, Group } from './group.model.js';
+import { roleConditionOf, Group } from './group.model.js';
 import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
 
 const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
@@ -23,24 +23,17 @@ export const GROUP_TABLE = {
   nodeType: 'Group',
 } as const;
 
-/** What the filter of a list names, by its keys. */
-interface GroupRelations {
-  readonly userKey: number | null;
-  readonly parentKey: number | null;
-  readonly role: RoleFilter | null | undefined;
-}
-
 /** All groups, or those of one user: then the list begins at the memberships, which have an index for it. */
 export function groupSource(
   { filter, orderBy }: GroupListArguments,
-  { userKey, parentKey, role }: GroupRelations,
+  { userKey, parentKey }: { readonly userKey: number | null; readonly parentKey: number | null },
   { columns }: ProjectedColumns,
   fields: readonly Field[],
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
   if (userKey !== null) conditions.push(`m.user_key = ${values.add(userKey)}::integer`);
-  if (role) conditions.push(roleConditionOf(role, values));
+  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
   if (parentKey !== null)
     conditions.push(
       `g.key in (select n.inner_key from nestings n where n.outer_key = ${values.add(parentKey)}::integer)`,

@@ -15,7 +15,7 @@ import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
 import { memberProjection, userTable } from '../users/user.queries.js';
 import type { Group } from './group.model.js';
-import type { GroupListArguments } from './group-list.inputs.js';
+import type { GroupFilter, GroupListArguments } from './group-list.inputs.js';
 import {
   groupProjection,
   GROUP_TABLE,
@@ -42,19 +42,18 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
   }
 
   /** @throws NotFoundError when the parent or the user of the filter does not exist; BadUserInputError */
-  async sourceOf(page: GroupListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
-    const { withMember, hasMember, parent, role } = page.filter ?? {};
-    if (withMember && (hasMember ?? role))
-      throw new BadUserInputError(
-        'The filter withMember takes the place of hasMember and role',
-        'withMember',
-      );
+  async sourceOf(
+    { filter: given, ...page }: GroupListArguments,
+    columns: ProjectedColumns,
+    reader: Reader,
+  ): Promise<PageSource> {
+    const filter = given ? withDeprecatedNames(given) : given;
+    const { hasMember, parent, role } = filter ?? {};
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
-    const user = withMember?.user ?? hasMember;
-    const argument = withMember ? 'withMember' : 'hasMember';
-    const userKey = user ? await getKey(this.users, user, argument, reader) : null;
+    const argument = given?.withMember ? 'withMember' : 'hasMember';
+    const userKey = hasMember ? await getKey(this.users, hasMember, argument, reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
-    return groupSource(page, { userKey, parentKey, role: withMember?.role ?? role }, columns, this.fields);
+    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.fields);
   }
 
   listNested(
@@ -72,4 +71,14 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
       return pages.map((each) => Connection.of(each, (row) => this.projection.mapRow(row, columns)));
     });
   }
+}
+
+/** The filter with the user and the role of `withMember` as `hasMember` and `role`. */
+function withDeprecatedNames(filter: GroupFilter): GroupFilter {
+  const { withMember, ...others } = filter;
+  if (!withMember) return filter;
+  if (others.hasMember ?? others.role) {
+    throw new BadUserInputError('The filter withMember takes the place of hasMember and role', 'withMember');
+  }
+  return { ...others, hasMember: withMember.user, role: withMember.role ?? null };
 }

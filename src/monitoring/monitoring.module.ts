@@ -7,10 +7,9 @@ import { GraphQLModule } from '../graphql/graphql.module.js';
 import { MediaModule } from '../media/media.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { MetricsController, MetricsPort } from './metrics/metrics.controller.js';
-import { MirrorMetrics, WebhookMetrics } from './metrics/mirror-metrics.js';
 import { type MetricGroup, MetricsRegistry } from './metrics/registry.js';
 import { RequestMetrics } from './metrics/request-metrics.js';
-import { CacheMetrics, DatabaseMetrics } from './metrics/resource-metrics.js';
+import { CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics } from './metrics/state-metrics.js';
 import { RequestWatch } from './request-watch.js';
 
 /** In the order of docs/operations.md. */

@@ -55,7 +55,7 @@ const USE_IN_GROUP = 'Use `inGroup`.';
   }),
 ])
 @InputType({ description: 'Selects users. All conditions must hold.' })
-class UserFilter {
+export class UserFilter {
   [field: string]: unknown;
 
   @Field(() => String, {

@@ -3,17 +3,10 @@ import type { Field } from '../common/field.js';
 import { listConditions } from '../database/fields/filters.js';
 import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
-import {
-  byName,
-  byTime,
-  type NameColumns,
-  type OrderColumn,
-  type PageOrder,
-  type PageSource,
-} from '../database/paging/page-query.js';
+import { byName, byTime, type OrderColumn, type PageSource } from '../database/paging/page-query.js';
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
-import { roleConditionOf, type RoleFilter } from '../groups/group.model.js';
+import { roleConditionOf } from '../groups/group.model.js';
 import { addressField, User } from './user.model.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 
@@ -34,14 +27,15 @@ export function userTable(fields: readonly Field[]): TableNames {
 /** All users, or those of one group: then the list begins at the memberships, which have an index for it. */
 export function userSource(
   { filter, orderBy }: UserListArguments,
-  { groupKey, role }: { readonly groupKey: number | null; readonly role: RoleFilter | null | undefined },
+  groupKey: number | null,
   { columns }: ProjectedColumns,
   fields: readonly Field[],
 ): PageSource {
+  const { field, direction } = orderBy ?? DEFAULT_ORDER;
   const values = new Values();
   const conditions: string[] = [];
   if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
-  if (role) conditions.push(roleConditionOf(role, values));
+  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
   const { active } = filter ?? {};
   if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
   conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
@@ -50,10 +44,12 @@ export function userSource(
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
     parent: null,
-    order: orderOf(
-      orderBy,
-      groupKey === null ? ['u.sort_name', 'u.key'] : ['m.user_sort_name', 'm.user_key'],
-    ),
+    order: {
+      columns:
+        ORDERS[field] ??
+        byName(groupKey === null ? ['u.sort_name', 'u.key'] : ['m.user_sort_name', 'm.user_key']),
+      direction,
+    },
     conditions,
     values,
     ...totalOf(conditions),
@@ -76,27 +72,15 @@ export const BY_FAMILY_NAME: OrderColumn[] = [
   ...byName(['u.sort_name', 'u.key']),
 ];
 
-function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): PageOrder {
-  const direction = orderBy?.direction ?? OrderDirection.ASC;
-  switch (orderBy?.field) {
-    case UserOrderField.SCHOOL_YEAR:
-      return {
-        columns: [
-          { sql: `coalesce(u.school_year_compared, '')`, type: 'text' },
-          ...byName(['u.sort_name', 'u.key']),
-        ],
-        direction,
-      };
-    case UserOrderField.FAMILY_NAME:
-      return { columns: BY_FAMILY_NAME, direction };
-    case UserOrderField.CREATED_AT:
-      return { columns: byTime('u.created_at', 'u.key'), direction };
-    case UserOrderField.UPDATED_AT:
-      return { columns: byTime('u.updated_at', 'u.key'), direction };
-    default:
-      return { columns: byName(name), direction };
-  }
-}
+const ORDERS: Readonly<Partial<Record<UserOrderField, OrderColumn[]>>> = {
+  [UserOrderField.SCHOOL_YEAR]: [
+    { sql: `coalesce(u.school_year_compared, '')`, type: 'text' },
+    ...byName(['u.sort_name', 'u.key']),
+  ],
+  [UserOrderField.FAMILY_NAME]: BY_FAMILY_NAME,
+  [UserOrderField.CREATED_AT]: byTime('u.created_at', 'u.key'),
+  [UserOrderField.UPDATED_AT]: byTime('u.updated_at', 'u.key'),
+};
 
 const MODEL = {
   type: User,

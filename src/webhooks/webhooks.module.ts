@@ -179,7 +179,7 @@ class WebhookRun {
 @Module({ imports: [AccessLogModule, MirrorModule], providers: [ChangeLog, WebhookStates] })
 export class WebhooksModule {
   /** Aborted by a revision, and by the end of the leadership: they end pauses. */
-  private news = new AbortController();
+  private news = newsSignal();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -191,8 +191,7 @@ export class WebhooksModule {
   ) {
     const wake = () => {
       this.news.abort();
-      this.news = new AbortController();
-      setMaxListeners(0, this.news.signal);
+      this.news = newsSignal();
     };
     revisions.onChanged(wake);
     mirror.whileLeading(async (signal) => {
@@ -216,4 +215,11 @@ export class WebhooksModule {
       await sleep(pause, undefined, { signal: news }).catch(() => undefined);
     }
   }
+}
+
+/** Each receiver listens to it. */
+function newsSignal(): AbortController {
+  const news = new AbortController();
+  setMaxListeners(0, news.signal);
+  return news;
 }

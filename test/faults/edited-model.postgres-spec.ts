@@ -125,6 +125,12 @@ describe.each([1, 2])('a model file that is edited while processes for requests 
     await service.untilPrinted(/The service does not start again: .*users\.base is an invalid DN/);
     expect(await read('line')).toEqual({ line: '2' });
     writeFileSync(model, modelWith('desk'));
+    const before = service.children;
+    writeFileSync(documents, JSON.stringify({ known: '{ nothing }' }));
+    process.kill(service.id, 'SIGHUP');
+    await service.untilPrinted(/A new process does not start: the present ones continue/);
+    expect([service.children, await read('line')]).toEqual([before, { line: '2' }]);
+    writeFileSync(documents, DOCUMENTS);
     writeFileSync(settings, 'WORKERS=3\nGRAPHQL_INTROSPECTION=false\n');
     process.kill(service.id, 'SIGHUP');
     await service.untilPrinted(/All processes were replaced/);
