@@ -7,7 +7,7 @@ import { inTime } from '../common/settles-within.js';
 import { statement } from '../database/statements/statement.js';
 import { Revisions } from '../database/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
-import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
+import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Limits } from '../limits/limits.js';

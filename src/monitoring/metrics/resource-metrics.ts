@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
-import { TokenCache } from '../../auth/oauth.guard.js';
+import { TokenCache } from '../../auth/tokens/token-cache.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { DirectoryDataSource } from '../../database/connections/data-source.js';
 import { ReadServer } from '../../database/connections/read-server.js';
