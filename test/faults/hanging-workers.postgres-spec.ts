@@ -11,7 +11,6 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 const WORKERS = 2;
-/** So many that a worker takes some of them in advance. */
 const FAILED_LOGINS = 100;
 const UNAUTHORIZED = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 
