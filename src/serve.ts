@@ -12,7 +12,7 @@ import type { PresetName } from './config/model/presets/presets.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
-import { ProcessIndicator } from './health/indicators.js';
+import { Indicators } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
@@ -67,7 +67,7 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
     return ending.aborted ? null : await Promise.race([begin(app, adapter, config, isKnown, ending), ended]);
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
-    app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
+    app.get(Indicators).isReplaced = cluster.isWorker && signal === 'SIGHUP';
     // Nest documents the parameter of its class, and its interface does not have it.
     await (app as { close(signal?: string): Promise<void> }).close(signal);
     // It may have been opened meanwhile.

@@ -67,7 +67,7 @@ async function readLog(
   const [{ withDatabase }, { listCounts }, { AccessLogEntity }, { ServiceAccountEntity }] = await Promise.all(
     [
       import('./context.js'),
-      import('../access-log/access-log.queries.js'),
+      import('../access-log/access-counts.js'),
       import('../access-log/access-log.entity.js'),
       import('../service-accounts/service-account.entity.js'),
     ],
