@@ -149,7 +149,7 @@ function addList(accounts: Command): void {
     ],
   ).action(async ({ json }: { json?: true }) => {
     const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
-    const described = await withAccounts(readConfig(), (service) => service.describeAll());
+    const described = await withAccounts(readConfig(), (service) => service.list());
     const list = described.sort((left, right) => end(left) - end(right));
     const now = new Date();
     if (json === true) {
@@ -209,7 +209,7 @@ function addShow(accounts: Command): void {
   const example = ['service-account show reports', 'Show everything that is known about an account'] as const;
   addCommand(accounts, 'show <id>', 'show one account', example).action(
     async (id: string, { json }: { json?: true }) => {
-      const all = await withAccounts(readConfig(), (service) => service.describeAll());
+      const all = await withAccounts(readConfig(), (service) => service.list());
       const account = all.find((each) => each.id === id);
       if (account === undefined) throw new NotFoundError(`There is no service account «${id}»`, 'id');
       const now = new Date();
