@@ -71,7 +71,8 @@ export function readClients(file: string, scopes: readonly ScopeDefinition[]): C
     content = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     // The message of the parser quotes its input, which may be a secret.
-    const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${codeOf(error) ?? 'no reason given'})`;
+    const reason =
+      error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${codeOf(error) ?? 'no reason given'})`;
     throw new ConfigError([`${name}: ${reason}`]);
   }
   return parseClients(content, name, scopes);

@@ -88,15 +88,15 @@ interface Answer extends Omit<LimitResult, 'until'>, Pick<Question, 'question'> 
 /** Milliseconds for an answer of the first process. */
 const TIMEOUT_MS = 1000;
 
-const isAbout = <Message extends Pick<Question, 'question'>>(message: unknown): message is Message =>
+const isOfLimits = (message: unknown): message is Pick<Question, 'question'> =>
   typeof message === 'object' && message !== null && 'question' in message;
 
 /** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
 export function countForCluster(): void {
   const limits = new Map<string, Limit>();
   cluster.on('message', (worker: Worker, message: unknown) => {
-    if (!isAbout<Question>(message)) return;
-    const { question, name, amount, window, subject, taking } = message;
+    if (!isOfLimits(message)) return;
+    const { question, name, amount, window, subject, taking } = message as Question;
     const key = `${name} ${amount} ${window}`;
     const limit = limits.get(key) ?? new Limit(name, amount, window);
     limits.set(key, limit);
@@ -113,7 +113,7 @@ class ClusterCounts {
 
   constructor() {
     process.on('message', (message: unknown) => {
-      if (isAbout<Answer>(message)) this.waiting.get(message.question)?.(message);
+      if (isOfLimits(message)) this.waiting.get(message.question)?.(message as Answer);
     });
   }
 

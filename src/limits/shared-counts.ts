@@ -130,11 +130,15 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
     const { url, certificates } = this.config;
     // It takes a tenth of a second to load.
     const { createClient } = await import('@redis/client');
-    const tls = url.startsWith('rediss:') && { tls: true, ...(certificates !== null && { ca: certificates }) };
     // The client never reconnects by itself, because it would repeat requests that were given up.
-    const socket = { reconnectStrategy: false, connectTimeout: CONNECT_TIMEOUT_MS, ...tls } as const;
-    const options = { url, socket, disableOfflineQueue: true, maintNotifications: 'disabled' } as const;
-    const client = createClient(options) as unknown as RedisClientType;
+    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
+    const encrypted = { ...socket, tls: true as const, ...(certificates !== null && { ca: certificates }) };
+    const client = createClient({
+      url,
+      socket: url.startsWith('rediss:') ? encrypted : socket,
+      disableOfflineQueue: true,
+      maintNotifications: 'disabled',
+    }) as unknown as RedisClientType;
     client.on('error', (error: unknown) => void this.lose(client, error));
     try {
       await inTime(CONNECT_TIMEOUT_MS, client.connect());

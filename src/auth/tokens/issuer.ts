@@ -74,7 +74,12 @@ export class ExternalIssuer {
       if (endpoint === undefined) throw new Error('No introspection endpoint');
       const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
       // If the network protects the endpoint (RFC 7662 §2.1), there is no client.
-      return await this.request(endpoint, Introspection, form, client && [client.clientId, client.clientSecret]);
+      return await this.request(
+        endpoint,
+        Introspection,
+        form,
+        client && [client.clientId, client.clientSecret],
+      );
     } catch (error) {
       // As for keys: the issuer may have moved its endpoint.
       if (url === null) this.metadata = null;

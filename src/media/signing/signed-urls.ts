@@ -40,11 +40,7 @@ export class SignedUrls {
    * @param wanted the smallest size in pixels; null: the picture in its original size
    * @throws BadUserInputError for a size outside of the limits
    */
-  find(
-    kind: PictureKind,
-    { id, photoLevel, pictureLevel }: Pictured,
-    wanted: number | null,
-  ): string | null {
+  find(kind: PictureKind, { id, photoLevel, pictureLevel }: Pictured, wanted: number | null): string | null {
     const size = wanted === null ? null : nextPictureSize(wanted);
     if (size === undefined) {
       const message = `The argument size must be from 1 to ${PICTURE_SIZES.at(-1) ?? ''}`;
